@@ -1,0 +1,61 @@
+"""memglot: one memory for every agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from memglot import formats
+    from memglot.conversion import Conversion, convert
+    from memglot.engine.memory import Memory
+    from memglot.engine.results import ExportResult, ImportResult
+    from memglot.engine.search import Hit, Results
+    from memglot.errors import MemglotError
+    from memglot.model import Record, Relation, Temporal
+
+# Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
+_PLACES = {
+    "Conversion": "memglot.conversion",
+    "ExportResult": "memglot.engine.results",
+    "Hit": "memglot.engine.search",
+    "ImportResult": "memglot.engine.results",
+    "MemglotError": "memglot.errors",
+    "Memory": "memglot.engine.memory",
+    "Record": "memglot.model",
+    "Relation": "memglot.model",
+    "Results": "memglot.engine.search",
+    "Temporal": "memglot.model",
+    "convert": "memglot.conversion",
+}
+
+__all__ = [
+    "Conversion",
+    "ExportResult",
+    "Hit",
+    "ImportResult",
+    "MemglotError",
+    "Memory",
+    "Record",
+    "Relation",
+    "Results",
+    "Temporal",
+    "__version__",
+    "convert",
+    "formats",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "formats":
+        return import_module("memglot.formats")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'memglot' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

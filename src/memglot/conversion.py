@@ -1,0 +1,96 @@
+"""Convert: a reader straight into a writer, without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from memglot.formats import registry
+from memglot.formats.detect import format_to_write
+from memglot.formats.format import Format, Options
+from memglot.formats.reading import Input, read_inputs
+from memglot.formats.target import Target
+from memglot.model import FIELDS, Item, Minter, Record, now, plain, settle
+from memglot.report import Fault, Report
+
+
+def convert_items(
+    given: Input, target: Target, report: Report, *, from_: str | None, to: str | None, options: Options
+) -> Format:
+    """Write everything that `given` holds to `target`; the report tells what was kept, carried and dropped."""
+    format = format_to_write(to, target.path)
+    assert format.write is not None
+    reader = registry.get(from_) if from_ else None
+    items = read_inputs([given], reader, report, options)
+    format.write(_watched(items, format, report), target, report, options)
+    return format
+
+
+def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
+    minter = Minter(now() // 1000)
+    for item in items:
+        if isinstance(item, Record):
+            report.read += 1
+            report.imported += 1
+            if format.folder:
+                # A note is named by its id, so one that has none gets one here.
+                settle(item, minter)
+            for field in plain(item):
+                if field in format.homes:
+                    report.kept[field] += 1
+            report.tick()
+        yield item
+
+
+def kept_fields(report: Report) -> list[str]:
+    """The fields that found a home, in the order of the model."""
+    return [field for field in FIELDS if report.kept[field]]
+
+
+def convert(
+    src: Input,
+    dst: str | Path | None = None,
+    *,
+    from_: str | None = None,
+    to: str | None = None,
+    plain: bool = False,
+    lenient: bool = False,
+    force: bool = False,
+    stream: BinaryIO | None = None,
+    progress: Callable[[Report], None] | None = None,
+) -> Conversion:
+    """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
+    report = Report(progress)
+    target = Target(Path(dst) if dst is not None else None, stream, force=force)
+    options = Options(plain=plain, lenient=lenient)
+    used = convert_items(src, target, report, from_=from_, to=to, options=options)
+    return Conversion(report, used.name)
+
+
+class Conversion:
+    """What a conversion kept, carried and dropped."""
+
+    def __init__(self, report: Report, format: str) -> None:
+        self._report = report
+        self.format = format
+        self.count = report.end.count if report.end else 0
+        self.kept = kept_fields(report)
+        self.carried = sorted(report.carried)
+        self.dropped = report.losses()
+        self.failed = report.failed
+        self.notes = report.notes
+
+    @property
+    def errors(self) -> Iterator[Fault]:
+        """What could not be read, each with its place and reason."""
+        return self._report.faults()
+
+    @property
+    def exit_code(self) -> int:
+        """0 done; 1 errors, but something was written; 2 errors and nothing was."""
+        return 0 if not len(self._report.errors) else 1 if self.count else 2
+
+    def value(self) -> dict[str, Any]:
+        """The receipt as its JSON shows it."""
+        return {"count": self.count, "kept": self.kept, "carried": self.carried, "dropped": self.dropped}

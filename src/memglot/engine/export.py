@@ -1,0 +1,106 @@
+"""Export: records and what rides with them, streamed from a store into a writer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memglot.formats.detect import format_to_write
+from memglot.formats.format import Format, Options
+from memglot.formats.target import Target
+from memglot.model import (
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    Entity,
+    Item,
+    Record,
+    Relation,
+    Supersession,
+    Thing,
+    Tombstone,
+)
+from memglot.report import Report, note_filtered, note_no_match
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Filter, Store
+
+_RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
+_ALONE: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What a caller may ask of an export."""
+
+    format: str | None = None
+    filter: Filter = Filter()
+    limit: int | None = None
+    include_embeddings: bool = False
+    writing: Options = field(default_factory=Options)
+
+
+def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
+    """Write what the filter selects, by `created_at`, then id. Returns the format that was used."""
+    format = format_to_write(options.format, target.path)
+    assert format.write is not None
+    report.format = format.name
+    format.write(_counted(store_items(store, options, report), report), target, report, options.writing)
+    if not report.read and not options.filter.is_all:
+        report.note(note_no_match())
+    return format
+
+
+def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
+    """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
+    everything = options.filter.is_all and options.limit is None
+    filter = Filter(with_deleted=True) if everything else options.filter
+    riding = [kind for kind in _RIDING if store.count_things(kind)]
+    if options.include_embeddings and store.count_things(Embedding):
+        riding.append(Embedding)
+    records = store.records(filter, limit=options.limit)
+    if not riding:
+        yield from records
+    while batch := list(islice(records, BATCH_SIZE)):
+        yield from _with_riders(store, batch, riding)
+    if everything:
+        for kind in _ALONE:
+            yield from store.things(kind)
+        yield from _of_entities(store)
+    elif alone := sum(store.count_things(kind) for kind in _ALONE):
+        report.note(note_filtered(alone))
+
+
+def _with_riders(store: Store, records: list[Record], riding: list[type[Thing]]) -> Iterator[Item]:
+    ids = [record.id for record in records]
+    found: dict[str, list[Thing]] = {}
+    for kind in riding:
+        for thing in store.things(kind, ids):
+            found.setdefault(_owner(thing), []).append(thing)
+    for record in records:
+        yield record
+        yield from found.get(record.id, ())
+
+
+def _of_entities(store: Store) -> Iterator[Item]:
+    """Relations whose subject is no record ride with nobody."""
+    for relation in store.things(Relation):
+        if relation.subject.entity or not store.known([relation.subject.id]):
+            yield relation
+
+
+def _owner(thing: Thing) -> str:
+    if isinstance(thing, Relation):
+        return thing.subject.id
+    if isinstance(thing, Supersession):
+        return thing.newer
+    assert isinstance(thing, (Embedding, Conflict))
+    return thing.record
+
+
+def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Record):
+            report.read += 1
+            if report.read % BATCH_SIZE == 0:
+                report.tick()
+        yield item

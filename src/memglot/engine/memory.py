@@ -1,0 +1,346 @@
+"""Memory: the Python face of everything memglot does with a store."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.engine import care, edit, past, tree
+from memglot.engine import search as searching
+from memglot.engine.export import ExportOptions, export_to
+from memglot.engine.import_ import ImportOptions, import_into
+from memglot.engine.overlay import overlay
+from memglot.engine.results import ExportResult, ImportResult
+from memglot.engine.verify import Verdict
+from memglot.errors import NoStore, UsageError, bad_choice
+from memglot.formats.format import Options
+from memglot.formats.reading import Input
+from memglot.formats.target import Target
+from memglot.model import Entity, Event, Record, Relation, Temporal, check_temporal, parse_time
+from memglot.report import Report
+from memglot.store.contract import Filter, Import, Store
+from memglot.store.location import open_store
+
+Progress = Callable[[Report], None]
+
+
+class Memory:
+    """One store of memories. Use it as a context manager, or call `close()`.
+
+    Every optional argument is named as the flag of the command line. Errors are `memglot.MemglotError`; their
+    text says what happened, their `hint` what to do.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+
+    @classmethod
+    def open(cls, url: str | None = None, *, write: bool = True) -> Memory:
+        """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
+
+        With `write=False` the store must exist and is never changed.
+        """
+        return cls(open_store(url, write=write))
+
+    @classmethod
+    def open_for_dry_run(cls, url: str | None = None) -> Memory:
+        """Open a store for `import_from(dry_run=True)`, which needs none to exist and creates none."""
+        try:
+            return cls.open(url, write=False)
+        except NoStore:
+            return cls(None)
+
+    @property
+    def store(self) -> Store:
+        """The store underneath."""
+        if self._store is None:
+            raise NoStore("dry run")
+        return self._store
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about the store, such as an index that is not complete."""
+        return self._store.notes if self._store else []
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # In and out
+
+    def import_from(
+        self,
+        *inputs: Input,
+        format: str | None = None,
+        dedup: bool | str | None = None,
+        conflict: str | None = None,
+        tree: str = "",
+        tags: Sequence[str] = (),
+        space: str | None = None,
+        dry_run: bool = False,
+        fail_fast: bool = False,
+        lenient: bool = False,
+        restore_deleted: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportResult:
+        """Import files, folders, `-` for standard input, or bytes that are the content itself.
+
+        One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it.
+        """
+        report = Report(progress)
+        options = ImportOptions(
+            format=format,
+            dedup=dedup if isinstance(dedup, str) else "id" if dedup is False else None,
+            conflict=conflict,
+            tree=tree,
+            tags=tuple(tags),
+            fail_fast=fail_fast,
+            restore_deleted=restore_deleted,
+            reading=Options(lenient=lenient, space=space),
+        )
+        _choice("dedup", options.dedup, ("content", "id"))
+        _choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+        if dry_run:
+            with overlay(self._store) as scratch:
+                entry = import_into(scratch, inputs, options, report)
+                return ImportResult(report, entry, dry_run=True)
+        return ImportResult(report, import_into(self.store, inputs, options, report), dry_run=False)
+
+    def export(
+        self,
+        path: str | Path | None = None,
+        *,
+        format: str | None = None,
+        limit: int | None = None,
+        include_embeddings: bool = False,
+        include_conversations: bool = True,
+        plain: bool = False,
+        layout: str = "flat",
+        force: bool = False,
+        stream: Any = None,
+        created_at: bool = True,
+        progress: Progress | None = None,
+        **filters: Any,
+    ) -> ExportResult:
+        """Write memories to a file or folder, or to a binary stream; without either, `result.content` holds them.
+
+        The filters are those of `list`. An export proves itself: `memglot verify` finds what was cut or edited.
+        """
+        _choice("layout", layout, ("flat", "kind", "tree"))
+        report = Report(progress)
+        memory = io.BytesIO() if path is None and stream is None else None
+        target = Target(Path(path) if path is not None else None, stream or memory, force=force)
+        filter = make_filter(**filters)
+        options = ExportOptions(
+            format=format,
+            filter=filter if include_conversations else _without_conversations(filter),
+            limit=limit,
+            include_embeddings=include_embeddings,
+            writing=Options(plain=plain, layout=layout, created_at=created_at),
+        )
+        used = export_to(self.store, target, options, report)
+        return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
+
+    # One memory
+
+    def add(
+        self,
+        content: str,
+        *,
+        id: str = "",
+        title: str | None = None,
+        kind: str = "semantic",
+        scope: str = "user",
+        tree: str = "",
+        tags: Sequence[str] = (),
+        meta: dict[str, Any] | None = None,
+        temporal: Any = None,
+        strength: float | None = None,
+        confidence: float | None = None,
+    ) -> Record:
+        """Keep a new memory and return it with its id."""
+        record = Record(
+            id=id,
+            content=content,
+            title=title,
+            kind=kind,
+            scope=scope,
+            tree=tree,
+            tags=list(tags),
+            meta=meta or {},
+            temporal=make_temporal(temporal),
+            strength=strength,
+            confidence=confidence,
+        )
+        return edit.add(self.store, record)
+
+    def get(self, id: str) -> Record:
+        """The memory with this id, or with an id that begins so."""
+        return edit.get(self.store, id)
+
+    def list(
+        self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
+    ) -> Iterator[Record]:
+        """Memories by time. Filters: `tree tags kind scope status meta since until`, and `temporal_contains`,
+        `temporal_overlaps`, `temporal_within`; all that are given must hold."""
+        return self.store.records(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
+
+    def count(self, **filters: Any) -> int:
+        """How many memories match the filters of `list`."""
+        return self.store.count(make_filter(**filters))
+
+    def update(self, id: str, **changes: Any) -> Record:
+        """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
+        if "temporal" in changes:
+            changes["temporal"] = make_temporal(changes["temporal"])
+        unknown = set(changes) - {*Record.__struct_fields__} | set(changes) & {
+            "id",
+            "clocks",
+            "updated_at",
+            "created_at",
+        }
+        if unknown:
+            raise bad_choice("field", sorted(unknown)[0], ("content", "title", "kind", "scope", "tree", "tags", "meta"))
+        return edit.update(self.store, id, changes)
+
+    def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
+        """Delete memories; `undelete` brings one back."""
+        return edit.delete(self.store, ids, reason=reason)
+
+    def undelete(self, id: str) -> Record:
+        """Bring a deleted memory back."""
+        return edit.undelete(self.store, id)
+
+    def link(self, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
+        """Relate two memories, or entities given as `entity:<id>`."""
+        return edit.link(self.store, subject, predicate, object, weight=weight)
+
+    def unlink(self, subject: str, predicate: str, object: str) -> int:
+        """Take a relation away."""
+        return edit.unlink(self.store, subject, predicate, object)
+
+    # Many
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        mode: str = "fulltext",
+        grep: str | None = None,
+        **filters: Any,
+    ) -> searching.Results:
+        """The memories that contain every word of the query, best first; `"a phrase"` and `-word` work too."""
+        _choice("mode", mode, ("fulltext",))
+        return searching.search(self.store, query, make_filter(**filters), limit=limit, offset=offset, grep=grep)
+
+    def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
+        """The tree at and below a path, with counts."""
+        return tree.branches(self.store, path, depth)
+
+    def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
+        """Move a branch of the tree; tells how many memories are on it."""
+        return tree.move(self.store, source, target, dry_run=dry_run)
+
+    def copy(self, source: str, target: str, *, dry_run: bool = False) -> int:
+        """Copy a branch of the tree under new ids."""
+        return tree.copy(self.store, source, target, dry_run=dry_run)
+
+    def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
+        """Delete a branch of the tree."""
+        return tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
+
+    def entities(self) -> Iterator[Entity]:
+        """The entities that memories mention."""
+        return self.store.things(Entity)
+
+    def relations(self, id: str | None = None) -> Iterator[Relation]:
+        """All relations, or those from and to one memory."""
+        if id is None:
+            yield from self.store.things(Relation)
+        else:
+            id = edit.resolve(self.store, id)
+            yield from self.store.things(Relation, [id])
+            yield from self.store.mentions(Relation, id)
+
+    # Past and care
+
+    def history(self, id: str) -> tuple[Sequence[past.Version], str | None]:
+        """Every version of a memory, oldest first, and the import that brought it."""
+        return past.history(self.store, id)
+
+    def imports(self) -> Iterator[Import]:
+        """All imports, newest first."""
+        return self.store.imports()
+
+    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
+        """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
+        report = Report()
+        return ImportResult(report, past.undo(self.store, import_id, report, force=force), dry_run=False)
+
+    def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
+        """Rows of the audit chain, newest first."""
+        return past.audit_log(self.store, target=target, limit=limit)
+
+    def audit_verify(self) -> dict[str, Any]:
+        """Whether the audit chain is whole."""
+        return past.audit_verify(self.store)
+
+    def stats(self) -> dict[str, Any]:
+        """How much of what the store keeps."""
+        return care.stats(self.store)
+
+    def doctor(self, *, fix: bool = False) -> Verdict:
+        """Check the store; with `fix`, rebuild its indexes."""
+        return care.doctor(self.store, fix=fix)
+
+    def backup(self, path: str | Path, *, force: bool = False) -> int:
+        """Write a clean copy of the whole store; tells its size in bytes."""
+        return care.backup(self.store, Path(path), force=force)
+
+
+def make_temporal(value: Any) -> Temporal | None:
+    """A point or a range from text, a list of one or two texts, or `{start, end}`."""
+    if value is None or isinstance(value, Temporal):
+        return value
+    if isinstance(value, dict):
+        value = [value.get("start"), value.get("end")]
+    parts = [value] if isinstance(value, str) else list(value)
+    start, *end = [parse_time(part) for part in parts if part is not None]
+    return check_temporal(start, end[0] if end else None)
+
+
+def make_filter(*, tags: Sequence[str] | str = (), **filters: Any) -> Filter:
+    """A filter from the arguments of `list`; times may be text."""
+    for name in ("since", "until", "temporal_contains"):
+        if isinstance(filters.get(name), str):
+            filters[name] = parse_time(filters[name])
+    for name in ("temporal_overlaps", "temporal_within"):
+        if filters.get(name) is not None:
+            start, end = (parse_time(part) if isinstance(part, str) else part for part in filters[name])
+            filters[name] = (start, end)
+    try:
+        return Filter(tags=(tags,) if isinstance(tags, str) else tuple(tags), **filters)
+    except TypeError as error:
+        raise UsageError(str(error)) from None
+
+
+def _without_conversations(filter: Filter) -> Filter:
+    return msgspec.structs.replace(filter, with_conversations=False)
+
+
+def _choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
+        raise bad_choice(name, value, known)

@@ -1,0 +1,115 @@
+"""Merges two versions of one memory, field by field, so that every machine comes to the same result."""
+
+from typing import Any
+
+from memglot.model import Conflict, Record, canonical, content_hash, plain
+
+POLICIES = ("skip", "merge", "prefer-local", "prefer-remote")
+_SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
+_LISTS = ("tags", "triggers", "foreign")
+_OBJECTS = ("meta", "source", "extra")
+_DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
+
+
+def same(one: Record, other: Record) -> bool:
+    """Tell whether two records say the same, whatever their times."""
+    fields = (*_SCALARS, "tags", "triggers", *_OBJECTS)
+    return all(getattr(one, field) == getattr(other, field) for field in fields)
+
+
+def merge_records(local: Record, remote: Record, policy: str = "merge") -> tuple[Record, list[Conflict]]:
+    """The merged record and the clashes that no rule decides.
+
+    A field is a register: the later clock wins. A field that one side leaves at its default is absent there and
+    never wins. Equal clocks with different values are a conflict, and the value with the greater SHA-256 of its
+    canonical JSON stands meanwhile. `prefer-local` and `prefer-remote` decide every difference instead.
+    """
+    merging = _Merging(local, remote, policy)
+    values: dict[str, Any] = {field: merging.scalar(field) for field in _SCALARS}
+    values |= {field: merging.union(field) for field in _LISTS}
+    values |= {field: merging.object(field) for field in _OBJECTS}
+    values["created_at"] = min(local.created_at, remote.created_at)
+    values["updated_at"] = max(local.updated_at, remote.updated_at)
+    values["last_accessed"] = max(filter(None, (local.last_accessed, remote.last_accessed)), default=None)
+    values["access_count"] = max(local.access_count, remote.access_count)
+    clocks = {field: clock for field, clock in merging.clocks.items() if clock != values["updated_at"]}
+    return Record(id=local.id, clocks=clocks, **values), merging.conflicts
+
+
+class _Merging:
+    def __init__(self, local: Record, remote: Record, policy: str) -> None:
+        self.local, self.remote, self.policy = local, remote, policy
+        self.clocks: dict[str, int] = {}
+        self.conflicts: list[Conflict] = []
+
+    def scalar(self, field: str) -> Any:
+        mine, theirs, default = getattr(self.local, field), getattr(self.remote, field), _DEFAULTS[field]
+        if mine == theirs or theirs == default:
+            self._clock(field, self.local if mine != theirs else None)
+            return mine
+        if mine == default:
+            self._clock(field, self.remote)
+            return theirs
+        return self._choose(field, mine, theirs)
+
+    def object(self, field: str) -> dict[str, Any]:
+        mine, theirs = getattr(self.local, field), getattr(self.remote, field)
+        found = {**theirs, **mine}
+        for key in sorted(mine.keys() & theirs.keys()):
+            if mine[key] == theirs[key]:
+                continue
+            if (field, key) == ("source", "machine"):
+                found[key] = min(mine[key], theirs[key], key=canonical)
+            else:
+                found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
+        return found
+
+    def union(self, field: str) -> list[Any]:
+        mine, theirs = getattr(self.local, field), getattr(self.remote, field)
+        if mine == theirs or not theirs:
+            return list(mine)
+        if not mine or self.policy == "prefer-remote":
+            return list(theirs)
+        if self.policy == "prefer-local":
+            return list(mine)
+        return sorted({canonical(value): value for value in (*mine, *theirs)}.values(), key=canonical)
+
+    def _choose(self, field: str, mine: Any, theirs: Any) -> Any:
+        if self.policy != "merge":
+            side = self.local if self.policy == "prefer-local" else self.remote
+            self._clock(field, side)
+            return mine if side is self.local else theirs
+        my_clock, their_clock = clock_of(self.local, field), clock_of(self.remote, field)
+        self.clocks[field] = max(my_clock, their_clock)
+        if my_clock != their_clock:
+            return mine if my_clock > their_clock else theirs
+        self.conflicts.append(
+            Conflict(
+                record=self.local.id,
+                field=field,
+                local=plain(mine),
+                remote=plain(theirs),
+                local_clock=my_clock,
+                remote_clock=their_clock,
+            )
+        )
+        return max(mine, theirs, key=lambda value: content_hash(canonical(value).decode()))
+
+    def _clock(self, field: str, side: Record | None) -> None:
+        """Keep the clock of the side whose value stands; of both where they agree."""
+        sides = (self.local, self.remote) if side is None else (side,)
+        self.clocks[field] = max(clock_of(record, field) for record in sides)
+
+
+def clock_of(record: Record, field: str) -> int:
+    """When a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
+    own = record.clocks.get(field)
+    if own is None:
+        own = record.clocks.get(field.partition(".")[0], record.updated_at)
+    return own
+
+
+def unite(stays: Record, skipped: Record) -> None:
+    """Give the record that stays the tags and foreign ids of the one that was skipped as its double."""
+    stays.tags = [*stays.tags, *(tag for tag in skipped.tags if tag not in stays.tags)]
+    stays.foreign = [*stays.foreign, *(place for place in skipped.foreign if place not in stays.foreign)]

@@ -1,0 +1,118 @@
+"""The past: history of a memory, imports and their undoing, the audit chain."""
+
+from typing import Any
+
+import msgspec
+
+from memglot.errors import NotFound
+from memglot.model import THINGS, Event, Record
+from memglot.report import Report, note_kept_since
+from memglot.settings import BATCH_SIZE
+from memglot.store.chain import first_broken
+from memglot.store.contract import Import, Revision, Store
+
+
+class Version(msgspec.Struct, kw_only=True):
+    """A memory as it was up to a change."""
+
+    number: int
+    until: int | None
+    deed: str
+    record: Record | None
+
+
+def history(store: Store, id: str) -> tuple[list[Version], str | None]:
+    """Every version of a memory, oldest first, the present one last; and the import that brought it."""
+    id = id.strip().lower()
+    found = [revision for revision in store.revisions(key=id) if revision.kind == "record"]
+    present = store.get([id])
+    if not found and not present:
+        matches = store.starting_with(id, 2)
+        if len(matches) != 1:
+            raise NotFound("memory", id)
+        return history(store, matches[0])
+    versions = [
+        Version(number=number, until=revision.at, deed=revision.deed, record=_record(revision))
+        for number, revision in enumerate(found, 1)
+    ]
+    last = present[0] if present else None
+    versions.append(Version(number=len(versions) + 1, until=None, deed="present" if last else "deleted", record=last))
+    return versions, store.batch_of(id)
+
+
+def _record(revision: Revision) -> Record | None:
+    return msgspec.convert(revision.before, Record) if revision.before is not None else None
+
+
+def find_import(store: Store, text: str) -> Import:
+    """An import by its id, or by an unambiguous beginning of it; `last` is the newest."""
+    entries = [entry for entry in store.imports() if text == "last" or entry.id.startswith(text.strip().lower())]
+    if not text or not entries or (len(entries) > 1 and text != "last"):
+        raise NotFound("import", text, "`memglot imports` lists them")
+    return entries[0]
+
+
+def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
+    """Put back what was there before an import, and leave no tombstone.
+
+    What was changed since stays as it is now, with a note, unless `force`.
+    """
+    with store.writing():
+        entry = find_import(store, import_id)
+        if entry.state == "undone":
+            return entry
+        batches = store.batches(entry.id)
+        kept = _remove_inserted(store, batches, report, force)
+        kept += _put_back(store, batches, report, force)
+        if kept:
+            report.note(note_kept_since(kept))
+        entry.state = "undone" if not kept else "partly undone"
+        store.put_import(entry)
+        store.log("undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": kept})
+    return entry
+
+
+def _remove_inserted(store: Store, batches: list[int], report: Report, force: bool) -> int:
+    kept = 0
+    ids = []
+    for record in store.in_batches(batches):
+        if not force and _changed_since(store, record.id, batches):
+            kept += 1
+        else:
+            ids.append(record.id)
+    for start in range(0, len(ids), BATCH_SIZE):
+        store.remove(ids[start : start + BATCH_SIZE])
+    report.imported += len(ids)
+    store.take(list(store.things_in_batches(batches)))
+    return kept
+
+
+def _put_back(store: Store, batches: list[int], report: Report, force: bool) -> int:
+    kept = 0
+    for revision in reversed(list(store.revisions(batches=batches))):
+        if revision.kind != "record":
+            store.put([msgspec.convert(revision.before, THINGS[revision.kind])])
+        elif not force and _changed_since(store, revision.key, batches):
+            kept += 1
+        elif (before := _record(revision)) is not None and store.known([before.id]):
+            store.replace(before)
+            report.merged += 1
+    return kept
+
+
+def _changed_since(store: Store, key: str, batches: list[int]) -> bool:
+    """Tell whether somebody else changed a record after these batches touched it."""
+    found = list(store.revisions(key=key))
+    return bool(found) and found[-1].batch not in batches
+
+
+def audit_log(store: Store, *, target: str | None = None, limit: int | None = None) -> list[Event]:
+    """The newest rows of the audit chain first."""
+    return list(store.events(target=target, newest_first=True, limit=limit))
+
+
+def audit_verify(store: Store) -> dict[str, Any]:
+    """Whether the audit chain is whole, and if not, the first row that does not fit."""
+    head = store.chain_head()
+    broken = first_broken(store.events(), head)
+    return {"ok": broken is None, "events": head[0], "head": head[1], "first_broken": broken}

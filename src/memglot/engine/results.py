@@ -1,0 +1,93 @@
+"""What imports and exports answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memglot.report import Fault, Report
+from memglot.store.contract import Import
+
+
+class ImportResult:
+    """What an import did: `imported + merged + skipped + failed` is all that was read."""
+
+    def __init__(self, report: Report, entry: Import | None, *, dry_run: bool) -> None:
+        self._report = report
+        self.import_id = entry.id if entry is not None and not dry_run else None
+        self.dry_run = dry_run
+        self.imported = report.imported
+        self.merged = report.merged
+        self.skipped = report.skipped
+        self.failed = report.failed
+        self.notes = [*report.notes, *loss_notes(report)]
+        used = {name: count for name, count in report.formats.items() if name}
+        self.formats = used
+        self.format = "mixed" if len(used) > 1 else next(iter(used), report.format)
+
+    @property
+    def ids(self) -> Iterator[str]:
+        """The memories inserted, in the order of the input; read from disk, never held."""
+        return iter(self._report.ids)
+
+    @property
+    def skipped_ids(self) -> Iterator[str]:
+        """The ids that were there already, or that were deleted before."""
+        return iter(self._report.skipped_ids)
+
+    @property
+    def errors(self) -> Iterator[Fault]:
+        """What could not be read, each with its place and reason."""
+        return self._report.faults()
+
+    @property
+    def exit_code(self) -> int:
+        """0 done; 1 errors, but something landed or was there already; 2 errors and nothing else."""
+        if not len(self._report.errors):
+            return 0
+        return 1 if self.dry_run or self.imported or self.merged or self.skipped else 2
+
+    def value(self) -> dict[str, Any]:
+        """The result as its JSON shows it, save for the lists, which are streamed."""
+        value: dict[str, Any] = {
+            "imported": self.imported,
+            "merged": self.merged,
+            "skipped": self.skipped,
+            "failed": self.failed,
+            "ids": self._report.ids,
+            "skippedIds": self._report.skipped_ids,
+            "errors": self._report.errors,
+            "importId": self.import_id,
+            "format": self.format,
+            "notes": self.notes,
+        }
+        if self.format == "mixed":
+            value["formats"] = self.formats
+        if self.dry_run:
+            value["dryRun"] = True
+        return value
+
+
+class ExportResult:
+    """What an export wrote. `content` holds it when neither a path nor a stream was given."""
+
+    def __init__(self, report: Report, format: str, path: Path | None, content: bytes | None) -> None:
+        self._report = report
+        self.format = format
+        self.path = path
+        self.content = content
+        self.count = report.end.count if report.end else 0
+        self.digest = report.end.digest if report.end else ""
+        self.losses = dict(report.dropped_counts)
+        self.notes = report.notes
+
+    def value(self) -> dict[str, Any]:
+        """The result as its JSON shows it."""
+        value = {"count": self.count, "path": str(self.path), "format": self.format, "digest": self.digest}
+        return {**value, "losses": self.losses, "notes": self.notes}
+
+
+def loss_notes(report: Report) -> list[str]:
+    """A sentence for each field that reading could not keep."""
+    return [f"dropped {field} of {count:,} memories" for field, count in sorted(report.dropped_counts.items())]

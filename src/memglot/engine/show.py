@@ -1,0 +1,37 @@
+"""Memories as JSON shows them: every field that has a value, times as text."""
+
+from typing import Any
+
+from memglot.model import Record, format_time, plain
+
+
+def record_value(record: Record) -> dict[str, Any]:
+    """A memory as a JSON object; `id content tree tags kind scope temporal created_at` are always there."""
+    value: dict[str, Any] = {
+        "id": record.id,
+        "content": record.content,
+        "tree": record.tree,
+        "tags": record.tags,
+        "kind": record.kind,
+        "scope": record.scope,
+        "status": record.status,
+        "meta": record.meta,
+        "temporal": None,
+        "created_at": format_time(record.created_at),
+        "updated_at": format_time(record.updated_at),
+    }
+    if record.temporal is not None:
+        value["temporal"] = {"start": format_time(record.temporal.start)}
+        if record.temporal.end is not None:
+            value["temporal"]["end"] = format_time(record.temporal.end)
+    for field, content in plain(record).items():
+        value.setdefault(field, content)
+    if record.last_accessed is not None:
+        value["last_accessed"] = format_time(record.last_accessed)
+    return value
+
+
+def first_line(text: str, width: int = 72) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,0 +1,155 @@
+"""Verify: is an export or a store whole and unaltered?"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, Unreadable
+from memglot.formats import registry
+from memglot.formats.detect import detect
+from memglot.formats.folder import FolderProof
+from memglot.formats.format import Format, Options
+from memglot.formats.proof import Prover
+from memglot.formats.reading import read_source
+from memglot.formats.source import Source, walk
+from memglot.model import Item, Record
+from memglot.report import End, Report
+from memglot.store.chain import first_broken
+from memglot.store.contract import Store
+from memglot.store.location import open_store
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+
+
+class Verdict(msgspec.Struct):
+    """What a check found. `state` is `whole`, `altered`, or `unproven` for a file that carries no proof."""
+
+    path: str
+    state: str
+    format: str
+    count: int
+    problems: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nothing is amiss."""
+        return self.state == "whole"
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a file is a SQLite database."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    except OSError:
+        return False
+
+
+def verify_path(path: Path, report: Report, format: str | None = None) -> Verdict:
+    """Check an export in any format, or a store."""
+    if not path.exists():
+        raise Unreadable(str(path), "no such file or folder")
+    if path.is_dir():
+        return _verify_folder(path, report)
+    if is_store(path):
+        store = open_store(str(path), write=False)
+        try:
+            return verify_store(store)
+        finally:
+            store.close()
+    return _verify_file(path, report, registry.get(format) if format else None)
+
+
+def verify_store(store: Store) -> Verdict:
+    """Check the file, every record against its digest, the full text and the audit chain."""
+    problems = list(store.verify())
+    broken = first_broken(store.events(), store.chain_head())
+    if broken is not None:
+        problems.append(f"the audit chain breaks at row {broken}")
+    return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
+
+
+def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
+    source = Source.file(path)
+    format = format or detect(source)
+    prover = _prove(source, format, report)
+    problems = [str(fault) for fault in report.faults()]
+    end = report.end
+    if end is None:
+        problems.append("no end mark: the file was cut off, or never carried a proof")
+        return Verdict(str(path), "unproven", format.name, prover.count, problems)
+    problems += _compare(end, prover.end())
+    return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
+
+
+def _compare(said: End, found: End) -> list[str]:
+    if said.count != found.count:
+        return [f"the end mark tells of {said.count:,} memories, and {found.count:,} were read"]
+    if said.digest != found.digest:
+        return ["the digest does not fit: at least one memory was edited, replaced or put elsewhere"]
+    return []
+
+
+def _prove(source: Source, format: Format, report: Report) -> Prover:
+    """Read a source and sum its records up, each with what rides with it."""
+    prover = Prover()
+    record: Record | None = None
+    riders: list[Item] = []
+    for item in read_source(source, format, report, Options()):
+        if isinstance(item, Record):
+            if record is not None:
+                prover.add(record, riders)
+            report.read += 1
+            record, riders = item, []
+        else:
+            riders.append(item)
+    if record is not None:
+        prover.add(record, riders)
+    return prover
+
+
+def _verify_folder(folder: Path, report: Report) -> Verdict:
+    proof = FolderProof.at(folder)
+    if proof is None:
+        return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder carries no proof"])
+    format = registry.get(proof.format)
+    problems: list[str] = []
+    joint = Prover()
+    for path, said in proof.files():
+        found = _note_digest(folder, path, format, report)
+        if found is None:
+            problems.append(f"{path} is missing or cannot be read")
+        elif found != said:
+            problems.append(f"{path} was edited")
+        else:
+            joint.add_digest(bytes.fromhex(found))
+    problems += _strangers(folder, proof, format, report)
+    if not problems:
+        problems = _compare(proof.end, joint.end())
+    try:
+        for _ in proof.items():
+            pass
+    except BadRecord as error:
+        problems.append(f".memglot.json: {error}")
+    return Verdict(str(folder), "altered" if problems else "whole", format.name, joint.count, problems)
+
+
+def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
+    """Notes in the folder that its proof does not name; both lists come in the same order."""
+    said = {path for path, _ in proof.files()}
+    found = (path.relative_to(folder).as_posix() for path in walk(folder, frozenset(format.extensions), report))
+    return [f"{path} was added" for path in found if path not in said]
+
+
+def _note_digest(folder: Path, relative: str, format: Format, report: Report) -> str | None:
+    try:
+        prover = _prove(Source.file(folder / relative), format, report)
+    except Unreadable:
+        return None
+    return prover.note_digest() if prover.count == 1 else None
+
+
+def verdict_value(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as its JSON shows it."""
+    return {"ok": verdict.ok, **msgspec.to_builtins(verdict)}

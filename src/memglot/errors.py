@@ -1,0 +1,383 @@
+"""Every message of memglot, in one place.
+
+    MemglotError
+    ├── UsageError            2  the call itself is wrong
+    │   ├── UnknownFormat
+    │   ├── NotReadable, NotWritable
+    │   └── TargetExists
+    ├── Unreadable            2  an input that cannot be read at all
+    ├── NotFound              2  no such memory, import or path
+    ├── Ambiguous             2  a short id that fits several memories
+    ├── BadRecord             2  one record that breaks a rule; its siblings go on
+    ├── CheckFailed           1  a check found something
+    └── StoreError            3  a precondition is missing
+        ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore
+        └── NotYet
+
+An error's text says what happened and where; its `hint` says what to do next.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+MAX_DEPTH = 100
+MAX_ALIAS_GROWTH = 10
+MAX_INLINE = 1_000_000
+
+
+class MemglotError(Exception):
+    """The root of all errors that memglot raises on purpose."""
+
+    code = "error"
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(MemglotError):
+    """The call itself is wrong: a value, a flag, or a combination of them."""
+
+    code = "usage"
+
+
+class UnknownFormat(UsageError):
+    """A format name that nothing is registered under."""
+
+    code = "unknown_format"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean `{near[0]}`?" if near else "`memglot formats` lists what can be read and written"
+        super().__init__(f"unknown format `{name}`", hint)
+        self.name = name
+
+
+class NotWritable(UsageError):
+    """A format that can only be read."""
+
+    code = "not_writable"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"`{name}` can be read, not written", "`memglot formats` lists what can be written")
+
+
+class TargetExists(UsageError):
+    """An export would overwrite something."""
+
+    code = "exists"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"`{path}` exists already", "give another path, or `--force` to overwrite it")
+
+
+class NeedsFolder(UsageError):
+    """Several memories in a format that holds one a file."""
+
+    code = "needs_folder"
+
+    def __init__(self, format: str, where: str) -> None:
+        super().__init__(
+            f"`{format}` holds one memory a file, and there are several to write to {where}",
+            "give the path of a folder, or choose another format with `--format`",
+        )
+
+
+class Unreadable(MemglotError):
+    """An input that cannot be read at all."""
+
+    code = "unreadable"
+
+    def __init__(self, name: str, reason: str, hint: str | None = None) -> None:
+        super().__init__(f"cannot read `{name}`: {reason}", hint)
+        self.name = name
+        self.reason = reason
+
+
+class CannotWrite(MemglotError):
+    """An output that cannot be written."""
+
+    code = "cannot_write"
+    exit_code = 3
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"cannot write `{path}`: {reason}", "nothing was changed there; check the path and the disk")
+
+
+class NotFound(MemglotError):
+    """No such memory, import or other thing."""
+
+    code = "not_found"
+
+    def __init__(self, what: str, key: str, hint: str | None = None) -> None:
+        super().__init__(f"no {what} `{key}`", hint)
+
+
+class Ambiguous(MemglotError):
+    """A short id that fits several memories."""
+
+    code = "ambiguous"
+
+    def __init__(self, prefix: str, ids: Sequence[str]) -> None:
+        super().__init__(f"`{prefix}` fits several memories", "one of: " + ", ".join(ids))
+
+
+class AlreadyThere(MemglotError):
+    """An explicit id that is taken."""
+
+    code = "exists"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"memory `{id}` exists already", f"`memglot update {id}` changes it")
+
+
+class BadRecord(MemglotError):
+    """One record that breaks a rule. Readers report it and go on with its siblings."""
+
+    code = "bad_record"
+
+
+class CheckFailed(MemglotError):
+    """A check found something that a person should look at."""
+
+    code = "check_failed"
+    exit_code = 1
+
+
+class StoreError(MemglotError):
+    """The store cannot be used as asked."""
+
+    code = "store"
+    exit_code = 3
+
+
+class NoStore(StoreError):
+    """A reading command on a store that does not exist."""
+
+    code = "no_store"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"no store at `{url}`", "`memglot import PATH` or `memglot add TEXT` creates one")
+
+
+class NotAStore(StoreError):
+    """A file that is no database, or another program's."""
+
+    code = "not_a_store"
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"`{url}` is not a memglot store: {reason}", "name another file with `--store`")
+
+
+class NewerStore(StoreError):
+    """A store that a later memglot wrote."""
+
+    code = "newer_store"
+
+    def __init__(self, url: str, found: int, known: int) -> None:
+        super().__init__(
+            f"`{url}` is a store of version {found}, and this memglot knows versions up to {known}",
+            "`pip install --upgrade memglot`",
+        )
+
+
+class ReadOnlyStore(StoreError):
+    """A writing command on a store that cannot be written."""
+
+    code = "read_only"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"the store `{url}` is read-only", "check the permissions of the file and its folder")
+
+
+class LockedStore(StoreError):
+    """Another process keeps writing."""
+
+    code = "locked"
+
+    def __init__(self, url: str, seconds: float) -> None:
+        super().__init__(
+            f"the store `{url}` is locked: another process has been writing for {seconds:g} s",
+            "try again when it is done",
+        )
+
+
+class FullStore(StoreError):
+    """No room for more."""
+
+    code = "full"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"no room left to write the store `{url}`",
+            "whole batches before this one are kept; make room and run the same command again",
+        )
+
+
+class DamagedStore(StoreError):
+    """A database whose file is broken."""
+
+    code = "damaged"
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"the store `{url}` is damaged: {reason}",
+            "`memglot doctor` tells more; `memglot restore` brings a backup back",
+        )
+
+
+class NotYet(StoreError):
+    """A part of the interface that this version does not have."""
+
+    code = "not_yet"
+
+
+class MissingProgram(StoreError):
+    """A program or setting that a command needs."""
+
+    code = "missing"
+
+
+def no_postgres() -> NotYet:
+    """The PostgreSQL store is not part of this version."""
+    return NotYet("this version of memglot has no PostgreSQL store", "use a path to a `.db` file, or `:memory:`")
+
+
+# What can be wrong with one record -----------------------------------------------------------------------------------
+
+
+def not_an_object(found: str) -> BadRecord:
+    """Something else where a memory should be."""
+    return BadRecord(f"a memory must be an object, not {found}")
+
+
+def empty_content() -> BadRecord:
+    """Content of no letters at all."""
+    return BadRecord("`content` is empty")
+
+
+def missing_content() -> BadRecord:
+    """No content key."""
+    return BadRecord("`content` is missing")
+
+
+def wrong_type(field: str, wanted: str, found: str) -> BadRecord:
+    """A field of another type than it must have."""
+    hint = f"leave `{field}` out instead of giving null" if found == "null" else None
+    return BadRecord(f"`{field}` must be {wanted}, not {found}", hint)
+
+
+def bad_id(text: str) -> BadRecord:
+    """An id that is no UUIDv7."""
+    return BadRecord(f"`id` must be a UUIDv7, not `{_short(text)}`", "leave `id` out to get a new one")
+
+
+def bad_tree(text: str) -> BadRecord:
+    """A tree path of other letters or dots."""
+    return BadRecord(
+        f"`tree` must be labels of letters, digits and `_` joined by dots, not `{_short(text)}`",
+        "`--lenient` also takes `/` between labels, and `-` in them",
+    )
+
+
+def bad_time(text: str) -> BadRecord:
+    """A time without date, `T` or offset, or that does not exist."""
+    return BadRecord(f"`{_short(text)}` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`")
+
+
+def backward_time() -> BadRecord:
+    """A range that ends before it starts."""
+    return BadRecord("`temporal` ends before it starts")
+
+
+def bad_temporal(found: str) -> BadRecord:
+    """A temporal of none of the known shapes."""
+    return BadRecord(f"`temporal` must be a time, or a list of one or two times, not {found}")
+
+
+def temporal_object() -> BadRecord:
+    """The object form where only JSON may have it."""
+    return BadRecord(
+        "`temporal` as an object is accepted in JSON only",
+        "write a time or a list of two, or import with `--lenient`, which accepts it",
+    )
+
+
+def bad_text(field: str, what: str, offset: int) -> BadRecord:
+    """Text that no store can hold."""
+    return BadRecord(f"`{field}` contains {what} at character {offset}")
+
+
+def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
+    """Bytes that are no text."""
+    return BadRecord(f"{what} at byte {offset}")
+
+
+def bad_number(field: str, value: float) -> BadRecord:
+    """NaN or an infinity."""
+    return BadRecord(f"`{field}` contains `{value}`, which JSON cannot hold")
+
+
+def too_deep(field: str) -> BadRecord:
+    """Nesting beyond the limit."""
+    return BadRecord(f"`{field}` is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
+
+
+def alias_bomb() -> BadRecord:
+    """YAML aliases that blow a small file up."""
+    return BadRecord(
+        f"YAML aliases expand this document beyond {MAX_ALIAS_GROWTH} times its size",
+        "write the repeated values out, or split the file",
+    )
+
+
+def bad_syntax(language: str, reason: str) -> BadRecord:
+    """Text that is not what it should be."""
+    return BadRecord(f"not valid {language}: {reason}")
+
+
+def _short(text: str) -> str:
+    """A value as a message can show it: one line, not too long."""
+    line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
+def two_plugins(name: str, first: str, second: str) -> UsageError:
+    """Two packages that claim one format name."""
+    return UsageError(f"two plugins offer the format `{name}`: `{first}` and `{second}`", "uninstall one of them")
+
+
+def empty_input(name: str) -> Unreadable:
+    """A file of no bytes, or of white space."""
+    return Unreadable(name, "it is empty")
+
+
+def empty_text(field: str) -> BadRecord:
+    """A text that must say something."""
+    return BadRecord(f"`{field}` is empty")
+
+
+def tree_into_itself(source: str, target: str) -> UsageError:
+    """A branch that would be moved into itself."""
+    return UsageError(
+        f"`{source or '(root)'}` cannot be moved or copied to `{target or '(root)'}`, which lies inside it"
+    )
+
+
+def no_words(query: str) -> UsageError:
+    """A query of nothing but punctuation."""
+    return UsageError(
+        f"the query `{_short(query)}` has no word to look for", "`memglot list` shows memories without a query"
+    )
+
+
+def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
+    """A regular expression that is none."""
+    return UsageError(f"`{_short(pattern)}` is not a regular expression: {reason} at position {position}")
+
+
+def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
+    """A value that is none of those that are known."""
+    return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))

@@ -1,0 +1,1 @@
+"""JSON values out of streams, one at a time."""

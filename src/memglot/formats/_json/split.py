@@ -1,0 +1,154 @@
+"""Splits a stream of JSON into its values, holding one at a time, however large the file is."""
+
+import re
+from typing import Any, BinaryIO
+
+import msgspec
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]])")
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_SCALAR = re.compile(rb"[^,\]\s]+")
+_NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
+_READ = 1 << 16
+_MARGIN = 4096
+_GUESSES = 4
+_PATIENCE = 64 << 20
+_raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Splitter:
+    """Walks over the values of an array, or over values that just follow each other.
+
+    An object is self-delimiting: a text that ends at some `}` and decodes is a whole object, so the end of most is
+    found by guessing the next `}` before a comma and decoding, at the speed of the decoder. Only when guesses fail
+    are strings and braces counted.
+    """
+
+    def __init__(self, stream: BinaryIO, start: int = 0) -> None:
+        self._stream = stream
+        self._read_size = _READ
+        self.buffer = b""
+        self.place = 0
+        self.ended = False
+        self._lines_before = 0
+        self._bytes_before = start
+
+    @property
+    def line(self) -> int:
+        """The line on which the present place lies."""
+        return self._lines_before + self.buffer.count(b"\n", 0, self.place) + 1
+
+    @property
+    def offset(self) -> int:
+        """The byte of the file at which the present place lies."""
+        return self._bytes_before + self.place
+
+    def more(self) -> bool:
+        """Read on; tell whether there was anything."""
+        piece = self._stream.read(self._read_size)
+        if not piece:
+            self.ended = True
+            return False
+        self._lines_before += self.buffer.count(b"\n", 0, self.place)
+        self._bytes_before += self.place
+        self.buffer = self.buffer[self.place :] + piece
+        self.place = 0
+        # A value larger than what was read so far is met with ever larger reads, so that copying stays linear.
+        self._read_size = max(_READ, len(self.buffer))
+        return True
+
+    def peek(self) -> bytes:
+        """The next byte that is no white space, which is then the present place; empty at the end."""
+        while True:
+            self.place = _SPACE.match(self.buffer, self.place).end()  # type: ignore[union-attr]
+            if self.place < len(self.buffer):
+                return self.buffer[self.place : self.place + 1]
+            if not self.more():
+                return b""
+
+    def skip(self) -> None:
+        """Step over one byte."""
+        self.place += 1
+
+    def guess(self, decode: Any) -> tuple[bytes, Any] | None:
+        """The object at the present place, decoded, if one of the next few `}` turns out to be its end."""
+        guesses, search = 0, self.place
+        while guesses < _GUESSES:
+            match = _CANDIDATE.search(self.buffer, search)
+            if match is None:
+                searched = len(self.buffer) - self.place
+                if guesses or searched > _PATIENCE or not self.more():
+                    return None
+                # What was searched holds no end, save a `}` that waits for its comma.
+                search = max(0, searched - _MARGIN)
+                continue
+            search = match.end()
+            raw = self.buffer[self.place : search]
+            try:
+                return raw, decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                if is_json(raw):
+                    return raw, None
+            guesses += 1
+        return None
+
+    def exact(self) -> bytes | None:
+        """The value at the present place by counting braces outside strings; `None` when the file ends inside it."""
+        while True:
+            end = _end_of_value(self.buffer, self.place)
+            if end is not None and (end < len(self.buffer) or self.ended or self.buffer[end - 1 : end] in b'}]"'):
+                return self.buffer[self.place : end]
+            if len(self.buffer) - self.place > _PATIENCE and _NEXT.search(self.buffer, self.place):
+                return None
+            if not self.more():
+                return self.buffer[self.place : end] if end is not None else None
+
+    def resume(self) -> bool:
+        """After a value that never ends: go to where the next one seems to start, if there is such a place."""
+        match = _NEXT.search(self.buffer, self.place)
+        if match is None:
+            self.place = len(self.buffer)
+            return False
+        self.place = match.end()
+        return True
+
+
+def is_json(raw: bytes) -> bool:
+    """Tell whether the text is one whole JSON value."""
+    try:
+        _raw(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _end_of_value(buffer: bytes, place: int) -> int | None:
+    first = buffer[place : place + 1]
+    if first not in (b"{", b"[", b'"'):
+        match = _SCALAR.match(buffer, place)
+        return match.end() if match else place + 1
+    depth = 0
+    for match in _TOKEN.finditer(buffer, place):
+        token = match[0]
+        if token == b'"':
+            return None
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+        if depth == 0:
+            return match.end()
+    return None
+
+
+def depth(raw: bytes) -> int:
+    """How deep a text of JSON is nested."""
+    level = deepest = 0
+    for match in _TOKEN.finditer(raw):
+        if match[0] in (b"{", b"["):
+            level += 1
+            deepest = max(deepest, level)
+        elif match[0] in (b"}", b"]"):
+            level -= 1
+    return deepest

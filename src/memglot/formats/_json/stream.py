@@ -1,0 +1,145 @@
+"""The objects of a JSON file, whatever its layout: an array, a single object, or one object a line."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import MAX_DEPTH, BadRecord, bad_bytes, bad_syntax, bad_text, too_deep
+from memglot.formats._json.split import Splitter, depth, is_json
+from memglot.formats.source import Source
+from memglot.report import Report
+
+Decode = Callable[[bytes], Any]
+_TRUNCATED = "Input data was truncated"
+
+
+def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
+    start = source.head.lstrip(b" \t\r\n")
+    if start[:1] == b"[":
+        yield from _array(source, report, decode)
+    elif start[:1] == b"{" and not _one_a_line(start):
+        yield from _sequence(source, report)
+    else:
+        yield from _lines(source, report, decode)
+
+
+def _one_a_line(start: bytes) -> bool:
+    """Tell NDJSON from objects laid out over several lines: an unfinished first line means the latter."""
+    first, newline, rest = start.partition(b"\n")
+    if is_json(first) or not newline:
+        return True
+    try:
+        msgspec.json.decode(first)
+    except RecursionError:
+        return True
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return str(error) != _TRUNCATED
+    return True
+
+
+def _lines(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    item = 0
+    offset = source.start
+    for number, line in enumerate(source.stream, 1):
+        try:
+            value = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            value = None
+            if not line.strip():
+                offset += len(line)
+                continue
+        item += 1
+        report.line = number
+        report.item = item
+        report.offset = offset
+        offset += len(line)
+        yield line, value
+
+
+def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    values = Splitter(source.stream, source.start)
+    values.peek()
+    values.skip()
+    item = 0
+    separated = True
+    while (byte := values.peek()) != b"]":
+        report.item, report.line, report.offset = item + 1, None, values.offset
+        if not byte:
+            report.fault(bad_syntax("JSON", "the file ends inside the list"), line=values.line)
+            return
+        if byte == b",":
+            if separated:
+                report.fault(bad_syntax("JSON", "a comma where a memory should be"), line=values.line)
+            separated = True
+            values.skip()
+            continue
+        if not separated:
+            report.fault(bad_syntax("JSON", "no comma between two memories"), line=values.line)
+        item += 1
+        found = values.guess(decode) if byte == b"{" else None
+        raw = found[0] if found else values.exact()
+        if raw is None:
+            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"), line=values.line)
+            separated = values.resume()
+            continue
+        yield raw, found[1] if found else None
+        values.place += len(raw)
+        separated = False
+    if separated and item:
+        report.fault(bad_syntax("JSON", "a comma before the end of the list"), line=values.line)
+    values.skip()
+    if values.peek():
+        report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
+
+
+def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
+    values = Splitter(source.stream, source.start)
+    item = 0
+    while values.peek():
+        item += 1
+        report.item, report.line, report.offset = item, values.line, values.offset
+        raw = values.exact()
+        if raw is None:
+            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
+            return
+        yield raw, None
+        values.place += len(raw)
+
+
+def check_depth(raw: bytes) -> None:
+    """Refuse a value that is nested too deep; nearly all are cleared by counting their brackets."""
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth(raw) > MAX_DEPTH:
+        raise too_deep("the memory")
+
+
+def decode_value(raw: bytes, report: Report) -> Any:
+    """Decode a value that the quick way refused; raises `BadRecord` with the reason."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad_bytes(report.offset + error.start) from None
+    if b"\0" in raw:
+        raise bad_bytes(report.offset + raw.index(b"\0"), "NUL")
+    check_depth(raw)
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise too_deep("the memory") from None
+    except msgspec.DecodeError as error:
+        raise _explain(raw, str(error)) from None
+
+
+def _explain(raw: bytes, reason: str) -> BadRecord:
+    if "trailing characters" in reason and raw.lstrip()[:1] == b"{":
+        return bad_syntax("JSON", "two values on one line")
+    if reason == _TRUNCATED:
+        import json
+
+        try:
+            json.loads(raw)
+        except ValueError:
+            return bad_syntax("JSON", "it ends too early")
+        return bad_text("the memory", "half of a surrogate pair", raw.find(b"\\ud"))
+    return bad_syntax("JSON", reason.removeprefix("JSON is malformed: "))

@@ -1,0 +1,1 @@
+"""What Memory Engine's four formats share."""

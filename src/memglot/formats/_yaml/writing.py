@@ -1,0 +1,54 @@
+"""Writes YAML 1.2 that every careful reader takes the same way."""
+
+import json
+import re
+from typing import Any
+
+# Line breaks to some readers and none to others, or not allowed to stand in YAML as they are.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_LONG_KEY = 500
+
+
+def dump(value: Any) -> str:
+    """Block style for people, with a final newline; flow style for the rare value that block style cannot hold."""
+    from yaml12 import format_yaml
+
+    try:
+        text: str = format_yaml(value, width=None)
+    except (ValueError, OverflowError):
+        return flow_of(value)
+    if _UNSAFE.search(text) or (len(text) > _LONG_KEY and _has_long_key(value)):
+        return flow_of(value)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def flow_of(value: Any) -> str:
+    """The value as JSON that is YAML too; a mapping or list keeps its own line, so that lists can be joined."""
+    if isinstance(value, list):
+        return "".join(f"- {_flow(inner)}\n" for inner in value) or "[]\n"
+    if isinstance(value, dict) and value and not any(len(key) > _LONG_KEY for key in value):
+        return "".join(f"{_quoted(key)}: {_flow(inner)}\n" for key, inner in value.items())
+    return _flow(value) + "\n"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _key(key: str) -> str:
+    # A parser may give up on a key of more than 1,024 characters unless a question mark announces it.
+    return ("? " if len(key) > _LONG_KEY else "") + _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _has_long_key(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(len(key) > _LONG_KEY or _has_long_key(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(_has_long_key, value))

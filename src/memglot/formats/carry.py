@@ -1,0 +1,189 @@
+"""The carry slot: one place in each format where the model fields ride that the format has no home for."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from memglot.model import (
+    DELETED,
+    Conflict,
+    Embedding,
+    Foreign,
+    Item,
+    Record,
+    Relation,
+    Supersession,
+    Temporal,
+    Thing,
+    check_record,
+    date_by_id,
+    id_time,
+    plain,
+)
+from memglot.report import End, Report
+
+KEY = "memglot"
+
+
+class Carry(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What may stand in a carry slot: fields of the record, what rides with it, and the end mark."""
+
+    id: str | None = None
+    title: str | None = None
+    kind: str | None = None
+    scope: str | None = None
+    tree: str | None = None
+    tags: list[str] | None = None
+    triggers: list[str] | None = None
+    meta: dict[str, Any] | None = None
+    temporal: Temporal | None = None
+    status: str | None = None
+    strength: float | None = None
+    confidence: float | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    clocks: dict[str, int] | None = None
+    last_accessed: int | None = None
+    access_count: int | None = None
+    source: dict[str, Any] | None = None
+    foreign: list[Foreign] | None = None
+    extra: dict[str, Any] | None = None
+    relations: list[Relation] = []
+    supersessions: list[Supersession] = []
+    embeddings: list[Embedding] = []
+    conflicts: list[Conflict] = []
+    end: End | None = None
+
+
+_RIDERS: dict[type, str] = {
+    Relation: "relations",
+    Supersession: "supersessions",
+    Embedding: "embeddings",
+    Conflict: "conflicts",
+}
+_FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_RIDERS.values(), "end"})
+
+
+class Bundle(NamedTuple):
+    """A record, what rides with it, and whether it is the last."""
+
+    record: Record
+    riders: list[Thing]
+    last: bool
+
+
+class Shelf(Protocol):
+    """Where things go that belong to no record."""
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep an item there."""
+
+
+def bundles(items: Iterable[Item], target: Shelf, report: Report) -> Iterator[Bundle]:
+    """Group items for a writer of records; what belongs to no record goes beside the file."""
+    current: Record | None = None
+    riders: list[Thing] = []
+    for item in items:
+        if isinstance(item, Record):
+            if item.status == DELETED:
+                target.beside(item, report)
+                continue
+            if current is not None:
+                yield Bundle(current, riders, False)
+                riders = []
+            current = item
+        elif current is not None and _carrier(item) == current.id:
+            riders.append(item)
+        else:
+            target.beside(item, report)
+    if current is not None:
+        yield Bundle(current, riders, True)
+
+
+def _carrier(item: Thing) -> str | None:
+    """The record that an item rides with."""
+    if isinstance(item, Relation):
+        return item.subject.id
+    if isinstance(item, Supersession):
+        return item.newer
+    if isinstance(item, (Embedding, Conflict)):
+        return item.record
+    return None
+
+
+def is_plain(record: Record) -> bool:
+    """Tell whether Memory Engine's five fields say all there is to say about a record."""
+    return (
+        record.title is None
+        and record.kind == "semantic"
+        and record.scope == "user"
+        and not record.tags
+        and record.status == "active"
+        and record.updated_at == record.created_at
+        and not record.extra
+        and not record.source
+        and not record.foreign
+        and not record.triggers
+        and record.strength is None
+        and record.confidence is None
+        and not record.clocks
+        and record.last_accessed is None
+        and not record.access_count
+        and (record.created_at == 0 or (record.id != "" and record.created_at == id_time(record.id) * 1000))
+    )
+
+
+def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
+    """The fields of a record that have no home in a format and differ from their default, as plain values."""
+    values: dict[str, Any] = plain(record)
+    found = {name: value for name, value in values.items() if name not in homes and name != "content"}
+    if "created_at" in found and record.id and record.created_at == id_time(record.id) * 1000:
+        del found["created_at"]
+    if record.updated_at == record.created_at:
+        found.pop("updated_at", None)
+    return found
+
+
+def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool) -> dict[str, Any]:
+    """What goes into the carry slot of a record; with `plain_only` nothing does, and the report names the losses."""
+    record = bundle.record
+    found = {} if is_plain(record) else homeless(record, homes)
+    for rider in bundle.riders:
+        found.setdefault(_RIDERS[type(rider)], []).append(plain(rider))
+    if plain_only:
+        for name in found:
+            report.dropped(name, record.id or f"item {report.item}")
+        return {}
+    for name in found:
+        report.carried[name] += 1
+    unknown = found.get("extra", {}).pop(KEY, None)
+    if unknown is not None:
+        found.update({name: value for name, value in unknown.items() if name not in found})
+        if not found["extra"]:
+            del found["extra"]
+    return found
+
+
+def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
+    """Put what rode in the carry slot back into the record, and return what rode with it.
+
+    Raises `msgspec.ValidationError` or `BadRecord` for a slot that this tool cannot have written.
+    """
+    carry = msgspec.convert(slot, Carry)
+    for name in _FIELDS:
+        value = getattr(carry, name)
+        if value is None:
+            continue
+        if name in ("meta", "extra"):
+            getattr(record, name).update(value)
+        else:
+            setattr(record, name, value)
+    unknown = {name: value for name, value in slot.items() if name not in Carry.__struct_fields__}
+    if unknown:
+        record.extra[KEY] = unknown
+    if carry.end is not None:
+        report.end = carry.end
+    date_by_id(record)
+    check_record(record)
+    return [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]

@@ -1,0 +1,43 @@
+"""JSON: an array of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from memglot.formats._memory_engine.reading import read_json
+from memglot.formats._memory_engine.wire import HOMES, TOOL, to_wire
+from memglot.formats.carry import bundles
+from memglot.formats.format import Format, Options
+from memglot.formats.proof import Prover
+from memglot.formats.target import Target
+from memglot.model import Item
+from memglot.report import Report
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write an array, indented by two spaces as Memory Engine does."""
+    encode = msgspec.json.Encoder().encode
+    prover = Prover()
+    with target.file() as out:
+        before = b"[\n  "
+        for bundle in bundles(items, target, report):
+            prover.add(bundle.record, bundle.riders)
+            end = prover.end() if bundle.last else None
+            text = msgspec.json.format(encode(to_wire(bundle, report, options, end, json=True)), indent=2)
+            out.write(before + text.replace(b"\n", b"\n  "))
+            before = b",\n  "
+        out.write(b"\n]\n" if prover.count else b"[]\n")
+    report.written(prover.end())
+
+
+FORMAT = Format(
+    name="json",
+    title="JSON, an array of memories",
+    tool=TOOL,
+    family="json",
+    extensions=(".json",),
+    homes=HOMES,
+    carry="meta.memglot",
+    read=read_json,
+    write=write,
+)

@@ -1,0 +1,148 @@
+"""Markdown: one memory a file, its fields as YAML front matter; what they cannot hold rides in `meta.memglot`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
+from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, take_slot, to_wire
+from memglot.formats._yaml.reading import Broken, load
+from memglot.formats._yaml.writing import dump
+from memglot.formats.carry import KEY, Bundle, bundles
+from memglot.formats.folder import writing_notes
+from memglot.formats.format import Format, Options
+from memglot.formats.names import safe_name
+from memglot.formats.proof import Prover, bundle_digest
+from memglot.formats.source import Source
+from memglot.formats.target import Target
+from memglot.model import Item, Record, format_time
+from memglot.report import End, Report
+
+_OPENING = re.compile(r"---(\r?\n)")
+_CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)
+_FIRST_NEWLINE = re.compile(r"\r?\n")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the one memory of a file, and what rides with it."""
+    report.item, report.line = 1, None
+    raw = source.whole()
+    try:
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise bad_bytes(source.start + error.start) from None
+        if "\0" in text:
+            raise bad_bytes(source.start + len(text[: text.index("\0")].encode()), "NUL")
+        front, content = split(text, options.lenient)
+        if not front and not content.strip() and not _OPENING.match(text):
+            raise empty_content()
+        yield from _items(front, content, report, options)
+    except Broken as error:
+        report.failed_record(error.error, line=error.line + 1)
+    except BadRecord as error:
+        report.failed_record(error)
+
+
+def _items(front: dict[str, Any], content: str, report: Report, options: Options) -> Iterator[Item]:
+    # The body is the content; a `content` key in the front matter is one more unknown key.
+    slot = front.pop(KEY, None)
+    shadowed = {"content": front.pop("content")} if "content" in front else {}
+    items = list(careful_items({**front, "content": content}, report, options, json=False))
+    record = items[0]
+    assert isinstance(record, Record)
+    if shadowed:
+        record.extra.setdefault(TOOL, {}).update(shadowed)
+    if slot is not None:
+        items += take_slot({KEY: slot}, record, report)
+    yield from items
+
+
+def split(text: str, lenient: bool = False) -> tuple[dict[str, Any], str]:
+    """Front matter and content. What looks like front matter and is a list or a scalar belongs to the content.
+
+    Raises `BadRecord` or `Broken` for front matter that is not valid YAML, unless `lenient`.
+    """
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
+    if opening is None or closing is None:
+        first = _FIRST_NEWLINE.search(text)
+        return {}, text.removesuffix(first[0]) if first else text
+    block = text[opening.end() : max(closing.start(), opening.end())]
+    try:
+        front = load(block.encode("utf-8"))
+    except (BadRecord, Broken):
+        if not lenient:
+            raise
+        front = ""
+    if front is not None and not isinstance(front, dict):
+        return {}, text.removesuffix(opening[1])
+    rest = _REST_OF_LINE.match(text, closing.end())
+    if rest is None:
+        body = text[closing.end() :]
+    else:
+        body = text[rest.end() :].removeprefix(opening[1])
+    return front or {}, body.removesuffix(opening[1])
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write `{id}.md` files into a folder; or one memory to a path that ends in `.md`, or to a stream."""
+    if target.path is None or target.path.suffix.lower() in (".md", ".markdown"):
+        _write_file(items, target, report, options)
+        return
+    with writing_notes(target) as notes:
+        for bundle in bundles(items, notes, report):
+            text = to_text(bundle, report, options, None)
+            notes.put(_path(bundle.record, options.layout), text, bundle_digest(bundle.record, bundle.riders))
+        report.written(notes.finish("markdown", plain=options.plain, report=report))
+
+
+def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    found = bundles(items, target, report)
+    first = next(found, None)
+    if first is not None and not first.last:
+        raise NeedsFolder("markdown", f"`{target.path}`" if target.path else "standard output")
+    prover = Prover()
+    with target.file() as out:
+        for bundle in chain([first] if first else [], found):
+            prover.add(bundle.record, bundle.riders)
+            out.write(to_text(bundle, report, options, prover.end()))
+    report.written(prover.end())
+
+
+def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -> bytes:
+    """A memory as the text of a Markdown file."""
+    data = to_wire(bundle, report, options, end, json=False)
+    del data["content"]
+    front = {"id": data.pop("id")} if "id" in data else {}
+    if options.created_at and bundle.record.created_at:
+        front["created_at"] = format_time(bundle.record.created_at)
+    front.update(data)
+    block = dump(front) if front else ""
+    return f"---\n{block}---\n\n{bundle.record.content}\n".encode()
+
+
+def _path(record: Record, layout: str) -> str:
+    name = f"{record.id}.md"
+    if layout == "kind":
+        return f"{safe_name(record.kind)}/{name}"
+    if layout == "tree" and record.tree:
+        return "/".join(map(safe_name, record.tree.split("."))) + f"/{name}"
+    return name
+
+
+FORMAT = Format(
+    name="markdown",
+    title="Markdown, one memory a file",
+    tool=TOOL,
+    family="markdown",
+    extensions=(".md", ".markdown"),
+    aliases=("md",),
+    homes=HOMES,
+    carry="meta.memglot",
+    read=read,
+    write=write,
+    folder=True,
+)

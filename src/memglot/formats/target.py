@@ -1,0 +1,144 @@
+"""Target: where an export goes. Files are written beside their place and renamed, so that none is ever half there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from memglot.errors import CannotWrite, TargetExists
+from memglot.formats.beside import key_of, line_of, name_of
+from memglot.formats.source import BESIDE, FOLDER_PROOF
+from memglot.model import Item
+from memglot.report import Report
+
+
+class Target:
+    """A path, or a stream for standard output and text in memory."""
+
+    def __init__(self, path: Path | None = None, stream: BinaryIO | None = None, *, force: bool = False) -> None:
+        self.path = path
+        self.stream = stream
+        self.force = force
+        self._beside: BinaryIO | None = None
+        self._beside_path: Path | None = None
+
+    @contextmanager
+    def file(self) -> Iterator[BinaryIO]:
+        """The file to write; it takes its place when the block ends well, and leaves no trace when it does not."""
+        if self.path is None:
+            assert self.stream is not None
+            yield self.stream
+            self.stream.flush()
+            return
+        if (self.path.exists() or self.path.is_symlink()) and not self.force:
+            raise TargetExists(str(self.path))
+        try:
+            with replacing(self.path) as out:
+                yield out
+            self._finish_beside()
+        except OSError as error:
+            raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
+        finally:
+            self._drop_beside()
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep what the format has no place for in `<out>.memglot.ndjson`; a stream has no such place."""
+        if self.path is None:
+            report.dropped(name_of(item), key_of(item))
+            return
+        if self._beside is None:
+            self._beside_path = self.path.with_name(self.path.name + BESIDE)
+            self._beside = open(_temporary(self._beside_path), "wb")
+        self._beside.write(line_of(item) + b"\n")
+
+    def _finish_beside(self) -> None:
+        if self._beside is not None and self._beside_path is not None:
+            _seal(self._beside)
+            os.replace(self._beside.name, self._beside_path)
+            self._beside = None
+        elif self.path is not None:
+            # What an earlier export left beside this file belongs to the file that was just replaced.
+            self.path.with_name(self.path.name + BESIDE).unlink(missing_ok=True)
+
+    def _drop_beside(self) -> None:
+        if self._beside is not None:
+            self._beside.close()
+            os.unlink(self._beside.name)
+            self._beside = None
+
+
+class FolderTarget:
+    """A folder of notes. A new one appears whole; one this tool wrote before is updated in place."""
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        self.path = path
+        self.existing = path.exists()
+        if self.existing and not path.is_dir():
+            raise TargetExists(str(path))
+        ours = (path / FOLDER_PROOF).is_file()
+        if self.existing and not ours and not force and any(path.iterdir()):
+            raise TargetExists(str(path))
+        self.folder = path if self.existing else _temporary(path)
+        self._made: set[str] = set()
+
+    def put(self, relative: str, content: bytes) -> None:
+        """Write one file; one that has these bytes already keeps its time."""
+        place = self.folder / relative
+        parent = os.path.dirname(relative)
+        try:
+            if parent not in self._made:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                self._made.add(parent)
+            if not self.existing:
+                place.write_bytes(content)
+            elif not (place.is_file() and place.read_bytes() == content):
+                with replacing(place) as out:
+                    out.write(content)
+        except OSError as error:
+            raise CannotWrite(str(self.path / relative), (error.strerror or str(error)).lower()) from error
+
+    def remove(self, relative: str) -> None:
+        """Take away the file of a memory that is gone."""
+        (self.folder / relative).unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Let a new folder take its place."""
+        if not self.existing:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            os.replace(self.folder, self.path)
+
+    def abandon(self) -> None:
+        """Clear away what was written for nothing."""
+        if not self.existing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that replaces `path` once it is whole and on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary(path)
+    out = open(temporary, "xb")
+    try:
+        yield out
+        _seal(out)
+        os.replace(temporary, path)
+    except BaseException:
+        out.close()
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _seal(out: BinaryIO) -> None:
+    out.flush()
+    os.fsync(out.fileno())
+    out.close()
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

@@ -1,0 +1,93 @@
+"""The model: the one meeting point of formats and stores."""
+
+from typing import TypeAlias
+
+from memglot.model.canonical import canonical, content_hash, joint_digest, plain, record_digest
+from memglot.model.check import (
+    check_content,
+    check_id,
+    check_record,
+    check_temporal,
+    check_text,
+    check_tree,
+    check_value,
+    date_by_id,
+    settle,
+)
+from memglot.model.graph import End, Entity, Relation, Supersession
+from memglot.model.ids import Minter, derive_id, id_time, is_id
+from memglot.model.keeping import Blob, Conflict, Document, Embedding, Event, Tombstone
+from memglot.model.memory import (
+    DEFAULT_KIND,
+    DEFAULT_SCOPE,
+    DEFAULT_STATUS,
+    DELETED,
+    FIELDS,
+    Foreign,
+    Record,
+    Temporal,
+)
+from memglot.model.times import finer_than_microseconds, format_time, now, parse_time
+
+Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
+"""Whatever a store keeps beside records."""
+
+Item: TypeAlias = Record | Thing
+"""Whatever a reader may yield and a writer may be given."""
+
+THINGS: dict[str, type[Thing]] = {
+    "relation": Relation,
+    "entity": Entity,
+    "supersession": Supersession,
+    "document": Document,
+    "embedding": Embedding,
+    "tombstone": Tombstone,
+    "conflict": Conflict,
+    "blob": Blob,
+}
+
+__all__ = [
+    "DEFAULT_KIND",
+    "DEFAULT_SCOPE",
+    "DEFAULT_STATUS",
+    "DELETED",
+    "FIELDS",
+    "THINGS",
+    "Blob",
+    "Conflict",
+    "Document",
+    "Embedding",
+    "End",
+    "Entity",
+    "Event",
+    "Foreign",
+    "Item",
+    "Minter",
+    "Record",
+    "Relation",
+    "Supersession",
+    "Temporal",
+    "Thing",
+    "Tombstone",
+    "canonical",
+    "check_content",
+    "check_id",
+    "check_record",
+    "check_temporal",
+    "check_text",
+    "check_tree",
+    "check_value",
+    "content_hash",
+    "date_by_id",
+    "derive_id",
+    "finer_than_microseconds",
+    "format_time",
+    "id_time",
+    "is_id",
+    "joint_digest",
+    "now",
+    "parse_time",
+    "plain",
+    "record_digest",
+    "settle",
+]

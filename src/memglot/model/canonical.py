@@ -1,0 +1,58 @@
+"""Canonical JSON and the digests made of it: sorted keys, no spaces, defaults left out."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.model.memory import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Record
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_WORDS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS, "state": "open"}
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON: equal bytes for equal values, on every machine."""
+    if isinstance(value, Record):
+        # msgspec leaves a default out when it is the same object, so an equal word must become that object.
+        if value.kind == DEFAULT_KIND:
+            value.kind = DEFAULT_KIND
+        if value.scope == DEFAULT_SCOPE:
+            value.scope = DEFAULT_SCOPE
+        if value.status == DEFAULT_STATUS:
+            value.status = DEFAULT_STATUS
+    elif isinstance(value, msgspec.Struct):
+        _own_words(value)
+    return _encode(value)
+
+
+def plain(value: Any) -> Any:
+    """A struct as dicts and lists of plain values, as its JSON would show it."""
+    if isinstance(value, msgspec.Struct):
+        _own_words(value)
+    return msgspec.to_builtins(value)
+
+
+def content_hash(content: str) -> bytes:
+    """SHA-256 of the text of a memory."""
+    return sha256(content.encode("utf-8")).digest()
+
+
+def record_digest(record: Record) -> bytes:
+    """SHA-256 of a whole record: equal for equal records, on every machine."""
+    return sha256(canonical(record)).digest()
+
+
+def joint_digest(digests: Iterable[bytes]) -> str:
+    """The digest of a sequence of records, in its order, as text."""
+    whole = sha256()
+    for digest in digests:
+        whole.update(digest)
+    return "sha256:" + whole.hexdigest()
+
+
+def _own_words(value: Any) -> None:
+    for name, word in _WORDS.items():
+        if getattr(value, name, None) == word:
+            setattr(value, name, word)

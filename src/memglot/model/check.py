@@ -1,0 +1,128 @@
+"""The rules every record obeys, whatever format it came from."""
+
+import math
+import re
+from typing import Any
+
+from memglot.errors import (
+    MAX_DEPTH,
+    backward_time,
+    bad_id,
+    bad_number,
+    bad_text,
+    bad_tree,
+    empty_content,
+    too_deep,
+    wrong_type,
+)
+from memglot.model.ids import UUID7, Minter, id_time
+from memglot.model.memory import Record, Temporal
+
+_TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_id(text: str) -> str:
+    """A UUIDv7 in lower case, taken in any case."""
+    id = text.lower()
+    if UUID7.fullmatch(id) is None:
+        raise bad_id(text)
+    return id
+
+
+def check_tree(text: str) -> str:
+    """A dotted path; a full match, so that a final newline is refused."""
+    if _TREE.fullmatch(text) is None:
+        raise bad_tree(text)
+    return text
+
+
+def check_text(text: str, field: str) -> str:
+    """Text that every store can hold: no NUL, no half of a surrogate pair."""
+    if "\0" in text:
+        raise bad_text(field, "NUL", text.index("\0"))
+    if not text.isascii() and (match := _LONE_SURROGATE.search(text)):
+        raise bad_text(field, "half of a surrogate pair", match.start())
+    return text
+
+
+def check_content(text: str) -> str:
+    """The text of a memory: not empty, and free of what no store can hold."""
+    if not text:
+        raise empty_content()
+    return check_text(text, "content")
+
+
+def check_temporal(start: int, end: int | None) -> Temporal:
+    """A point or a range; a range that ends where it starts is a point."""
+    if end is None or end == start:
+        return Temporal(start)
+    if end < start:
+        raise backward_time()
+    return Temporal(start, end)
+
+
+def check_value(value: Any, field: str, depth: int = 1) -> None:
+    """A value that JSON can hold, nested no deeper than the limit."""
+    if depth > MAX_DEPTH:
+        raise too_deep(field)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise wrong_type(f"{field} key", "text", type(key).__name__)
+            _check_scalar(key, field)
+            check_value(inner, field, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            check_value(inner, field, depth + 1)
+    else:
+        _check_scalar(value, field)
+
+
+def _check_scalar(value: Any, field: str) -> None:
+    if isinstance(value, str):
+        if not value.isascii() and (match := _LONE_SURROGATE.search(value)):
+            raise bad_text(field, "half of a surrogate pair", match.start())
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise bad_number(field, value)
+    elif value is not None and not isinstance(value, (bool, int)):
+        raise wrong_type(field, "a value that JSON can hold", type(value).__name__)
+
+
+def check_record(record: Record) -> None:
+    """All rules at once, for records that did not come through a reader; raises `BadRecord`."""
+    check_content(record.content)
+    check_tree(record.tree)
+    if record.id:
+        check_id(record.id)
+    for field in ("title", "kind", "scope", "status"):
+        if (text := getattr(record, field)) is not None:
+            check_text(text, field)
+    for field in ("tags", "triggers"):
+        for text in getattr(record, field):
+            check_text(text, field)
+    for field in ("meta", "source", "extra"):
+        check_value(getattr(record, field), field)
+    for field in ("strength", "confidence"):
+        check_value(getattr(record, field), field)
+    if record.temporal is not None and record.temporal.end is not None:
+        check_temporal(record.temporal.start, record.temporal.end)
+
+
+def date_by_id(record: Record) -> None:
+    """Give a record without times the time inside its own id, if it has one."""
+    if not record.created_at and record.id:
+        record.created_at = id_time(record.id) * 1000
+    if not record.updated_at:
+        record.updated_at = record.created_at
+
+
+def settle(record: Record, minter: Minter) -> None:
+    """Give a record the id and the times it still lacks, from the moment of its import."""
+    if not record.created_at:
+        record.created_at = minter.milliseconds * 1000
+    if not record.updated_at:
+        record.updated_at = record.created_at
+    if not record.id:
+        record.id = minter.mint()

@@ -1,0 +1,48 @@
+"""Times: ISO 8601 text with an offset on the outside, microseconds since 1970 in UTC on the inside."""
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+from memglot.errors import bad_time
+
+_SHAPE = re.compile(
+    r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.(\d{1,9}))?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def now() -> int:
+    """The present, in microseconds."""
+    return time.time_ns() // 1000
+
+
+def parse_time(text: str) -> int:
+    """Microseconds of an ISO 8601 time with `T` and an offset; raises `BadRecord` for anything else."""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise bad_time(text)
+    digits = match[1]
+    if digits is not None and len(digits) > 6:
+        start, end = match.span(1)
+        text = text[: start + 6] + text[end:]
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise bad_time(text) from None
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def finer_than_microseconds(text: str) -> bool:
+    """Tell whether a time has digits that the model cannot hold."""
+    match = _SHAPE.fullmatch(text)
+    return match is not None and match[1] is not None and match[1][6:].strip("0") != ""
+
+
+def format_time(microseconds: int) -> str:
+    """The time as text in UTC, with as many fraction digits as it needs."""
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    text = moment.replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if moment.microsecond else text) + "Z"

@@ -1,0 +1,34 @@
+"""Settings: the only file that reads the environment."""
+
+import os
+import sys
+from pathlib import Path
+
+STORE_VARIABLE = "MEMGLOT_STORE"
+BUSY_SECONDS = 10.0
+BATCH_SIZE = 1_000
+
+
+def store_url() -> str:
+    """The store to use when none is named: `$MEMGLOT_STORE`, else a file in the user's data directory."""
+    return os.environ.get(STORE_VARIABLE) or str(data_folder() / "memglot.db")
+
+
+def data_folder() -> Path:
+    """Where this system keeps a user's data."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "memglot"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "memglot"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "memglot"
+
+
+def editor() -> str | None:
+    """The user's editor: `$VISUAL`, else `$EDITOR`."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+
+
+def actor() -> str:
+    """Who acts, for the audit chain: the name of the account."""
+    return os.environ.get("USER") or os.environ.get("USERNAME") or "unknown"

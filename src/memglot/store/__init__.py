@@ -1,0 +1,1 @@
+"""Stores: where memories are kept. One contract, several engines."""

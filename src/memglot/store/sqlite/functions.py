@@ -1,0 +1,56 @@
+"""SQL functions that the queries of the SQLite store use."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import apsw
+import msgspec
+
+
+def register(db: apsw.Connection) -> None:
+    """Make the functions known to a connection."""
+    functions: dict[str, Any] = {"memglot_holds": _holds, "memglot_grep": _grep, "memglot_has": _has}
+    for name, function in functions.items():
+        db.create_scalar_function(name, function, -1, deterministic=True)
+
+
+def _holds(stored: str | None, wanted: str) -> bool:
+    """Tell whether a JSON object contains another: its keys with equal values, lists as subsets."""
+    return contains(msgspec.json.decode(stored) if stored else {}, _decoded(wanted))
+
+
+def contains(stored: Any, wanted: Any) -> bool:
+    """Containment as PostgreSQL's `@>` has it."""
+    if isinstance(wanted, dict):
+        return isinstance(stored, dict) and all(
+            key in stored and contains(stored[key], value) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(stored, list) and all(any(contains(inner, value) for inner in stored) for value in wanted)
+    return type(stored) is type(wanted) and bool(stored == wanted) or _equal_numbers(stored, wanted)
+
+
+def _equal_numbers(one: Any, other: Any) -> bool:
+    numbers = (int, float)
+    booleans = isinstance(one, bool) or isinstance(other, bool)
+    return not booleans and isinstance(one, numbers) and isinstance(other, numbers) and one == other
+
+
+def _grep(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
+
+
+def _has(word: str, *texts: str | None) -> bool:
+    """Tell whether a word, already folded, stands anywhere in the texts."""
+    return any(text is not None and word in text.casefold() for text in texts)
+
+
+@lru_cache(8)
+def _decoded(text: str) -> Any:
+    return msgspec.json.decode(text)
+
+
+@lru_cache(8)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)

@@ -1,0 +1,120 @@
+"""How the SQLite store keeps records."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from memglot.model import Record, content_hash
+from memglot.store.contract import ContentKey, Filter
+from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.filters import condition
+from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, UPDATE, from_row, to_row
+
+_UNINDEX = """
+INSERT INTO record_text (record_text, rowid, content, title, tags, tree)
+SELECT 'delete', seq, content, title, tags, tree FROM records
+"""
+_REINDEX = """
+INSERT INTO record_text (rowid, content, title, tags, tree) SELECT seq, content, title, tags, tree FROM records
+"""
+
+
+class Records(Connection):
+    """The part of the store that keeps records."""
+
+    def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
+        """Keep new records and return their joint digest."""
+        rows = [to_row(record, batch) for record in records]
+        self.db.executemany(INSERT, rows)
+        if not self._loading:
+            self.index_text(len(rows))
+        whole = sha256()
+        for row in rows:
+            whole.update(row[DIGEST])
+        return whole.digest()
+
+    def replace(self, record: Record) -> None:
+        """Put a record in the place of the one with its id."""
+        ((seq, batch),) = self._rows("SELECT seq, batch FROM records WHERE id = ?", (record.id,))
+        indexed = seq <= self.indexed_to()
+        if indexed:
+            self.db.execute(f"{_UNINDEX} WHERE seq = ?", (seq,))
+        self.db.execute(UPDATE, (*to_row(record, batch), seq))
+        if indexed:
+            self.db.execute(f"{_REINDEX} WHERE seq = ?", (seq,))
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Forget records."""
+        wanted = (_json(ids), self.indexed_to())
+        these = "WHERE id IN (SELECT value FROM json_each(?1))"
+        self.db.execute(f"{_UNINDEX} {these} AND seq <= ?2", wanted)
+        self.db.execute(f"DELETE FROM records {these}", wanted[:1])
+        # A later record may get a number that is free again, and must be indexed then.
+        newest = "(SELECT coalesce(max(seq), 0) FROM records)"
+        self.db.execute(f"UPDATE keeping SET value = min(value, {newest}) WHERE name = 'indexed_to'")
+
+    def get(self, ids: Sequence[str]) -> list[Record]:
+        """The records with these ids."""
+        sql = f"SELECT {COLUMNS} FROM records WHERE id IN (SELECT value FROM json_each(?))"
+        return [from_row(row) for row in self._rows(sql, (_json(ids),))]
+
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Which of these ids are there."""
+        sql = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?))"
+        return {id for (id,) in self._rows(sql, (_json(ids),))}
+
+    def starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Ids that begin so."""
+        sql = "SELECT id FROM records WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2"
+        return [id for (id,) in self._rows(sql, (prefix, limit))]
+
+    def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
+        """The first record of each content, kind and scope that is there."""
+        wanted = set(keys)
+        found: dict[ContentKey, str] = {}
+        sql = (
+            "SELECT content_hash, kind, scope, id FROM records WHERE substr(content_hash, 1, 8) IN "
+            f"({', '.join('?' * len(wanted))}) ORDER BY seq"
+        )
+        for hash, kind, scope, id in self._rows(sql, [key[0][:8] for key in wanted]):
+            if (hash, kind, scope) in wanted:
+                found.setdefault((hash, kind, scope), id)
+        return found
+
+    def records(
+        self, filter: Filter = Filter(), *, newest_first: bool = False, limit: int | None = None, offset: int = 0
+    ) -> Iterator[Record]:
+        """Records by `created_at`, then id."""
+        where, bindings = condition(filter)
+        way = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {COLUMNS} FROM records {where} ORDER BY created_at {way}, id {way} LIMIT ? OFFSET ?"
+        return map(from_row, self._rows(sql, (*bindings, -1 if limit is None else limit, offset)))
+
+    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
+        """The records that these batches inserted, in the order they came."""
+        sql = f"SELECT {COLUMNS} FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
+        return map(from_row, self._rows(sql, (_json(batches),)))
+
+    def count(self, filter: Filter = Filter()) -> int:
+        """How many records `records` would give."""
+        where, bindings = condition(filter)
+        return int(self._value(f"SELECT count(*) FROM records {where}", bindings))
+
+    def branches(self, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+        """The tree paths that have records of their own, with their number."""
+        where, bindings = condition(filter)
+        sql = f"SELECT tree, count(*) FROM records {where} GROUP BY tree"
+        return ((tree, count) for tree, count in self._rows(sql, bindings))
+
+    def _amiss(self) -> Iterator[str]:
+        """Records whose hash or digest does not fit them."""
+        sql = f"SELECT {COLUMNS}, content_hash, digest FROM records ORDER BY seq"
+        for *row, hash, digest in self._rows(sql):
+            record = from_row(row)
+            if content_hash(record.content) != hash or to_row(record, None)[DIGEST] != digest:
+                yield record.id
+
+
+def _json(values: Sequence[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()

@@ -1,0 +1,113 @@
+"""The tables of the SQLite store, as numbered migrations that only go forward."""
+
+APPLICATION_ID = 0x6D676C74  # "mglt"
+
+RECORD_COLUMNS = (
+    "id",
+    "title",
+    "kind",
+    "scope",
+    "tree",
+    "tags",
+    "triggers",
+    "meta",
+    "temporal_start",
+    "temporal_end",
+    "status",
+    "strength",
+    "confidence",
+    "created_at",
+    "updated_at",
+    "clocks",
+    "last_accessed",
+    "access_count",
+    "source",
+    "foreign_ids",
+    "extra",
+    "content",
+)
+THING_TABLES = (
+    "relations",
+    "entities",
+    "supersessions",
+    "documents",
+    "embeddings",
+    "tombstones",
+    "conflicts",
+    "blobs",
+)
+
+# Content stands last, so that the other columns can be read without the pages that a long text overflows into.
+_RECORDS = """
+CREATE TABLE records (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    title TEXT,
+    kind TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    tags TEXT,
+    triggers TEXT,
+    meta TEXT,
+    temporal_start INTEGER,
+    temporal_end INTEGER,
+    status TEXT NOT NULL,
+    strength REAL,
+    confidence REAL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    clocks TEXT,
+    last_accessed INTEGER,
+    access_count INTEGER NOT NULL,
+    source TEXT,
+    foreign_ids TEXT,
+    extra TEXT,
+    content_hash BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    batch INTEGER,
+    content TEXT NOT NULL
+);
+CREATE UNIQUE INDEX records_id ON records (id);
+CREATE INDEX records_deleted ON records (seq) WHERE status = 'deleted';
+CREATE VIRTUAL TABLE record_text USING fts5 (
+    content, title, tags, tree, content='records', content_rowid='seq', tokenize='unicode61 remove_diacritics 2'
+);
+INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 33554432);
+"""
+
+_KEEPING = """
+CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
+CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
+CREATE INDEX batches_import ON batches (import_id);
+CREATE TABLE revisions (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, deed TEXT NOT NULL,
+    before TEXT, batch INTEGER
+);
+CREATE INDEX revisions_key ON revisions (key);
+CREATE INDEX revisions_batch ON revisions (batch) WHERE batch IS NOT NULL;
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL,
+    scope TEXT NOT NULL, details TEXT NOT NULL, prev_hash TEXT NOT NULL, this_hash TEXT NOT NULL
+);
+CREATE INDEX events_target ON events (target);
+CREATE TABLE keeping (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO keeping VALUES ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', '');
+"""
+
+_THING = """
+CREATE TABLE {table} (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
+);
+CREATE INDEX {table}_owner ON {table} (owner);
+CREATE INDEX {table}_other ON {table} (other);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),)
+"""Migration number n, counted from 1, brings a store from version n - 1 to version n. Past ones are never edited."""
+
+LATE_INDEXES = {
+    "records_content": "CREATE INDEX records_content ON records (substr(content_hash, 1, 8))",
+    "records_created": "CREATE INDEX records_created ON records (created_at, id)",
+    "records_tree": "CREATE INDEX records_tree ON records (tree)",
+}
+"""Indexes that a load into an empty store builds at its end; every writing open creates those that are missing."""

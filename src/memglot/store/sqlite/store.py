@@ -1,0 +1,41 @@
+"""The SQLite store: one file, no server."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memglot.errors import TargetExists
+from memglot.report import note_altered, note_damage, note_text_index
+from memglot.store.sqlite.search import Search
+from memglot.store.sqlite.things import Things
+from memglot.store.sqlite.track import Track
+
+
+class SqliteStore(Search, Things, Track):
+    """Keeps memories in one SQLite file, or in memory; see `memglot.store.contract.Store`."""
+
+    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
+        """What is amiss; nothing for a whole store."""
+        for (text,) in self._rows("PRAGMA integrity_check(20)"):
+            if text != "ok":
+                yield note_damage(text)
+        for id in self._amiss():
+            yield note_altered(id)
+        if not self.is_complete() or (self.write and not self.check_text()):
+            yield note_text_index()
+
+    def repair(self) -> None:
+        """Rebuild the indexes and the full text from the records."""
+        with self.writing():
+            self.db.execute("REINDEX")
+            self.db.execute("INSERT INTO record_text (record_text) VALUES ('rebuild')")
+            self.db.execute(
+                "UPDATE keeping SET value = (SELECT coalesce(max(seq), 0) FROM records) WHERE name = 'indexed_to'"
+            )
+        self.complete()
+
+    def copy_to(self, path: str) -> None:
+        """Write a clean copy of the whole store to a new file."""
+        if Path(path).exists():
+            raise TargetExists(path)
+        for _ in self._rows("VACUUM INTO ?", (path,)):
+            pass
