@@ -18,7 +18,6 @@ An error's text says what happened and where; its `hint` says what to do next.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 MAX_DEPTH = 100
 MAX_ALIAS_GROWTH = 10
@@ -49,6 +48,8 @@ class UnknownFormat(UsageError):
     code = "unknown_format"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, known, 1)
         hint = f"did you mean `{near[0]}`?" if near else "`memglot formats` lists what can be read and written"
         super().__init__(f"unknown format `{name}`", hint)
@@ -381,3 +382,23 @@ def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
 def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
     """A value that is none of those that are known."""
     return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))
+
+
+def no_editor() -> MissingProgram:
+    """No editor to open."""
+    return MissingProgram("no editor is set", "set `$EDITOR`, or use `memglot update`")
+
+
+def editor_failed(program: str, reason: str) -> MissingProgram:
+    """An editor that did not end well."""
+    return MissingProgram(f"the editor `{program}` failed: {reason}", "nothing was changed")
+
+
+def no_viewer() -> NotYet:
+    """The web viewer is not part of this version."""
+    return NotYet("this version of memglot has no web viewer", "`memglot list`, `tree` and `search` show what is kept")
+
+
+def no_meaning(mode: str) -> NotYet:
+    """Searching by meaning is not part of this version."""
+    return NotYet(f"this version of memglot cannot search by meaning (`--mode {mode}`)", "use `--mode fulltext`")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -19,6 +18,8 @@ class Spool(Generic[T]):
     """A list that grows on disk: appended to in order, read as often as wanted, never held in memory."""
 
     def __init__(self) -> None:
+        import tempfile
+
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
         self._length = 0
 
@@ -84,6 +85,7 @@ class Report:
         self.item: int | None = None
         self.offset = 0
         self.read = self.imported = self.merged = self.skipped = self.failed = 0
+        self.written_count = 0
         self.format = ""
         self.current: Any = None
         self.errors: Spool[dict[str, Any]] = Spool()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from memglot.formats.detect import format_to_write
 from memglot.formats.format import Format, Options
@@ -44,8 +44,8 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     format = format_to_write(options.format, target.path)
     assert format.write is not None
     report.format = format.name
-    format.write(_counted(store_items(store, options, report), report), target, report, options.writing)
-    if not report.read and not options.filter.is_all:
+    format.write(store_items(store, options, report), target, report, options.writing)
+    if report.end is not None and not report.end.count and not options.filter.is_all:
         report.note(note_no_match())
     return format
 
@@ -57,28 +57,27 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     riding = [kind for kind in _RIDING if store.count_things(kind)]
     if options.include_embeddings and store.count_things(Embedding):
         riding.append(Embedding)
-    records = store.records(filter, limit=options.limit)
-    if not riding:
-        yield from records
-    while batch := list(islice(records, BATCH_SIZE)):
-        yield from _with_riders(store, batch, riding)
+    records: Iterator[Item] = store.records(filter, limit=options.limit, sealed=True)
+    if riding:
+        records = _with_riders(store, records, riding)
     if everything:
-        for kind in _ALONE:
-            yield from store.things(kind)
-        yield from _of_entities(store)
-    elif alone := sum(store.count_things(kind) for kind in _ALONE):
+        return chain(records, *(store.things(kind) for kind in _ALONE), _of_entities(store))
+    if alone := sum(store.count_things(kind) for kind in _ALONE):
         report.note(note_filtered(alone))
+    return records
 
 
-def _with_riders(store: Store, records: list[Record], riding: list[type[Thing]]) -> Iterator[Item]:
-    ids = [record.id for record in records]
-    found: dict[str, list[Thing]] = {}
-    for kind in riding:
-        for thing in store.things(kind, ids):
-            found.setdefault(_owner(thing), []).append(thing)
-    for record in records:
-        yield record
-        yield from found.get(record.id, ())
+def _with_riders(store: Store, records: Iterator[Item], riding: list[type[Thing]]) -> Iterator[Item]:
+    while batch := list(islice(records, BATCH_SIZE)):
+        ids = [record.id for record in batch if isinstance(record, Record)]
+        found: dict[str, list[Thing]] = {}
+        for kind in riding:
+            for thing in store.things(kind, ids):
+                found.setdefault(_owner(thing), []).append(thing)
+        for record in batch:
+            assert isinstance(record, Record)
+            yield record
+            yield from found.get(record.id, ())
 
 
 def _of_entities(store: Store) -> Iterator[Item]:
@@ -95,12 +94,3 @@ def _owner(thing: Thing) -> str:
         return thing.newer
     assert isinstance(thing, (Embedding, Conflict))
     return thing.record
-
-
-def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
-    for item in items:
-        if isinstance(item, Record):
-            report.read += 1
-            if report.read % BATCH_SIZE == 0:
-                report.tick()
-        yield item

@@ -5,27 +5,28 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from memglot.engine import care, edit, past, tree
+from memglot.engine import edit, past, tree
 from memglot.engine import search as searching
-from memglot.engine.export import ExportOptions, export_to
-from memglot.engine.import_ import ImportOptions, import_into
-from memglot.engine.overlay import overlay
-from memglot.engine.results import ExportResult, ImportResult
-from memglot.engine.verify import Verdict
-from memglot.errors import NoStore, UsageError, bad_choice
-from memglot.formats.format import Options
-from memglot.formats.reading import Input
-from memglot.formats.target import Target
-from memglot.model import Entity, Event, Record, Relation, Temporal, check_temporal, parse_time
+from memglot.engine.arguments import choice, make_filter, make_temporal, without_conversations
+from memglot.errors import NoStore, no_meaning
+from memglot.model import Entity, Event, Record, Relation
 from memglot.report import Report
-from memglot.store.contract import Filter, Import, Store
+from memglot.store.contract import Import, Store
 from memglot.store.location import open_store
 
+# The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
+if TYPE_CHECKING:
+    from memglot.engine.results import ExportResult, ImportResult
+    from memglot.engine.verify import Verdict
+    from memglot.formats.reading import Input
+
 Progress = Callable[[Report], None]
+CHANGEABLE = (
+    *("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status"),
+    *("strength", "confidence", "source", "foreign", "extra"),
+)
 
 
 class Memory:
@@ -98,6 +99,10 @@ class Memory:
 
         One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it.
         """
+        from memglot.engine.import_ import ImportOptions, import_into
+        from memglot.engine.results import ImportResult
+        from memglot.formats.format import Options
+
         report = Report(progress)
         options = ImportOptions(
             format=format,
@@ -109,9 +114,11 @@ class Memory:
             restore_deleted=restore_deleted,
             reading=Options(lenient=lenient, space=space),
         )
-        _choice("dedup", options.dedup, ("content", "id"))
-        _choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+        choice("dedup", options.dedup, ("content", "id"))
+        choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
         if dry_run:
+            from memglot.engine.overlay import overlay
+
             with overlay(self._store) as scratch:
                 entry = import_into(scratch, inputs, options, report)
                 return ImportResult(report, entry, dry_run=True)
@@ -137,14 +144,19 @@ class Memory:
 
         The filters are those of `list`. An export proves itself: `memglot verify` finds what was cut or edited.
         """
-        _choice("layout", layout, ("flat", "kind", "tree"))
+        from memglot.engine.export import ExportOptions, export_to
+        from memglot.engine.results import ExportResult
+        from memglot.formats.format import Options
+        from memglot.formats.target import Target
+
+        choice("layout", layout, ("flat", "kind", "tree"))
         report = Report(progress)
         memory = io.BytesIO() if path is None and stream is None else None
         target = Target(Path(path) if path is not None else None, stream or memory, force=force)
         filter = make_filter(**filters)
         options = ExportOptions(
             format=format,
-            filter=filter if include_conversations else _without_conversations(filter),
+            filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
             include_embeddings=include_embeddings,
             writing=Options(plain=plain, layout=layout, created_at=created_at),
@@ -204,14 +216,8 @@ class Memory:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
         if "temporal" in changes:
             changes["temporal"] = make_temporal(changes["temporal"])
-        unknown = set(changes) - {*Record.__struct_fields__} | set(changes) & {
-            "id",
-            "clocks",
-            "updated_at",
-            "created_at",
-        }
-        if unknown:
-            raise bad_choice("field", sorted(unknown)[0], ("content", "title", "kind", "scope", "tree", "tags", "meta"))
+        for field in changes:
+            choice("field", field, CHANGEABLE)
         return edit.update(self.store, id, changes)
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
@@ -243,7 +249,9 @@ class Memory:
         **filters: Any,
     ) -> searching.Results:
         """The memories that contain every word of the query, best first; `"a phrase"` and `-word` work too."""
-        _choice("mode", mode, ("fulltext",))
+        choice("mode", mode, ("fulltext", "hybrid", "semantic"))
+        if mode != "fulltext":
+            raise no_meaning(mode)
         return searching.search(self.store, query, make_filter(**filters), limit=limit, offset=offset, grep=grep)
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
@@ -287,6 +295,8 @@ class Memory:
 
     def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
         """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
+        from memglot.engine.results import ImportResult
+
         report = Report()
         return ImportResult(report, past.undo(self.store, import_id, report, force=force), dry_run=False)
 
@@ -300,47 +310,18 @@ class Memory:
 
     def stats(self) -> dict[str, Any]:
         """How much of what the store keeps."""
+        from memglot.engine import care
+
         return care.stats(self.store)
 
     def doctor(self, *, fix: bool = False) -> Verdict:
         """Check the store; with `fix`, rebuild its indexes."""
+        from memglot.engine import care
+
         return care.doctor(self.store, fix=fix)
 
     def backup(self, path: str | Path, *, force: bool = False) -> int:
         """Write a clean copy of the whole store; tells its size in bytes."""
+        from memglot.engine import care
+
         return care.backup(self.store, Path(path), force=force)
-
-
-def make_temporal(value: Any) -> Temporal | None:
-    """A point or a range from text, a list of one or two texts, or `{start, end}`."""
-    if value is None or isinstance(value, Temporal):
-        return value
-    if isinstance(value, dict):
-        value = [value.get("start"), value.get("end")]
-    parts = [value] if isinstance(value, str) else list(value)
-    start, *end = [parse_time(part) for part in parts if part is not None]
-    return check_temporal(start, end[0] if end else None)
-
-
-def make_filter(*, tags: Sequence[str] | str = (), **filters: Any) -> Filter:
-    """A filter from the arguments of `list`; times may be text."""
-    for name in ("since", "until", "temporal_contains"):
-        if isinstance(filters.get(name), str):
-            filters[name] = parse_time(filters[name])
-    for name in ("temporal_overlaps", "temporal_within"):
-        if filters.get(name) is not None:
-            start, end = (parse_time(part) if isinstance(part, str) else part for part in filters[name])
-            filters[name] = (start, end)
-    try:
-        return Filter(tags=(tags,) if isinstance(tags, str) else tuple(tags), **filters)
-    except TypeError as error:
-        raise UsageError(str(error)) from None
-
-
-def _without_conversations(filter: Filter) -> Filter:
-    return msgspec.structs.replace(filter, with_conversations=False)
-
-
-def _choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
-    if value is not None and value not in known:
-        raise bad_choice(name, value, known)

@@ -1,7 +1,7 @@
 """The carry slot: one place in each format where the model fields ride that the format has no home for."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -65,12 +65,8 @@ _RIDERS: dict[type, str] = {
 _FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_RIDERS.values(), "end"})
 
 
-class Bundle(NamedTuple):
-    """A record, what rides with it, and whether it is the last."""
-
-    record: Record
-    riders: list[Thing]
-    last: bool
+Bundle: TypeAlias = tuple[Record, list[Thing], bool]
+"""A record, what rides with it, and whether it is the last."""
 
 
 class Shelf(Protocol):
@@ -84,13 +80,18 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report) -> Iterator[Bu
     """Group items for a writer of records; what belongs to no record goes beside the file."""
     current: Record | None = None
     riders: list[Thing] = []
+    count = 0
     for item in items:
         if isinstance(item, Record):
             if item.status == DELETED:
                 target.beside(item, report)
                 continue
             if current is not None:
-                yield Bundle(current, riders, False)
+                count += 1
+                if count % 1_000 == 0:
+                    report.written_count = count
+                    report.tick()
+                yield current, riders, False
                 riders = []
             current = item
         elif current is not None and _carrier(item) == current.id:
@@ -98,7 +99,7 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report) -> Iterator[Bu
         else:
             target.beside(item, report)
     if current is not None:
-        yield Bundle(current, riders, True)
+        yield current, riders, True
 
 
 def _carrier(item: Thing) -> str | None:
@@ -114,23 +115,19 @@ def _carrier(item: Thing) -> str | None:
 
 def is_plain(record: Record) -> bool:
     """Tell whether Memory Engine's five fields say all there is to say about a record."""
+    at = record.created_at
     return (
-        record.title is None
-        and record.kind == "semantic"
+        record.kind == "semantic"
         and record.scope == "user"
-        and not record.tags
         and record.status == "active"
-        and record.updated_at == record.created_at
-        and not record.extra
-        and not record.source
-        and not record.foreign
-        and not record.triggers
+        and record.updated_at == at
+        and record.title is None
         and record.strength is None
         and record.confidence is None
-        and not record.clocks
         and record.last_accessed is None
+        and not (record.tags or record.extra or record.source or record.foreign or record.triggers or record.clocks)
         and not record.access_count
-        and (record.created_at == 0 or (record.id != "" and record.created_at == id_time(record.id) * 1000))
+        and (at == 0 or (record.id != "" and at == id_time(record.id) * 1000))
     )
 
 
@@ -147,9 +144,9 @@ def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
 
 def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool) -> dict[str, Any]:
     """What goes into the carry slot of a record; with `plain_only` nothing does, and the report names the losses."""
-    record = bundle.record
+    record, riders, _ = bundle
     found = {} if is_plain(record) else homeless(record, homes)
-    for rider in bundle.riders:
+    for rider in riders:
         found.setdefault(_RIDERS[type(rider)], []).append(plain(rider))
     if plain_only:
         for name in found:

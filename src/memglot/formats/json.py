@@ -21,8 +21,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     with target.file() as out:
         before = b"[\n  "
         for bundle in bundles(items, target, report):
-            prover.add(bundle.record, bundle.riders)
-            end = prover.end() if bundle.last else None
+            record, riders, last = bundle
+            prover.add(record, riders)
+            end = prover.end() if last else None
             text = msgspec.json.format(encode(to_wire(bundle, report, options, end, json=True)), indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "

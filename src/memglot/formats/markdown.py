@@ -95,19 +95,19 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     with writing_notes(target) as notes:
         for bundle in bundles(items, notes, report):
             text = to_text(bundle, report, options, None)
-            notes.put(_path(bundle.record, options.layout), text, bundle_digest(bundle.record, bundle.riders))
+            notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
         report.written(notes.finish("markdown", plain=options.plain, report=report))
 
 
 def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     found = bundles(items, target, report)
     first = next(found, None)
-    if first is not None and not first.last:
+    if first is not None and not first[2]:
         raise NeedsFolder("markdown", f"`{target.path}`" if target.path else "standard output")
     prover = Prover()
     with target.file() as out:
         for bundle in chain([first] if first else [], found):
-            prover.add(bundle.record, bundle.riders)
+            prover.add(bundle[0], bundle[1])
             out.write(to_text(bundle, report, options, prover.end()))
     report.written(prover.end())
 
@@ -117,11 +117,12 @@ def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -
     data = to_wire(bundle, report, options, end, json=False)
     del data["content"]
     front = {"id": data.pop("id")} if "id" in data else {}
-    if options.created_at and bundle.record.created_at:
-        front["created_at"] = format_time(bundle.record.created_at)
+    record = bundle[0]
+    if options.created_at and record.created_at:
+        front["created_at"] = format_time(record.created_at)
     front.update(data)
     block = dump(front) if front else ""
-    return f"---\n{block}---\n\n{bundle.record.content}\n".encode()
+    return f"---\n{block}---\n\n{record.content}\n".encode()
 
 
 def _path(record: Record, layout: str) -> str:

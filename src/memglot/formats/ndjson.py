@@ -1,6 +1,7 @@
 """NDJSON: one memory a line, Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -13,22 +14,24 @@ from memglot.formats.target import Target
 from memglot.model import Item
 from memglot.report import Report
 
+_AT_ONCE = 100
+
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write one line a memory."""
-    encode = msgspec.json.Encoder().encode_into
+    encode = msgspec.json.Encoder().encode_lines
     prover = Prover()
     with target.file() as out:
-        buffer = bytearray()
+        lines: list[dict[str, Any]] = []
         for bundle in bundles(items, target, report):
-            prover.add(bundle.record, bundle.riders)
-            end = prover.end() if bundle.last else None
-            encode(to_wire(bundle, report, options, end, json=True), buffer, -1)
-            buffer += b"\n"
-            if len(buffer) > 1 << 16:
-                out.write(buffer)
-                buffer.clear()
-        out.write(buffer)
+            record, riders, last = bundle
+            prover.add(record, riders)
+            end = prover.end() if last else None
+            lines.append(to_wire(bundle, report, options, end, json=True))
+            if len(lines) >= _AT_ONCE:
+                out.write(encode(lines))
+                lines.clear()
+        out.write(encode(lines))
     report.written(prover.end())
 
 

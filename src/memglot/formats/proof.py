@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from memglot.model import Item, canonical
+from memglot.model import Item, Record, canonical, sealed_digest
 from memglot.report import End
 
 
@@ -12,11 +12,14 @@ class Prover:
 
     def __init__(self) -> None:
         self._whole = sha256()
+        self._last = b""
         self.count = 0
 
-    def add(self, record: Item, riders: Sequence[Item] = ()) -> None:
+    def add(self, record: Record, riders: Sequence[Item] = ()) -> None:
         """Take in a record and what rides with it."""
-        self.add_digest(bundle_digest(record, riders))
+        self.count += 1
+        self._last = bundle_digest(record, riders) if riders else sealed_digest(record)
+        self._whole.update(self._last)
 
     def add_digest(self, digest: bytes) -> None:
         """Take in a record by its digest."""
@@ -33,9 +36,9 @@ class Prover:
         return End(self.count, "sha256:" + self._whole.hexdigest())
 
 
-def bundle_digest(record: Item, riders: Sequence[Item] = ()) -> bytes:
+def bundle_digest(record: Record, riders: Sequence[Item] = ()) -> bytes:
     """The digest of a record; where something rides with it, of the digests of all of them."""
-    own = sha256(canonical(record)).digest()
+    own = sealed_digest(record)
     if not riders:
         return own
     return sha256(own + b"".join(sha256(canonical(rider)).digest() for rider in riders)).digest()

@@ -40,8 +40,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     prover = Prover()
     with target.file() as out:
         for bundle in bundles(items, target, report):
-            prover.add(bundle.record, bundle.riders)
-            end = prover.end() if bundle.last else None
+            record, riders, last = bundle
+            prover.add(record, riders)
+            end = prover.end() if last else None
             out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
         if not prover.count:
             out.write(b"[]\n")

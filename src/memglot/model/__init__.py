@@ -2,7 +2,16 @@
 
 from typing import TypeAlias
 
-from memglot.model.canonical import canonical, content_hash, joint_digest, plain, record_digest
+from memglot.model.canonical import (
+    canonical,
+    canonical_record,
+    content_hash,
+    joint_digest,
+    plain,
+    record_digest,
+    seal,
+    sealed_digest,
+)
 from memglot.model.check import (
     check_content,
     check_id,
@@ -70,6 +79,7 @@ __all__ = [
     "Thing",
     "Tombstone",
     "canonical",
+    "canonical_record",
     "check_content",
     "check_id",
     "check_record",
@@ -89,5 +99,7 @@ __all__ = [
     "parse_time",
     "plain",
     "record_digest",
+    "seal",
+    "sealed_digest",
     "settle",
 ]

@@ -16,7 +16,7 @@ def is_id(text: str) -> bool:
 
 def id_time(id: str) -> int:
     """The milliseconds inside a UUIDv7; 0 marks an id that was derived from another tool's."""
-    return int(id[:8] + id[9:13], 16)
+    return int(f"{id[:8]}{id[9:13]}", 16)
 
 
 def derive_id(tool: str, space: str, foreign_id: str) -> str:

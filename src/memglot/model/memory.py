@@ -25,8 +25,8 @@ class Foreign(msgspec.Struct, frozen=True, omit_defaults=True):
     space: str = ""
 
 
-# gc=False: a record is a tree of plain values, so that tracking it for cycles would be wasted work.
-class Record(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
+# dict=True: room for the seal of `memglot.model.canonical`, which is no field.
+class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     """One memory. Times are microseconds since 1970 in UTC.
 
     A record straight from a reader may have no id (`""`) and no time (`0`); `memglot.model.settle` gives it both

@@ -123,9 +123,18 @@ class Store(Protocol):
         """The first record of each content, kind and scope that is there."""
 
     def records(
-        self, filter: Filter = ..., *, newest_first: bool = False, limit: int | None = None, offset: int = 0
+        self,
+        filter: Filter = ...,
+        *,
+        newest_first: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        sealed: bool = False,
     ) -> Iterator[Record]:
-        """Records by `created_at`, then id, as they are when the iteration starts."""
+        """Records by `created_at`, then id, as they are when the iteration starts.
+
+        With `sealed` each has the digest it was kept with as its seal, and MUST NOT be changed.
+        """
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """The records that these batches inserted and that are still there, in the order they came."""

@@ -122,31 +122,37 @@ def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[An
 
 def to_wire(bundle: Bundle, report: Report, options: Options, end: End | None, *, json: bool) -> dict[str, Any]:
     """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`."""
-    record = bundle.record
+    record, riders, _ = bundle
+    meta = record.meta
+    if end is None and not riders and KEY not in meta and is_plain(record):
+        return _plain_wire(record, meta, json)
     extra = record.extra
     foreign: dict[str, Any] = {}
     if isinstance(extra.get(TOOL), dict):
         foreign = {key: value for key, value in extra[TOOL].items() if key not in _KEYS}
         kept = {key: value for key, value in extra[TOOL].items() if key in _KEYS}
         extra = {tool: value for tool, value in extra.items() if tool != TOOL} | ({TOOL: kept} if kept else {})
-        bundle = bundle._replace(record=msgspec.structs.replace(record, extra=extra))
-    meta = record.meta
-    slot = pack(bundle, HOMES, report, options.plain) if bundle.riders or not is_plain(bundle.record) else {}
+        bundle = (msgspec.structs.replace(record, extra=extra), riders, bundle[2])
+    slot = pack(bundle, HOMES, report, options.plain)
     if end is not None and not options.plain:
         slot["end"] = msgspec.to_builtins(end)
     if KEY in meta and not options.plain:
         slot["meta"] = {KEY: meta[KEY]}
     if slot:
         meta = {**meta, KEY: slot}
-    data: dict[str, Any] = {"id": record.id} if record.id else {}
-    data["content"] = record.content
+    return {**_plain_wire(record, meta, json), **foreign}
+
+
+def _plain_wire(record: Record, meta: dict[str, Any], json: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"id": record.id, "content": record.content}
+    if not record.id:
+        del data["id"]
     if meta:
         data["meta"] = meta
     if record.tree:
         data["tree"] = record.tree
     if record.temporal is not None:
         data["temporal"] = _temporal_out(record.temporal, json=json)
-    data.update(foreign)
     return data
 
 

@@ -25,6 +25,7 @@ from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, LATE_INDEXES, MIGRATIONS
 
 _TEXT_CHUNK = 200_000
+_LARGE = 20_000
 _FILL = """
 INSERT INTO record_text (rowid, content, title, tags, tree)
 SELECT seq, content, title, tags, tree FROM records WHERE seq > ? AND seq <= ?
@@ -40,6 +41,8 @@ class Connection:
         self.write = write
         self._depth = 0
         self._loading = False
+        self._loaded = 0
+        self._kept_index = ""
         self.db = self._open(path)
         try:
             self._prepare()
@@ -92,7 +95,13 @@ class Connection:
         if not self.write:
             Connection(self.url, write=True).close()
             return
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=10000", "temp_store=FILE"):
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "wal_autocheckpoint=10000",
+            "temp_store=FILE",
+            "cache_size=-32768",
+        ):
             # A pragma that returns a row stops a string of several, so each is fetched by itself.
             self.db.execute(f"PRAGMA {pragma}").fetchall()
         if version < len(MIGRATIONS):
@@ -147,11 +156,8 @@ class Connection:
     def loading(self, *, by_content: bool) -> Iterator[None]:
         """Let the late indexes and the full text lag behind inside; a cut-off load is completed by the next open."""
         self._loading = True
-        with self.writing():
-            if self._value("SELECT NOT EXISTS (SELECT 1 FROM records)"):
-                for name in LATE_INDEXES:
-                    if not (by_content and name == "records_content"):
-                        self.db.execute(f"DROP INDEX IF EXISTS {name}")
+        self._loaded = 0
+        self._kept_index = "records_content" if by_content else ""
         try:
             yield
         except KeyboardInterrupt:
@@ -164,6 +170,19 @@ class Connection:
         finally:
             self._loading = False
         self.complete()
+
+    def _lighten(self, coming: int) -> None:
+        """Drop the late indexes once a load is large beside the store.
+
+        Random keys make every batch touch nearly every page of an index: beyond a tenth of the store, building it
+        anew at the end costs less.
+        """
+        before, self._loaded = self._loaded, self._loaded + coming
+        there = self._value("SELECT coalesce(max(seq), 0) FROM records")
+        if before == 0 and there == 0 or before <= max(_LARGE, there // 10) < self._loaded:
+            for name in LATE_INDEXES:
+                if name != self._kept_index:
+                    self.db.execute(f"DROP INDEX IF EXISTS {name}")
 
     def complete(self) -> None:
         """Create the late indexes that are missing, and index the text that is not indexed yet."""

@@ -38,7 +38,7 @@ def _values(filter: Filter) -> list[tuple[str, list[Any]]]:
     if filter.meta:
         found.append(("memglot_holds(meta, ?)", [canonical(filter.meta).decode()]))
     if not filter.with_conversations:
-        found.append(("source IS NULL OR json_extract(source, '$.conversation') IS NULL", []))
+        found.append(("json_extract(rest, '$.source.conversation') IS NULL", []))
     return found
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import Any
 
+import apsw
 import msgspec
 
 from memglot.model import Record, content_hash
 from memglot.store.contract import ContentKey, Filter
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.filters import condition
-from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, UPDATE, from_row, to_row
+from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, UPDATE, from_row, from_sealed_row, to_row
 
 _UNINDEX = """
 INSERT INTO record_text (record_text, rowid, content, title, tags, tree)
@@ -25,6 +27,8 @@ class Records(Connection):
 
     def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
         """Keep new records and return their joint digest."""
+        if self._loading:
+            self._lighten(len(records))
         rows = [to_row(record, batch) for record in records]
         self.db.executemany(INSERT, rows)
         if not self._loading:
@@ -83,18 +87,33 @@ class Records(Connection):
         return found
 
     def records(
-        self, filter: Filter = Filter(), *, newest_first: bool = False, limit: int | None = None, offset: int = 0
+        self,
+        filter: Filter = Filter(),
+        *,
+        newest_first: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        sealed: bool = False,
     ) -> Iterator[Record]:
         """Records by `created_at`, then id."""
         where, bindings = condition(filter)
         way = "DESC" if newest_first else "ASC"
-        sql = f"SELECT {COLUMNS} FROM records {where} ORDER BY created_at {way}, id {way} LIMIT ? OFFSET ?"
-        return map(from_row, self._rows(sql, (*bindings, -1 if limit is None else limit, offset)))
+        columns = f"{COLUMNS}, digest" if sealed else COLUMNS
+        sql = f"SELECT {columns} FROM records {where} ORDER BY created_at {way}, id {way} LIMIT ? OFFSET ?"
+        return self._read(sql, (*bindings, -1 if limit is None else limit, offset))
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """The records that these batches inserted, in the order they came."""
         sql = f"SELECT {COLUMNS} FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
-        return map(from_row, self._rows(sql, (_json(batches),)))
+        return self._read(sql, (_json(batches),))
+
+    def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
+        read = from_row if "digest" not in sql else from_sealed_row
+        try:
+            for row in self.db.execute(sql, bindings):
+                yield read(row)
+        except apsw.Error as error:
+            self._translate(error)
 
     def count(self, filter: Filter = Filter()) -> int:
         """How many records `records` would give."""

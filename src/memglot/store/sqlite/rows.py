@@ -20,6 +20,8 @@ from memglot.model import (
     Thing,
     Tombstone,
     canonical,
+    canonical_record,
+    seal,
 )
 from memglot.store.sqlite.schema import RECORD_COLUMNS
 
@@ -30,8 +32,24 @@ UPDATE = f"UPDATE records SET {', '.join(f'{column} = ?' for column in _ALL_COLU
 
 _strings = msgspec.json.Decoder(list[str]).decode
 _object = msgspec.json.Decoder(dict[str, Any]).decode
-_clocks = msgspec.json.Decoder(dict[str, int]).decode
-_foreign = msgspec.json.Decoder(list[Foreign]).decode
+
+
+class Rest(msgspec.Struct, omit_defaults=True, gc=False):
+    """The fields of a record that share one column."""
+
+    triggers: list[str] = []
+    strength: float | None = None
+    confidence: float | None = None
+    clocks: dict[str, int] = {}
+    last_accessed: int | None = None
+    access_count: int = 0
+    source: dict[str, Any] = {}
+    foreign: list[Foreign] = []
+    extra: dict[str, Any] = {}
+
+
+_rest = msgspec.json.Decoder(Rest).decode
+_REST_FIELDS = Rest.__struct_fields__
 
 
 def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
@@ -45,26 +63,34 @@ def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
         record.scope,
         record.tree,
         canonical(record.tags).decode() if record.tags else None,
-        canonical(record.triggers).decode() if record.triggers else None,
         canonical(record.meta).decode() if record.meta else None,
         temporal.start if temporal is not None else None,
         temporal.end if temporal is not None else None,
         record.status,
-        record.strength,
-        record.confidence,
         record.created_at,
         record.updated_at,
-        canonical(record.clocks).decode() if record.clocks else None,
-        record.last_accessed,
-        record.access_count,
-        canonical(record.source).decode() if record.source else None,
-        canonical(record.foreign).decode() if record.foreign else None,
-        canonical(record.extra).decode() if record.extra else None,
+        _rest_of(record),
         content,
         sha256(content.encode()).digest(),
-        sha256(canonical(record)).digest(),
+        sha256(canonical_record(record)).digest(),
         batch,
     )
+
+
+def _rest_of(record: Record) -> str | None:
+    if (
+        record.extra
+        or record.source
+        or record.foreign
+        or record.clocks
+        or record.strength is not None
+        or record.confidence is not None
+        or record.last_accessed is not None
+        or record.triggers
+        or record.access_count
+    ):
+        return canonical(Rest(*(getattr(record, field) for field in _REST_FIELDS))).decode()
+    return None
 
 
 DIGEST = -2
@@ -73,10 +99,7 @@ DIGEST = -2
 
 def from_row(row: Sequence[Any]) -> Record:
     """The record in a row of `COLUMNS`."""
-    (
-        id, title, kind, scope, tree, tags, triggers, meta, start, end, status, strength, confidence,
-        created_at, updated_at, clocks, last_accessed, access_count, source, foreign, extra, content,
-    ) = row  # fmt: skip
+    id, title, kind, scope, tree, tags, meta, start, end, status, created_at, updated_at, rest, content = row
     record = Record(
         id=id,
         content=content,
@@ -85,29 +108,26 @@ def from_row(row: Sequence[Any]) -> Record:
         scope=scope,
         tree=tree,
         status=status,
-        strength=strength,
-        confidence=confidence,
         created_at=created_at,
         updated_at=updated_at,
-        last_accessed=last_accessed,
-        access_count=access_count,
     )
-    if tags is not None:
-        record.tags = _strings(tags)
     if meta is not None:
         record.meta = _object(meta)
+    if tags is not None:
+        record.tags = _strings(tags)
     if start is not None:
         record.temporal = Temporal(start, end)
-    if extra is not None:
-        record.extra = _object(extra)
-    if source is not None:
-        record.source = _object(source)
-    if foreign is not None:
-        record.foreign = _foreign(foreign)
-    if triggers is not None:
-        record.triggers = _strings(triggers)
-    if clocks is not None:
-        record.clocks = _clocks(clocks)
+    if rest is not None:
+        found = _rest(rest)
+        for field in _REST_FIELDS:
+            setattr(record, field, getattr(found, field))
+    return record
+
+
+def from_sealed_row(row: Sequence[Any]) -> Record:
+    """The record in a row of `COLUMNS` and its digest."""
+    record = from_row(row[:-1])
+    seal(record, row[-1])
     return record
 
 

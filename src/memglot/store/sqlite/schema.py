@@ -9,21 +9,13 @@ RECORD_COLUMNS = (
     "scope",
     "tree",
     "tags",
-    "triggers",
     "meta",
     "temporal_start",
     "temporal_end",
     "status",
-    "strength",
-    "confidence",
     "created_at",
     "updated_at",
-    "clocks",
-    "last_accessed",
-    "access_count",
-    "source",
-    "foreign_ids",
-    "extra",
+    "rest",
     "content",
 )
 THING_TABLES = (
@@ -37,6 +29,7 @@ THING_TABLES = (
     "blobs",
 )
 
+# `rest` is a JSON object of the fields that most records leave at their default: fewer columns are faster both ways.
 # Content stands last, so that the other columns can be read without the pages that a long text overflows into.
 _RECORDS = """
 CREATE TABLE records (
@@ -47,21 +40,13 @@ CREATE TABLE records (
     scope TEXT NOT NULL,
     tree TEXT NOT NULL,
     tags TEXT,
-    triggers TEXT,
     meta TEXT,
     temporal_start INTEGER,
     temporal_end INTEGER,
     status TEXT NOT NULL,
-    strength REAL,
-    confidence REAL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    clocks TEXT,
-    last_accessed INTEGER,
-    access_count INTEGER NOT NULL,
-    source TEXT,
-    foreign_ids TEXT,
-    extra TEXT,
+    rest TEXT,
     content_hash BLOB NOT NULL,
     digest BLOB NOT NULL,
     batch INTEGER,

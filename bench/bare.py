@@ -1,0 +1,84 @@
+"""The bare baselines: no checks, no model, no audit, just the libraries.
+
+`bare.py load FILE DB` decodes NDJSON with msgspec, hashes it and loads it with the store's indexes and FTS5.
+`bare.py dump DB FILE` selects and encodes every row.
+"""
+
+import hashlib
+import sys
+from typing import Any
+
+import apsw
+import msgspec
+
+
+class Wire(msgspec.Struct):
+    """A line."""
+
+    content: str
+    id: str
+    tree: str
+    meta: msgspec.Raw
+
+
+def load(source: str, database: str) -> None:
+    """Load as fast as the libraries go."""
+    db = apsw.Connection(database)
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=10000", "temp_store=FILE"):
+        db.execute(f"PRAGMA {pragma}").fetchall()
+    db.execute(
+        "CREATE TABLE records (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, tree TEXT, tags TEXT, title TEXT, meta TEXT,"
+        " created_at INTEGER, content_hash BLOB, content TEXT);"
+        "CREATE UNIQUE INDEX records_id ON records (id);"
+        "CREATE VIRTUAL TABLE record_text USING fts5 (content, title, tags, tree, content='records',"
+        " content_rowid='seq', tokenize='unicode61 remove_diacritics 2');"
+        "INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 33554432)"
+    )
+    decode = msgspec.json.Decoder(Wire).decode
+    insert = "INSERT INTO records (id, tree, meta, created_at, content_hash, content) VALUES (?, ?, ?, ?, ?, ?)"
+    rows: list[Any] = []
+
+    def land() -> None:
+        with db:
+            db.executemany(insert, rows)
+        rows.clear()
+
+    with open(source, "rb") as file:
+        for number, line in enumerate(file):
+            wire = decode(line)
+            digest = hashlib.sha256(wire.content.encode()).digest()
+            rows.append((wire.id, wire.tree, bytes(wire.meta).decode(), number, digest, wire.content))
+            if len(rows) == 1000:
+                land()
+    land()
+    with db:
+        db.execute("CREATE INDEX records_content ON records (substr(content_hash, 1, 8))")
+        db.execute("CREATE INDEX records_created ON records (created_at, id)")
+        db.execute("CREATE INDEX records_tree ON records (tree)")
+    with db:
+        db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
+        db.execute(
+            "INSERT INTO record_text (rowid, content, title, tags, tree)"
+            " SELECT seq, content, title, tags, tree FROM records"
+        )
+    db.close()
+
+
+def dump(database: str, target: str) -> None:
+    """A bare SELECT and encode, in the order of an export."""
+    db = apsw.Connection(database)
+    encode = msgspec.json.Encoder().encode_into
+    buffer = bytearray()
+    rows: Any = db.execute("SELECT id, content, meta, tree FROM records ORDER BY created_at, id")
+    with open(target, "wb") as out:
+        for id, content, meta, tree in rows:
+            encode({"id": id, "content": content, "meta": msgspec.Raw(meta.encode()), "tree": tree}, buffer, -1)
+            buffer += b"\n"
+            if len(buffer) > 1 << 16:
+                out.write(buffer)
+                buffer.clear()
+        out.write(buffer)
+
+
+if __name__ == "__main__":
+    {"load": load, "dump": dump}[sys.argv[1]](*sys.argv[2:])

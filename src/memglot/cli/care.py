@@ -1,0 +1,116 @@
+"""`formats`, `stats`, `doctor`, `backup`, `restore`, `completion`, `serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command
+
+
+@command("formats")
+@click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
+def formats(face: Face, matrix: bool) -> None:
+    """List what can be read and written, and what survives."""
+    from memglot.engine.overview import format_matrix, format_rows
+
+    if matrix:
+        pairs = format_matrix()
+        lines = [
+            f"{pair['from']:>10} -> {pair['to']:<10} kept: {', '.join(pair['kept'])}; "
+            f"carried: {len(pair['carried'])} fields; dropped: {', '.join(pair['dropped']) or 'nothing'}"
+            for pair in pairs
+        ]
+        face.answer({"matrix": pairs}, lines)
+        return
+    rows = format_rows()
+    lines = [
+        f"{row['name']:<10} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
+        f"{', '.join(row['extensions']):<18} {row['title']}"
+        for row in rows
+    ]
+    face.answer({"formats": rows}, lines)
+
+
+@command("stats")
+def stats(face: Face) -> None:
+    """Show how much of what the store keeps."""
+    with face.memory() as memory:
+        value = memory.stats()
+    lines = [f"{value['memories']:,} memories in {value['store']} ({value['bytes']:,} bytes)"]
+    for name in ("kinds", "scopes", "tags", "things"):
+        if value[name]:
+            lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
+    lines.append(f"{value['imports']:,} imports, {value['events']:,} audit rows")
+    face.answer(value, lines)
+
+
+@command("doctor")
+@click.option("--fix", is_flag=True, help="Rebuild the indexes and the full text from the memories.")
+def doctor(face: Face, fix: bool) -> int:
+    """Check the store: its file, every memory, the full text, the audit chain."""
+    from memglot.engine.verify import verdict_value
+
+    with face.memory(write=fix) as memory:
+        verdict = memory.doctor(fix=fix)
+    lines = [f"{verdict.path}: {verdict.state}, {verdict.count:,} memories"]
+    face.answer(verdict_value(verdict), lines + [f"  {problem}" for problem in verdict.problems])
+    return 0 if verdict.ok else 1
+
+
+@command("backup")
+@click.argument("path")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+def backup(face: Face, path: str, force: bool) -> None:
+    """Write a clean copy of the whole store to PATH."""
+    with face.memory() as memory:
+        size = memory.backup(path, force=force)
+    face.answer({"path": path, "bytes": size}, f"wrote {path} ({size:,} bytes)")
+
+
+@command("restore")
+@click.argument("path")
+@click.option("--force", is_flag=True, help="Replace the present store; it is kept as `<name>.before-restore`.")
+def restore(face: Face, path: str, force: bool) -> None:
+    """Put a backup in the place of the store, after checking that it is whole."""
+    from memglot.engine.care import restore as restore_
+    from memglot.settings import store_url
+
+    place = (face.store or store_url()).removeprefix("sqlite:///")
+    count = restore_(Path(path), Path(place), force=force)
+    face.answer({"path": place, "memories": count}, f"restored {count:,} memories to {place}")
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(face: Face, shell: str) -> None:
+    """Print the completion script of a shell: eval "$(memglot completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    from memglot.cli.main import cli
+
+    found: Any = get_completion_class(shell)
+    click.echo(found(cli, {}, "memglot", "_MEMGLOT_COMPLETE").source())
+
+
+@command("serve")
+@click.option("--port", type=int, help="The port to listen on.")
+@click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
+def serve(face: Face, port: int | None, open_: bool) -> None:
+    """Open the web viewer (not part of this version)."""
+    from memglot.errors import no_viewer
+
+    raise no_viewer()
+
+
+COMMANDS = {
+    "formats": formats,
+    "stats": stats,
+    "doctor": doctor,
+    "backup": backup,
+    "restore": restore,
+    "completion": completion,
+    "serve": serve,
+}

@@ -1,0 +1,76 @@
+"""`diff` and `verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command
+from memglot.cli.shell import FormatName
+
+
+@command("diff")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+def diff(face: Face, before: str, after: str) -> int:
+    """Show what differs between two files, folders or stores, record by record.
+
+    Exit status 0 means that nothing does, 1 that something does.
+    """
+    import msgspec
+
+    from memglot.cli.json_output import Stream
+    from memglot.engine.diff import diff as diff_
+    from memglot.engine.show import first_line
+    from memglot.report import Report
+
+    report = Report()
+    found = {"added": 0, "removed": 0, "changed": 0}
+
+    def counted() -> Iterator[Any]:
+        for difference in diff_(before, after, report):
+            found[difference.state] += 1
+            yield difference
+
+    if face.json:
+        values = ({**msgspec.to_builtins(d), "fields": d.fields} for d in counted())
+        face.answer({"differences": Stream(values)}, "")
+    else:
+        for difference in counted():
+            sign = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
+            click.echo(f"{sign} {difference.id or '(no id)'}  {first_line(difference.title)}")
+            for field, (old, new) in difference.fields.items():
+                click.echo(f"    {field}: {first_line(repr(old), 60)} -> {first_line(repr(new), 60)}")
+        same = "" if any(found.values()) else "no difference; "
+        click.echo(f"{same}{found['added']:,} added, {found['removed']:,} removed, {found['changed']:,} changed, "
+                   f"{report.skipped:,} equal")  # fmt: skip
+    for fault in report.faults():
+        click.echo(f"error: {fault}", err=True)
+    if len(report.errors):
+        return 2
+    return 1 if any(found.values()) else 0
+
+
+@command("verify")
+@click.argument("path")
+@click.option("--format", "-f", type=FormatName(), help="The format; else it is detected.")
+def verify(face: Face, path: str, format: str | None) -> int:
+    """Check that an export or a store is whole and unaltered.
+
+    Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
+    """
+    from pathlib import Path
+
+    from memglot.engine.verify import verdict_value, verify_path
+    from memglot.report import Report
+
+    verdict = verify_path(Path(path), Report(), format)
+    lines = [f"{verdict.path}: {verdict.state}, {verdict.count:,} memories"]
+    lines += [f"  {problem}" for problem in verdict.problems]
+    face.answer(verdict_value(verdict), lines)
+    return 0 if verdict.ok else 1
+
+
+COMMANDS = {"diff": diff, "verify": verify}

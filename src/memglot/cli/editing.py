@@ -1,0 +1,48 @@
+"""Lets a person edit a text in their own editor, and never loses what they wrote."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memglot.errors import MemglotError, editor_failed, no_editor
+from memglot.settings import editor
+
+
+class Edited:
+    """A text as a person left it, and the file it lies in until it is kept."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.text = text
+        self._path = path
+
+    @contextmanager
+    def kept_on_error(self) -> Iterator[None]:
+        """Delete the file when all went well; else say where it is."""
+        try:
+            yield
+        except MemglotError as error:
+            error.hint = f"your text is kept in `{self._path}`"
+            raise
+        self._path.unlink()
+
+
+def edit_text(text: str, name: str) -> Edited:
+    """Open a text in the user's editor."""
+    program = editor()
+    if program is None:
+        raise no_editor()
+    path = Path(tempfile.mkdtemp(prefix="memglot-")) / f"{name}.md"
+    path.write_text(text, encoding="utf-8", newline="")
+    try:
+        status = subprocess.run([*shlex.split(program), str(path)]).returncode
+    except OSError as error:
+        raise editor_failed(program, str(error)) from error
+    if status:
+        raise editor_failed(program, f"it ended with status {status}")
+    with open(path, encoding="utf-8", newline="") as file:
+        return Edited(file.read(), path)

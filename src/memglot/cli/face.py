@@ -1,0 +1,164 @@
+"""What all commands share: the options, where output goes, and how errors are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from memglot.engine.memory import Memory
+    from memglot.report import Report
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Face:
+    """The options given to this run, and its way of speaking."""
+
+    def __init__(self) -> None:
+        # `--json` counts even when the command line is wrong behind it.
+        self.json = "--json" in sys.argv[1:]
+        self.store: str | None = None
+        self.quiet = False
+        self.no_progress = False
+
+    @contextmanager
+    def memory(self, *, write: bool = False, dry_run: bool = False) -> Iterator[Memory]:
+        """The store of this run. What it has to say goes to standard error."""
+        from memglot.engine.memory import Memory
+
+        memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
+        with memory:
+            for note in memory.notes:
+                self.warn(note)
+            yield memory
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[Report], None] | None]:
+        """A progress bar, on a terminal, for work longer than a second."""
+        if self.quiet or self.no_progress or not sys.stderr.isatty():
+            yield None
+            return
+        from memglot.cli.progress import Bar
+
+        with Bar(what) as bar:
+            yield bar.show
+
+    def answer(self, value: Any, text: str | list[str]) -> None:
+        """Give the result: as JSON if that was asked for, else as text."""
+        if self.json:
+            from memglot.cli.json_output import write_json
+
+            write_json(value, sys.stdout.buffer)
+        elif text:
+            self.say("\n".join(text) if isinstance(text, list) else text)
+
+    def say(self, text: str) -> None:
+        """Text for a person, on standard output."""
+        if not self.quiet:
+            click.echo(text)
+
+    def warn(self, text: str) -> None:
+        """A note for a person, on standard error."""
+        if not self.quiet:
+            click.echo(f"note: {text}", err=True)
+
+    def fail(self, code: str, message: str, hint: str | None) -> None:
+        """Show a fatal error."""
+        if self.json:
+            from memglot.cli.json_output import write_json
+
+            write_json({"error": {"code": code, "message": message, "hint": hint}}, sys.stdout.buffer)
+            return
+        click.echo(f"error: {message}", err=True)
+        if hint:
+            click.echo(f"\nhint: {hint}", err=True)
+
+
+def shared_options(command: F) -> F:
+    """The options that may stand before or behind a command's name."""
+
+    def keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+        def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+            if value:
+                setattr(ctx.ensure_object(Face), name, value)
+
+        return callback
+
+    for option in (
+        click.option("--no-progress", is_flag=True, expose_value=False, callback=keep("no_progress"), help="No bars."),
+        click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=keep("quiet"), help="Errors only."),
+        click.option("--json", is_flag=True, expose_value=False, callback=keep("json"), help="Answer in JSON."),
+        click.option("--store", metavar="URL", expose_value=False, callback=keep("store"), help="The store to use."),
+    ):
+        command = option(command)
+    return command
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command with the shared options, called with the `Face` first."""
+
+    def wrap(function: Callable[..., Any]) -> click.Command:
+        return click.command(name)(shared_options(click.pass_obj(function)))
+
+    return wrap
+
+
+def filter_options(function: F) -> F:
+    """The filters of `list`, `export` and `search`."""
+    for option in (
+        click.option("--temporal-within", metavar="START,END", help="About a time inside this range."),
+        click.option("--temporal-overlaps", metavar="START,END", help="About a time that overlaps this range."),
+        click.option("--temporal-contains", metavar="TIME", help="About a time that contains this moment."),
+        click.option("--until", metavar="TIME", help="Created before."),
+        click.option("--since", metavar="TIME", help="Created at or after."),
+        click.option("--meta", metavar="JSON", help="Whose metadata contain this object."),
+        click.option("--status", help="Of this status."),
+        click.option("--scope", help="Of this scope."),
+        click.option("--kind", help="Of this kind."),
+        click.option("--tag", "tags", multiple=True, help="With this tag; may be given several times."),
+        click.option("--tree", metavar="PATH", help="At this path or below."),
+    ):
+        function = option(function)
+    return function
+
+
+def filters_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The filter options of a command, taken out of all its options and read."""
+    names = ("tree", "tags", "kind", "scope", "status", "meta", "since", "until")
+    found = {name: options.pop(name) for name in names}
+    found["meta"] = json_object(found["meta"], "--meta") if found["meta"] else None
+    found["temporal_contains"] = options.pop("temporal_contains")
+    for name in ("temporal_overlaps", "temporal_within"):
+        text = options.pop(name)
+        found[name] = range_of(text, name) if text else None
+    for name in ("since", "until"):
+        found[name] = _moment(found[name])
+    return found
+
+
+def _moment(text: str | None) -> str | None:
+    """A time; a date alone means its midnight in UTC."""
+    return f"{text}T00:00:00Z" if text and len(text) == 10 else text
+
+
+def range_of(text: str, name: str) -> tuple[str, str]:
+    """Two times with a comma between."""
+    start, comma, end = text.partition(",")
+    if not comma:
+        raise click.UsageError(f"--{name.replace('_', '-')} takes two times with a comma between, START,END")
+    return start.strip(), end.strip()
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    """A JSON object from the command line."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise click.UsageError(f"{option} takes a JSON object: {error}") from None

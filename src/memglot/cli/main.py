@@ -1,0 +1,122 @@
+"""`memglot`: the commands, each imported when it is used, and what happens when one fails."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import click
+
+from memglot import __version__
+from memglot.cli.face import Face, shared_options
+
+# Where each command lives, and its line in `memglot --help`, which imports none of them. A test holds it to the code.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "add": ("one", "Keep a new memory."),
+    "audit": ("past", "Show or check the chain of everything that was done."),
+    "backup": ("care", "Write a clean copy of the whole store."),
+    "completion": ("care", "Print the completion script of a shell."),
+    "convert": ("transfer", "Convert a file or folder to another format, without a store."),
+    "copy": ("tree", "Copy a branch of the tree, under new ids."),
+    "delete": ("one", "Delete memories; `undelete` brings them back."),
+    "delete-tree": ("tree", "Delete a branch of the tree."),
+    "diff": ("check", "Show what differs between two files, folders or stores."),
+    "doctor": ("care", "Check the store, and mend what can be mended."),
+    "edit": ("one", "Open a memory in your editor."),
+    "entities": ("find", "List the entities that memories mention."),
+    "export": ("transfer", "Write memories to a file, a folder or standard output."),
+    "formats": ("care", "List what can be read and written, and what survives."),
+    "get": ("one", "Show one memory."),
+    "history": ("past", "Show every version of a memory."),
+    "import": ("transfer", "Import files, folders or standard input."),
+    "imports": ("past", "List past imports."),
+    "link": ("one", "Relate two memories."),
+    "list": ("find", "List memories by time."),
+    "move": ("tree", "Move a branch of the tree."),
+    "relations": ("find", "List relations."),
+    "restore": ("care", "Put a backup in the place of the store."),
+    "search": ("find", "Find memories by their words."),
+    "serve": ("care", "Open the web viewer (not part of this version)."),
+    "stats": ("care", "Show how much of what the store keeps."),
+    "tree": ("tree", "Show the tree of memories, with counts."),
+    "undelete": ("one", "Bring a deleted memory back."),
+    "undo": ("past", "Undo an import."),
+    "unlink": ("one", "Take a relation away."),
+    "update": ("one", "Change fields of a memory."),
+    "verify": ("check", "Check that an export or a store is whole and unaltered."),
+}
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and imports them on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        module = import_module(f"memglot.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.COMMANDS[cmd_name]
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from difflib import get_close_matches
+
+        if args and args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, 1)):
+            raise click.UsageError(f"no command `{args[0]}`; did you mean `{near[0]}`?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@shared_options
+@click.version_option(__version__, prog_name="memglot")
+def cli() -> None:
+    """One memory for every agent: keep, convert, merge and search the memories of AI agents.
+
+    The store is a file: --store, else $MEMGLOT_STORE, else one in your data directory.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    # Records are trees of plain values: collecting cycles among them often is work for nothing.
+    gc.set_threshold(50_000, 20, 100)
+    face = Face()
+    sys.exit(run(face, arguments))
+
+
+def run(face: Face, arguments: list[str] | None = None) -> int:
+    """Run the command line; tells its exit code."""
+    from memglot.errors import MemglotError
+
+    try:
+        code: Any = cli.main(arguments, prog_name="memglot", standalone_mode=False, obj=face)
+        return code if isinstance(code, int) else 0
+    except MemglotError as error:
+        face.fail(error.code, str(error), error.hint)
+        return error.exit_code
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f"`{context.command_path} --help` shows what it takes" if context else None
+        face.fail("usage", error.format_message(), hint)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        face.fail("interrupted", "interrupted; whole batches stay", "the same command again finishes the job")
+        return 130
+    except BrokenPipeError:
+        # Whoever reads our output has read enough; what is still buffered goes nowhere.
+        sys.stdout = open("/dev/null", "w")
+        return 0
+    except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
+        face.fail("internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command")
+        return 70

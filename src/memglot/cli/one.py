@@ -1,0 +1,170 @@
+"""Commands about one memory: `add get update edit delete undelete link unlink`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command, json_object
+
+
+def _text(argument: str) -> str:
+    """The argument, or standard input for `-`."""
+    return sys.stdin.read() if argument == "-" else argument
+
+
+def _temporal(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",")] if text else None
+
+
+def _field_options(function: Any) -> Any:
+    for option in (
+        click.option("--title", help="A title."),
+        click.option("--temporal", metavar="START[,END]", help="When it is about."),
+        click.option("--meta", metavar="JSON", help="Metadata, as a JSON object."),
+        click.option("--scope", help="Whose memory it is."),
+        click.option("--kind", help="What kind of memory it is."),
+        click.option("--tag", "tags", multiple=True, help="A tag; may be given several times."),
+        click.option("--tree", metavar="PATH", help="Its place in the tree."),
+    ):
+        function = option(function)
+    return function
+
+
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in options.items() if value not in (None, ())}
+    if "meta" in found:
+        found["meta"] = json_object(found["meta"], "--meta")
+    if "temporal" in found:
+        found["temporal"] = _temporal(found["temporal"])
+    if "tags" in found:
+        found["tags"] = list(found["tags"])
+    return found
+
+
+@command("add")
+@click.argument("text")
+@_field_options
+@click.option("--id", default="", help="Its id, a UUIDv7; else a new one.")
+def add(face: Face, text: str, id: str, **options: Any) -> None:
+    """Keep a new memory. `-` reads its text from standard input."""
+    from memglot.engine.show import record_value
+
+    with face.memory(write=True) as memory:
+        record = memory.add(_text(text), id=id, **_fields(options))
+    face.answer(record_value(record), record.id)
+
+
+@command("get")
+@click.argument("id")
+def get(face: Face, id: str) -> None:
+    """Show one memory, as Markdown. The beginning of an id is enough where it is unambiguous."""
+    from memglot.engine.as_markdown import markdown_of
+    from memglot.engine.show import record_value
+
+    with face.memory() as memory:
+        record = memory.get(id)
+    face.answer(record_value(record), markdown_of(record).rstrip("\n"))
+
+
+@command("update")
+@click.argument("id")
+@click.option("--content", help="The new text; `-` reads it from standard input.")
+@_field_options
+@click.option("--status", help="Its status, such as `stale`.")
+def update(face: Face, id: str, content: str | None, **options: Any) -> None:
+    """Change fields of a memory; each replaces the old value. `--tag ""` removes all tags."""
+    from memglot.engine.show import record_value
+
+    changes = _fields(options)
+    if changes.get("tags") == [""]:
+        changes["tags"] = []
+    if content is not None:
+        changes["content"] = _text(content)
+    if not changes:
+        raise click.UsageError("nothing to change: give at least one field")
+    with face.memory(write=True) as memory:
+        record = memory.update(id, **changes)
+    face.answer(record_value(record), f"updated {record.id}")
+
+
+@command("edit")
+@click.argument("id")
+def edit(face: Face, id: str) -> None:
+    """Open a memory in your editor, as Markdown, and keep what you saved."""
+    from memglot.cli.editing import edit_text
+    from memglot.engine.as_markdown import changes_from_markdown, markdown_of
+    from memglot.engine.show import record_value
+
+    with face.memory() as memory:
+        record = memory.get(id)
+    before = markdown_of(record)
+    after = edit_text(before, record.id)
+    if after.text == before:
+        face.answer(record_value(record), "nothing changed")
+        return
+    with after.kept_on_error():
+        changes = changes_from_markdown(after.text)
+        with face.memory(write=True) as memory:
+            record = memory.update(record.id, **changes)
+    face.answer(record_value(record), f"updated {record.id}")
+
+
+@command("delete")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--reason", default="", help="Why; it is kept with the deletion.")
+def delete(face: Face, ids: tuple[str, ...], reason: str) -> None:
+    """Delete memories; `undelete` brings them back. An old file that is imported again does not."""
+    with face.memory(write=True) as memory:
+        gone = memory.delete(*ids, reason=reason)
+    face.answer({"deleted": gone}, [f"deleted {id}" for id in gone])
+
+
+@command("undelete")
+@click.argument("id")
+def undelete(face: Face, id: str) -> None:
+    """Bring a deleted memory back as it was."""
+    from memglot.engine.show import record_value
+
+    with face.memory(write=True) as memory:
+        record = memory.undelete(id)
+    face.answer(record_value(record), f"restored {record.id}")
+
+
+@command("link")
+@click.argument("subject", metavar="A")
+@click.argument("predicate")
+@click.argument("object", metavar="B")
+@click.option("--weight", type=float, help="How strong the relation is.")
+def link(face: Face, subject: str, predicate: str, object: str, weight: float | None) -> None:
+    """Relate two memories, or entities given as `entity:<id>`."""
+    from memglot.model import plain
+
+    with face.memory(write=True) as memory:
+        relation = memory.link(subject, predicate, object, weight=weight)
+    face.answer(plain(relation), relation.id)
+
+
+@command("unlink")
+@click.argument("subject", metavar="A")
+@click.argument("predicate")
+@click.argument("object", metavar="B")
+def unlink(face: Face, subject: str, predicate: str, object: str) -> None:
+    """Take a relation away."""
+    with face.memory(write=True) as memory:
+        count = memory.unlink(subject, predicate, object)
+    face.answer({"unlinked": count}, f"removed {count} relation" + ("s" if count > 1 else ""))
+
+
+COMMANDS = {
+    "add": add,
+    "get": get,
+    "update": update,
+    "edit": edit,
+    "delete": delete,
+    "undelete": undelete,
+    "link": link,
+    "unlink": unlink,
+}

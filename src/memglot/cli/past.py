@@ -1,0 +1,95 @@
+"""`history`, `imports`, `undo`, `audit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command
+
+
+@command("history")
+@click.argument("id")
+def history(face: Face, id: str) -> None:
+    """Show every version of a memory, the oldest first."""
+    from memglot.engine.show import first_line, record_value
+    from memglot.model import format_time
+
+    with face.memory() as memory:
+        versions, import_id = memory.history(id)
+    value = [
+        {
+            "number": version.number,
+            "until": format_time(version.until) if version.until else None,
+            "deed": version.deed,
+            "record": record_value(version.record) if version.record else None,
+        }
+        for version in versions
+    ]
+    lines = [f"imported by {import_id}"] if import_id else []
+    for version in versions:
+        until = f"until {format_time(version.until)} ({version.deed})" if version.until else version.deed
+        lines.append(f"{version.number}  {until}")
+        if version.record:
+            lines.append("    " + first_line(version.record.content))
+    face.answer({"versions": value, "importId": import_id}, lines)
+
+
+@command("imports")
+def imports(face: Face) -> None:
+    """List past imports, the newest first."""
+    import msgspec
+
+    from memglot.model import format_time
+
+    with face.memory() as memory:
+        entries = list(memory.imports())
+    lines = [
+        f"{entry.id}  {format_time(entry.at)[:16]}  {entry.format}  {entry.imported:,} imported, "
+        f"{entry.merged:,} merged  {entry.state}  {', '.join(entry.sources)}"
+        for entry in entries
+    ]
+    face.answer({"imports": [msgspec.to_builtins(entry) for entry in entries]}, lines or "none")
+
+
+@command("undo")
+@click.argument("import_id", metavar="IMPORT_ID")
+@click.option("--force", is_flag=True, help="Also what was changed since.")
+def undo(face: Face, import_id: str, force: bool) -> None:
+    """Undo an import: remove what it added and put back what it changed. `last` is the newest import."""
+    with face.memory(write=True) as memory:
+        result = memory.undo(import_id, force=force)
+    value: dict[str, Any] = {"importId": result.import_id, "removed": result.imported, "restored": result.merged}
+    face.answer({**value, "notes": result.notes}, f"removed {result.imported:,}, put back {result.merged:,}")
+    if not face.json:
+        for note in result.notes:
+            face.warn(note)
+
+
+@command("audit")
+@click.argument("what", type=click.Choice(["log", "verify"]), default="log")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many rows.")
+@click.option("--target", help="Only rows about this id.")
+def audit(face: Face, what: str, limit: int, target: str | None) -> int:
+    """Show the chain of everything that was done, newest first, or check that nobody tampered with it."""
+    import msgspec
+
+    from memglot.model import format_time
+
+    with face.memory() as memory:
+        if what == "verify":
+            result = memory.audit_verify()
+            broken = result["first_broken"]
+            text = f"{result['events']:,} rows, " + ("whole" if result["ok"] else f"broken at row {broken}")
+            face.answer(result, text)
+            return 0 if result["ok"] else 1
+        events = memory.audit_log(target=target, limit=limit)
+    lines = [
+        f"{event.seq}  {format_time(event.at)[:19]}  {event.actor}  {event.action}  {event.target}" for event in events
+    ]
+    face.answer({"events": [msgspec.to_builtins(event) for event in events]}, lines or "none")
+    return 0
+
+
+COMMANDS = {"history": history, "imports": imports, "undo": undo, "audit": audit}

@@ -1,0 +1,59 @@
+"""A progress bar that appears only when there is something to wait for."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from memglot.report import Report
+
+_PATIENCE = 1.0
+
+
+class Bar:
+    """Shows how far a deed has come, once it has taken longer than a second."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._start = time.monotonic()
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def show(self, report: Report) -> None:
+        """Move on."""
+        if self._progress is None:
+            if time.monotonic() - self._start < _PATIENCE:
+                return
+            self._begin()
+        source = report.current
+        total = source.size if source is not None else None
+        done = source.consumed if source is not None else report.written_count
+        self._progress.update(
+            self._task,
+            total=total,
+            completed=done,
+            description=f"{self._what} {report.source}",
+            count=f"{max(report.read, report.written_count):,}",
+        )
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]} memories"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task(self._what, total=None, count="0")
+        self._progress.start()

@@ -1,0 +1,142 @@
+"""`import`, `export`, `convert`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command, filter_options, filters_of
+from memglot.cli.shell import FormatName
+
+_SHOWN_ERRORS = 20
+
+
+@command("import")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--format", "-f", type=FormatName(), help="The format; else by extension, then by content.")
+@click.option("--dedup", type=click.Choice(["content", "id"]), help="What makes two memories the same.")
+@click.option("--no-dedup", is_flag=True, help="The same as --dedup id.")
+@click.option(
+    "--conflict",
+    type=click.Choice(["skip", "merge", "prefer-local", "prefer-remote"]),
+    help="What to do with an id that is stored already; by default what its format does.",
+)
+@click.option("--tree", default="", metavar="PREFIX", help="Put everything below this path.")
+@click.option("--tag", "tags", multiple=True, help="Give every memory this tag.")
+@click.option("--space", help="Tells apart equal ids of one tool.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
+@click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
+@click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
+@click.option("--recursive", "-r", is_flag=True, help="Accepted; folders are always read whole.")
+def import_(face: Face, paths: tuple[str, ...], no_dedup: bool, recursive: bool, dry_run: bool, **options: Any) -> int:
+    """Import files, folders or standard input.
+
+    One bad record never costs its siblings: each is named with its file, line or item, and the reason.
+    """
+    if no_dedup:
+        options["dedup"] = "id"
+    with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
+        result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
+    face.answer(result.value(), _import_text(result))
+    if not face.json:
+        for fault, _ in zip(result.errors, range(_SHOWN_ERRORS), strict=False):
+            click.echo(f"error: {fault}" + (f" (hint: {fault.hint})" if fault.hint else ""), err=True)
+        if (hidden := len(result.value()["errors"]) - _SHOWN_ERRORS) > 0:
+            click.echo(f"error: and {hidden:,} more; `--json` lists them all", err=True)
+        for note in result.notes:
+            face.warn(note)
+    return int(result.exit_code)
+
+
+def _import_text(result: Any) -> list[str]:
+    would = "would import" if result.dry_run else "imported"
+    read = result.imported + result.merged + result.skipped + result.failed
+    lines = [f"read {read:,}: {would} {result.imported:,}, merged {result.merged:,}, "
+             f"skipped {result.skipped:,}, failed {result.failed:,}"]  # fmt: skip
+    if result.import_id:
+        lines.append(f"import {result.import_id}; `memglot undo {result.import_id}` takes it back")
+    elif not result.dry_run:
+        lines.append("nothing changed")
+    return lines
+
+
+@command("export")
+@click.argument("path", required=False)
+@click.option("--format", "-f", type=FormatName(), help="The format; else by extension, else json.")
+@filter_options
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many.")
+@click.option("--include-embeddings", is_flag=True, help="Vectors too.")
+@click.option("--no-conversations", is_flag=True, help="Leave out what came from conversations.")
+@click.option("--plain", is_flag=True, help="Only what the format itself has a place for; no proof.")
+@click.option("--layout", type=click.Choice(["flat", "kind", "tree"]), default="flat", help="Folders of Markdown.")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+def export(face: Face, path: str | None, no_conversations: bool, **options: Any) -> None:
+    """Write memories to a file, a folder or standard output.
+
+    An export is complete, ordered by time, and proves itself: `memglot verify` finds what was cut off or edited.
+    """
+    filters = filters_of(options)
+    path = None if path == "-" else path
+    with face.memory() as memory, face.progress("exporting") as bar:
+        stream = sys.stdout.buffer if path is None else None
+        result = memory.export(
+            path, include_conversations=not no_conversations, stream=stream, progress=bar, **options, **filters
+        )
+    if path is not None:
+        face.answer(result.value(), f"exported {result.count:,} memories to {path} ({result.format})")
+    if not face.json:
+        for field, count in sorted(result.losses.items()):
+            face.warn(f"dropped `{field}` of {count:,}: this export has no place for it")
+        for note in result.notes:
+            face.warn(note)
+
+
+@command("convert")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--from", "from_", type=FormatName(), help="The format of IN; else it is detected.")
+@click.option("--to", type=FormatName(), help="The format of OUT; else by extension, else json.")
+@click.option("--plain", is_flag=True, help="Only what the format itself has a place for.")
+@click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
+@click.option("--force", is_flag=True, help="Overwrite OUT.")
+@click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
+def convert(face: Face, source: str, target: str, report: bool, **options: Any) -> int:
+    """Convert a file or folder to another format, without a store. `-` is standard input or output."""
+    from memglot.conversion import convert as convert_
+
+    to_stdout = target == "-"
+    with face.progress("converting") as bar:
+        stream = sys.stdout.buffer if to_stdout else None
+        result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
+    if not to_stdout:
+        face.answer(
+            {**result.value(), "failed": result.failed, "errors": [_fault(fault) for fault in result.errors]},
+            f"converted {result.count:,} memories to {target} ({result.format})",
+        )
+    if face.json:
+        return result.exit_code
+    if report:
+        click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
+        click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
+        click.echo(f"dropped: {_dropped(result.dropped)}", err=to_stdout)
+    for fault in result.errors:
+        click.echo(f"error: {fault}", err=True)
+    for note in result.notes:
+        face.warn(note)
+    return result.exit_code
+
+
+def _fault(fault: Any) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(fault)
+
+
+def _dropped(losses: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{loss['field']} of {len(loss['records']):,}" for loss in losses) or "nothing"
+
+
+COMMANDS = {"import": import_, "export": export, "convert": convert}
