@@ -334,6 +334,11 @@ def alias_bomb() -> BadRecord:
     )
 
 
+def bad_pack(field: str) -> BadRecord:
+    """A memory pack without what it must have."""
+    return BadRecord(f"this memory pack has no valid `{field}`", "a pack's name and version are text: quote them")
+
+
 def bad_syntax(language: str, reason: str) -> BadRecord:
     """Text that is not what it should be."""
     return BadRecord(f"not valid {language}: {reason}")

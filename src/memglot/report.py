@@ -23,6 +23,9 @@ class Spool(Generic[T]):
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
         self._length = 0
 
+    def __del__(self) -> None:
+        self._file.close()
+
     def append(self, value: T) -> None:
         """Add one value that JSON can hold."""
         self.extend([value])

@@ -50,9 +50,9 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     with ExitStack() as stack:
         importer = _Importer(store, options, report, names, stack)
         for item in read_inputs(inputs, format, report, options.reading):
-            importer.take(item)
             if options.fail_fast and len(report.errors):
                 break
+            importer.take(item)
         importer.land()
         importer.finish()
     return importer.entry if importer.started else None

@@ -14,6 +14,10 @@ class SortedLines:
         self._lines: list[bytes] = []
         self._pieces: list[tempfile.SpooledTemporaryFile[bytes]] = []
 
+    def __del__(self) -> None:
+        for piece in self._pieces:
+            piece.close()
+
     def add(self, line: bytes) -> None:
         """Take a line that contains no newline."""
         self._lines.append(line + b"\n")

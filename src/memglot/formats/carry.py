@@ -162,6 +162,13 @@ def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool
     return found
 
 
+def _join(extra: dict[str, Any], carried: dict[str, Any]) -> None:
+    """Add what was carried for a tool to what the format itself gave for it."""
+    for tool, value in carried.items():
+        given = extra.get(tool)
+        extra[tool] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
+
+
 def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
     """Put what rode in the carry slot back into the record, and return what rode with it.
 
@@ -172,8 +179,10 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
         value = getattr(carry, name)
         if value is None:
             continue
-        if name in ("meta", "extra"):
-            getattr(record, name).update(value)
+        if name == "meta":
+            record.meta.update(value)
+        elif name == "extra":
+            _join(record.extra, value)
         else:
             setattr(record, name, value)
     unknown = {name: value for name, value in slot.items() if name not in Carry.__struct_fields__}
@@ -181,6 +190,8 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
         record.extra[KEY] = unknown
     if carry.end is not None:
         report.end = carry.end
+    if carry.created_at is not None and carry.updated_at is None:
+        record.updated_at = carry.created_at
     date_by_id(record)
     check_record(record)
     return [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]

@@ -127,7 +127,7 @@ def _walk(
             links.append(os.path.relpath(entry.path, root))
         elif entry.is_dir(follow_symlinks=False):
             yield from _walk(Path(entry.path), root, extensions, report, left_out, links)
-        elif os.path.splitext(entry.name)[1] in extensions:
+        elif os.path.splitext(entry.name)[1] in extensions and entry.is_file(follow_symlinks=False):
             yield Path(entry.path)
         else:
             left_out.append(os.path.relpath(entry.path, root))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import BadRecord, empty_input
+from memglot.formats._memory_engine.dialects import is_pack, pack_memories
 from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, to_wire
 from memglot.formats._yaml.reading import Broken, YamlReader
 from memglot.formats._yaml.writing import dump
@@ -26,7 +27,8 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
             try:
                 if isinstance(value, BadRecord):
                     raise value
-                yield from careful_items(value, report, options, json=False)
+                for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
+                    yield from careful_items(memory, report, options, json=False)
             except BadRecord as error:
                 report.failed_record(error)
         if not item and not values.is_list:

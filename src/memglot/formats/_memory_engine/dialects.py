@@ -1,11 +1,13 @@
-"""What later versions of Memory Engine write, accepted with `--lenient`."""
+"""What later versions of Memory Engine write, accepted with `--lenient`: their trees, and packs."""
 
 import re
+from typing import Any
 
-from memglot.errors import bad_tree
+from memglot.errors import bad_pack, bad_tree
 from memglot.model import check_tree
 
 _LABEL = re.compile(r"[A-Za-z0-9_-]+")
+_PACK_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def lenient_tree(text: str) -> str:
@@ -19,3 +21,30 @@ def lenient_tree(text: str) -> str:
     if not all(_LABEL.fullmatch(label) for label in labels):
         raise bad_tree(text)
     return check_tree(".".join(labels).replace("-", "_"))
+
+
+def is_pack(data: Any) -> bool:
+    """Tell whether a value is a memory pack: an envelope with a name, a version and memories."""
+    return isinstance(data, dict) and "content" not in data and isinstance(data.get("memories"), list)
+
+
+def pack_memories(pack: dict[str, Any]) -> list[Any]:
+    """The memories of a pack as installing it would keep them: below `pack.<name>`, with the pack in `meta`."""
+    name, version = pack.get("name"), pack.get("version")
+    if not isinstance(name, str) or not _PACK_NAME.fullmatch(name):
+        raise bad_pack("name")
+    if not isinstance(version, str) or not version:
+        raise bad_pack("version")
+    return [_installed(memory, name, version) for memory in pack["memories"]]
+
+
+def _installed(memory: Any, name: str, version: str) -> Any:
+    if not isinstance(memory, dict):
+        return memory
+    tree = memory.get("tree")
+    meta = memory.get("meta")
+    return {
+        **memory,
+        "tree": f"pack.{name}.{tree}" if isinstance(tree, str) and tree else f"pack.{name}",
+        "meta": {**(meta if isinstance(meta, dict) else {}), "pack": {"name": name, "version": version}},
+    }

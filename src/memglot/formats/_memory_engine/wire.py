@@ -86,8 +86,7 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
     if "id" in data:
         record.id = check_id(_text(data, "id", "a UUIDv7"))
     if "tree" in data:
-        tree = _text(data, "tree", "text")
-        record.tree = lenient_tree(tree) if options.lenient else check_tree(tree)
+        _set_tree(record, _text(data, "tree", "text"), options.lenient)
     if "temporal" in data:
         record.temporal = _temporal(data["temporal"], report, json or options.lenient, record.id)
     if "meta" in data:
@@ -95,7 +94,7 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
     unknown = {key: value for key, value in data.items() if key not in _KEYS}
     if unknown:
         check_value(unknown, "a further key")
-        record.extra[TOOL] = unknown
+        record.extra.setdefault(TOOL, {}).update(unknown)
     date_by_id(record)
     riders = take_slot(record.meta, record, report) if KEY in record.meta else []
     yield record
@@ -131,7 +130,9 @@ def to_wire(bundle: Bundle, report: Report, options: Options, end: End | None, *
     if isinstance(extra.get(TOOL), dict):
         foreign = {key: value for key, value in extra[TOOL].items() if key not in _KEYS}
         kept = {key: value for key, value in extra[TOOL].items() if key in _KEYS}
-        extra = {tool: value for tool, value in extra.items() if tool != TOOL} | ({TOOL: kept} if kept else {})
+        extra = {tool: value for tool, value in extra.items() if tool != TOOL} | (
+            {TOOL: kept} if kept or not foreign else {}
+        )
         bundle = (msgspec.structs.replace(record, extra=extra), riders, bundle[2])
     slot = pack(bundle, HOMES, report, options.plain)
     if end is not None and not options.plain:
@@ -190,6 +191,13 @@ def _from_object(value: dict[str, Any]) -> list[str]:
     if not value["start"]:
         raise bad_time("")
     return [value["start"]] + ([value["end"]] if "end" in value else [])
+
+
+def _set_tree(record: Record, text: str, lenient: bool) -> None:
+    record.tree = lenient_tree(text) if lenient else check_tree(text)
+    if "-" in text or "~" in text:
+        # The model's labels cannot spell it; what the file said is carried.
+        record.extra[TOOL] = {"tree": text}
 
 
 def _meta(value: Any) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Connection:
             db.set_busy_timeout(int(BUSY_SECONDS * 1000))
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return db
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
             # In a folder that cannot be written the files of the write-ahead log cannot be made; nobody else can
             # make them either, so the file may be read as it stands.
             db.close()

@@ -1,0 +1,330 @@
+"""The conformance suite: what every store must do. A store's own test file only gives the fixture.
+
+class TestMyStore(StoreConformance):
+    @pytest.fixture
+    def store(self, tmp_path):
+        ...
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memglot.model import (
+    DELETED,
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    End,
+    Entity,
+    Foreign,
+    Minter,
+    Record,
+    Relation,
+    Supersession,
+    Temporal,
+    Thing,
+    Tombstone,
+    content_hash,
+    plain,
+    settle,
+)
+from memglot.store.chain import first_broken
+from memglot.store.contract import Filter, Import, Query, Revision, Store
+
+HOUR = 3_600_000_000
+
+
+def make(content: str, **fields: Any) -> Record:
+    """A record that a store can keep."""
+    record = Record(content=content, **fields)
+    settle(record, Minter(1_700_000_000_000))
+    return record
+
+
+def whole_record() -> Record:
+    """A record with every field set."""
+    return make(
+        "Straße, 東京 and \u2028 more",
+        title="A title",
+        kind="decision",
+        scope="user:7",
+        tree="a.b",
+        tags=["x", "Ünï"],
+        triggers=["when"],
+        meta={"b": [1, 2.5, None, True, {"c": "d"}], "a": 10**30},
+        temporal=Temporal(-5, 7),
+        status="stale",
+        strength=0.5,
+        confidence=1.0,
+        created_at=1,
+        updated_at=2,
+        clocks={"content": 1},
+        last_accessed=3,
+        access_count=4,
+        source={"conversation": "c1"},
+        foreign=[Foreign("agentos", "mt_1"), Foreign("csv", "1", "people.csv")],
+        extra={"agentos": {"emotions": {}}},
+    )
+
+
+def one_of_each_thing() -> list[Thing]:
+    """Things of every kind, with their less common fields set."""
+    return [
+        Relation(
+            id="r1", subject=End("s"), predicate="affects", object=End("e1", entity=True), weight=0.5, confidence="high"
+        ),
+        Entity(id="e1", name="Solid", type="library", aliases=["solid.js"], first_seen=1, mentions=17),
+        Supersession(newer="n", older="o", confidence=0.9, decided_by="auto"),
+        Document(id="identity", name="identity", content="I am", version=2),
+        Embedding(record="s", vector=b"\0\0\x80?", dimensions=1, model="m"),
+        Tombstone(id="t1", content_hash="ab", deleted_at=5, reason="old"),
+        Conflict(record="s", field="title", local="a", remote=None, local_clock=1, remote_clock=1),
+        Blob(tool="agentos", table="images", key="1", owner="s", row={"a": 1}, data=b"\xff\0"),
+    ]
+
+
+class StoreConformance:
+    """Tests of the contract in `memglot.store.contract`."""
+
+    def test_a_record_comes_back_equal_with_every_field(self, store: Store) -> None:
+        record = whole_record()
+        with store.writing():
+            store.add([record])
+        assert store.get([record.id]) == [record]
+
+    def test_records_come_by_time_then_id(self, store: Store) -> None:
+        records = [make(str(number), created_at=number % 3 + 1) for number in range(9)]
+        with store.writing():
+            store.add(records)
+        expected = sorted(records, key=lambda record: (record.created_at, record.id))
+        assert list(store.records()) == expected
+        assert list(store.records(newest_first=True)) == expected[::-1]
+        assert list(store.records(limit=2, offset=3)) == expected[3:5]
+
+    def test_an_error_undoes_the_whole_transaction(self, store: Store) -> None:
+        with store.writing():
+            store.add([make("before")])
+        with pytest.raises(ZeroDivisionError), store.writing():
+            store.add([make("inside")])
+            with store.writing():
+                store.log("add", "x", "user", {})
+            raise ZeroDivisionError
+        assert [record.content for record in store.records()] == ["before"]
+        assert store.search(Query(words=("inside",)), Filter(), 10)[1] == 0
+        assert list(store.events()) == []
+
+    def test_replace_changes_what_is_read_and_found(self, store: Store) -> None:
+        record = make("apples")
+        with store.writing():
+            store.add([record])
+        record.content, record.tags = "pears", ["fruit"]
+        with store.writing():
+            store.replace(record)
+        assert store.get([record.id]) == [record]
+        assert store.search(Query(words=("apples",)), Filter(), 10)[1] == 0
+        assert store.search(Query(words=("fruit",)), Filter(), 10)[1] == 1
+        assert list(store.verify()) == []
+
+    def test_remove_forgets_and_a_new_record_is_found_again(self, store: Store) -> None:
+        records = [make("plum"), make("quince")]
+        with store.writing():
+            store.add(records)
+            store.remove([records[1].id, "not-there"])
+        with store.writing():
+            store.add([make("medlar")])
+        assert store.search(Query(words=("quince",)), Filter(), 10)[1] == 0
+        assert store.search(Query(words=("medlar",)), Filter(), 10)[1] == 1
+        assert list(store.verify()) == []
+
+    def test_known_and_prefixes(self, store: Store) -> None:
+        record = make("x")
+        with store.writing():
+            store.add([record])
+        assert store.known([record.id, "y"]) == {record.id}
+        assert store.starting_with(record.id[:8], 5) == [record.id]
+        assert store.starting_with("ffff", 5) == []
+
+    def test_contents_are_known_by_hash_kind_and_scope(self, store: Store) -> None:
+        records = [make("same"), make("same"), make("same", kind="note")]
+        with store.writing():
+            store.add(records)
+        hash = content_hash("same")
+        keys = [(hash, "semantic", "user"), (hash, "note", "user"), (hash, "note", "other")]
+        assert store.ids_of_contents(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}
+
+    @pytest.mark.parametrize(
+        ("filter", "found"),
+        [
+            (Filter(), "abcd"),
+            (Filter(tree="work"), "ab"),
+            (Filter(tree="wor"), ""),
+            (Filter(tags=("x", "y")), "b"),
+            (Filter(kind="note"), "c"),
+            (Filter(scope="team"), "d"),
+            (Filter(status=DELETED), "e"),
+            (Filter(with_deleted=True), "abcde"),
+            (Filter(meta={"k": {"n": 1}}), "a"),
+            (Filter(meta={"l": [2]}), "b"),
+            (Filter(since=2, until=4), "bc"),
+            (Filter(temporal_contains=5 * HOUR), "a"),
+            (Filter(temporal_contains=7 * HOUR), "b"),
+            (Filter(temporal_overlaps=(HOUR, 6 * HOUR)), "a"),
+            (Filter(temporal_overlaps=(6 * HOUR, 9 * HOUR)), "b"),
+            (Filter(temporal_within=(0, 6 * HOUR)), "a"),
+            (Filter(with_conversations=False), "abc"),
+            (Filter(tree="work", tags=("x",), since=2), "b"),
+        ],
+    )
+    def test_filters(self, store: Store, filter: Filter, found: str) -> None:
+        with store.writing():
+            store.add(
+                [
+                    make(
+                        "a", tree="work", created_at=1, meta={"k": {"n": 1, "m": 2}}, temporal=Temporal(HOUR, 6 * HOUR)
+                    ),
+                    make(
+                        "b",
+                        tree="work.x",
+                        created_at=2,
+                        tags=["x", "y"],
+                        meta={"l": [1, 2]},
+                        temporal=Temporal(7 * HOUR),
+                    ),
+                    make("c", tree="workshop", created_at=3, kind="note"),
+                    make("d", created_at=4, scope="team", source={"conversation": "c"}),
+                    make("e", created_at=5, status=DELETED),
+                ]
+            )
+        assert "".join(record.content for record in store.records(filter)) == found
+        assert store.count(filter) == len(found)
+
+    def test_search_ranks_counts_and_excludes(self, store: Store) -> None:
+        with store.writing():
+            store.add(
+                [
+                    make("the quick brown fox"),
+                    make("quick quick"),
+                    make("Quíck 重跑gen-itgc后"),
+                    make("quick", status=DELETED),
+                ]
+            )
+        hits, total = store.search(Query(words=("quick",)), Filter(), 2)
+        assert (len(hits), total) == (2, 3)
+        assert hits[0].score >= hits[1].score
+        assert store.search(Query(phrases=("quick brown",)), Filter(), 9)[1] == 1
+        assert store.search(Query(words=("quick",), without=("fox",)), Filter(), 9)[1] == 2
+        assert store.search(Query(words=("重跑",)), Filter(), 9)[1] == 1
+        assert store.search(Query(words=("quick",), grep="^the"), Filter(), 9)[1] == 1
+        assert store.search(Query(words=('a" OR "b',)), Filter(), 9)[1] == 0
+
+    def test_branches_count_their_own(self, store: Store) -> None:
+        with store.writing():
+            store.add([make("1"), make("2", tree="a.b"), make("3", tree="a.b"), make("4", tree="a", status=DELETED)])
+        assert sorted(store.branches()) == [("", 1), ("a.b", 2)]
+
+    def test_things_of_every_kind_come_back_equal(self, store: Store) -> None:
+        things = one_of_each_thing()
+        with store.writing():
+            store.put(things)
+            store.put(things)
+        for thing in things:
+            assert list(store.things(type(thing))) == [thing]
+            assert store.kept(thing) == thing
+            assert store.count_things(type(thing)) == 1
+        with store.writing():
+            store.take(things)
+        assert [store.count_things(type(thing)) for thing in things] == [0] * len(things)
+
+    def test_things_by_owner_and_by_their_other_key(self, store: Store) -> None:
+        things = one_of_each_thing()
+        with store.writing():
+            store.put(things)
+        assert list(store.things(Relation, ["s"])) == [things[0]]
+        assert list(store.things(Relation, ["e1"])) == []
+        assert list(store.mentions(Relation, "e1")) == [things[0]]
+        assert list(store.mentions(Entity, "Solid")) == [things[1]]
+        assert list(store.mentions(Tombstone, "ab")) == [things[5]]
+        assert store.thing(Entity, "e1") == things[1]
+        assert store.thing(Entity, "e2") is None
+
+    def test_revisions_come_oldest_first(self, store: Store) -> None:
+        record = make("x")
+        with store.writing():
+            batch = self._batch(store)
+            store.remember(
+                [
+                    Revision(kind="record", key=record.id, at=1, deed="update", before=plain(record)),
+                    Revision(kind="record", key=record.id, at=2, deed="import", before=None, batch=batch),
+                ]
+            )
+        assert [revision.at for revision in store.revisions(key=record.id)] == [1, 2]
+        assert [revision.before for revision in store.revisions(key=record.id)] == [plain(record), None]
+        assert [revision.at for revision in store.revisions(batches=[batch])] == [2]
+
+    def test_the_chain_holds_and_breaks_when_it_is_read_wrong(self, store: Store) -> None:
+        with store.writing():
+            for number in range(3):
+                store.log("add", f"id{number}", "user", {"n": number})
+        events = list(store.events())
+        head = store.chain_head()
+        assert first_broken(events, head) is None
+        assert first_broken(events[:2], head) == 3
+        assert first_broken(events[1:], head) == 1
+        events[1].details = {"n": 9}
+        assert first_broken(events, head) == 2
+        assert [event.seq for event in store.events(newest_first=True, limit=2)] == [3, 2]
+        assert [event.seq for event in store.events(target="id1")] == [2]
+
+    def test_imports_and_their_batches(self, store: Store) -> None:
+        first = Import(id="i1", at=1, sources=["a"], format="json")
+        record, thing = make("x"), one_of_each_thing()[1]
+        with store.writing():
+            store.put_import(first)
+            batch = store.new_batch("i1")
+            store.add([record, make("y")], batch)
+            store.put([thing], batch)
+            store.add([make("z")])
+            first.state = "done"
+            store.put_import(first)
+            store.put_import(Import(id="i2", at=2, sources=["b"], format="json"))
+        assert [entry.id for entry in store.imports()] == ["i2", "i1"]
+        assert list(store.imports())[1] == first
+        assert store.batches("i1") == [batch]
+        assert [found.content for found in store.in_batches([batch])] == ["x", "y"]
+        assert list(store.things_in_batches([batch])) == [thing]
+        assert store.batch_of(record.id) == "i1"
+
+    def test_a_load_leaves_everything_found(self, store: Store) -> None:
+        for _ in range(2):
+            with store.loading(by_content=False):
+                for number in range(3):
+                    with store.writing():
+                        store.add([make(f"apple {number}"), make("pear")])
+        assert store.count() == 12
+        assert store.search(Query(words=("apple",)), Filter(), 99)[1] == 6
+        assert list(store.verify()) == []
+
+    def test_sealed_records_carry_their_digest(self, store: Store) -> None:
+        from memglot.model import record_digest, sealed_digest
+
+        record = whole_record()
+        with store.writing():
+            store.add([record])
+        (found,) = store.records(sealed=True)
+        assert found == record
+        assert sealed_digest(found) == record_digest(record)
+
+    def test_repair_leaves_a_whole_store(self, store: Store) -> None:
+        with store.writing():
+            store.add([make("apple")])
+        store.repair()
+        assert list(store.verify()) == []
+        assert store.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+
+    def _batch(self, store: Store) -> int:
+        store.put_import(Import(id="i0", at=0, sources=[], format=""))
+        return store.new_batch("i0")

@@ -1,0 +1,35 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from memglot import Memory
+
+settings.register_profile(
+    "memglot", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+# `pytest --hypothesis-profile=deep` looks further, and elsewhere each time.
+settings.register_profile(
+    "deep", deadline=None, max_examples=1_500, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("memglot")
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """An empty store in memory."""
+    with Memory.open(":memory:") as found:
+        yield found
+
+
+@pytest.fixture
+def store_path(tmp_path: Path) -> str:
+    """Where a store may be made."""
+    return str(tmp_path / "store.db")

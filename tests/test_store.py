@@ -1,0 +1,190 @@
+"""The SQLite store: conformance, migrations, and what only a file can suffer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memglot import Memory
+from memglot.errors import DamagedStore, FullStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore
+from memglot.store.contract import Filter, Query, Store
+from memglot.store.location import open_store
+from memglot.store.sqlite import connection
+from memglot.store.sqlite.schema import LATE_INDEXES, MIGRATIONS
+from memglot.store.sqlite.store import SqliteStore
+from memglot.testing.store import StoreConformance, make
+
+VERSIONS = sorted((Path(__file__).parent / "store" / "versions").glob("v*.sql"))
+
+
+class TestSqliteFile(StoreConformance):
+    @pytest.fixture
+    def store(self, store_path: str) -> Iterator[Store]:
+        found = open_store(store_path)
+        yield found
+        found.close()
+
+
+class TestSqliteInMemory(StoreConformance):
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        found = open_store(":memory:")
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=[path.stem for path in VERSIONS])
+def test_a_store_of_every_past_version_opens(version: Path, store_path: str) -> None:
+    db = apsw.Connection(store_path)
+    db.execute(version.read_text(encoding="utf-8"))
+    db.close()
+    with Memory.open(store_path) as memory:
+        assert [record.content for record in memory.list()] == ["An old memory", "A second one"]
+        assert memory.search("old").total == 1
+        assert memory.audit_verify()["ok"]
+        assert memory.doctor().ok
+
+
+def test_there_is_a_dump_of_every_version() -> None:
+    assert [path.stem for path in VERSIONS] == [f"v{number}" for number in range(1, len(MIGRATIONS) + 1)]
+
+
+def test_reading_opens_nothing_that_is_not_there(store_path: str) -> None:
+    with pytest.raises(NoStore):
+        open_store(store_path, write=False)
+    assert not os.path.exists(store_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("these are notes, and quite a few of them, so that it cannot be an empty database\n" * 20)
+    other = tmp_path / "other.db"
+    db = apsw.Connection(str(other))
+    db.execute("CREATE TABLE theirs (a)")
+    db.close()
+    for path in (text, other, tmp_path):
+        before = path.read_bytes() if path.is_file() else b""
+        for write in (True, False):
+            with pytest.raises(NotAStore):
+                open_store(str(path), write=write)
+        assert not path.is_file() or path.read_bytes() == before
+
+
+def test_a_newer_store_is_refused_and_left_alone(store_path: str) -> None:
+    open_store(store_path).close()
+    db = apsw.Connection(store_path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    for write in (True, False):
+        with pytest.raises(NewerStore, match="version 99"):
+            open_store(store_path, write=write)
+
+
+def test_a_damaged_store_is_told(store_path: str) -> None:
+    with Memory.open(store_path) as memory:
+        memory.import_from(b"\n".join(b'{"content":"memory %d"}' % number for number in range(2000)), format="ndjson")
+    with open(store_path, "r+b") as file:
+        file.seek(40_000)
+        file.write(b"\xaa" * 60_000)
+    with pytest.raises((DamagedStore, NotAStore)), Memory.open(store_path, write=False) as memory:
+        list(memory.list())
+
+
+def test_a_read_only_store_can_be_read_and_not_written(store_path: str) -> None:
+    with Memory.open(store_path) as memory:
+        memory.add("kept")
+    with Memory.open(store_path, write=False) as memory:
+        assert [record.content for record in memory.list()] == ["kept"]
+        with pytest.raises(ReadOnlyStore):
+            memory.add("more")
+
+
+def test_a_store_without_write_permission_is_told_as_such() -> None:
+    """Permissions do not bind root, so root makes the call as somebody else, in a folder that all can enter."""
+    script = (
+        "import os, sys\n"
+        "from memglot import Memory, MemglotError\n"
+        "import memglot.engine.edit, memglot.store.sqlite.store\n"
+        "os.geteuid() or os.setuid(65534)\n"
+        "print([record.content for record in Memory.open(sys.argv[1], write=False).list()])\n"
+        "try:\n    Memory.open(sys.argv[1]).add('more')\n"
+        "except MemglotError as error:\n    print(error.code)\n"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "store.db"
+        with Memory.open(str(path)) as memory:
+            memory.add("kept")
+        path.chmod(0o444)
+        Path(name).chmod(0o555)
+        done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, cwd="/")
+        Path(name).chmod(0o755)
+    assert done.stdout.splitlines() == ["['kept']", "read_only"], done.stderr
+
+
+def test_a_full_disk_keeps_whole_batches(store_path: str) -> None:
+    with Memory.open(store_path) as memory:
+        memory.import_from(b'{"content":"first"}', format="ndjson")
+        store = memory.store
+        assert isinstance(store, SqliteStore)
+        pages = next(iter(store.db.execute("PRAGMA page_count")))[0]
+        store.db.execute(f"PRAGMA max_page_count = {pages + 60}").fetchall()
+        lines = b"\n".join(b'{"content":"%d %s"}' % (number, b"word " * 60) for number in range(5000))
+        with pytest.raises(FullStore):
+            memory.import_from(lines, format="ndjson")
+        store.db.execute("PRAGMA max_page_count = 1000000").fetchall()
+    with Memory.open(store_path) as memory:
+        assert (memory.count() - 1) % 1000 == 0
+        assert memory.search("first").total == 1
+        assert memory.doctor().ok
+
+
+def test_a_locked_store_says_so(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    with Memory.open(store_path) as memory:
+        other = open_store(store_path)
+        with other.writing(), pytest.raises(LockedStore):
+            memory.add("x")
+        other.close()
+        memory.add("y")
+
+
+def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
+    store = open_store(store_path)
+    with pytest.raises(KeyboardInterrupt), store.loading(by_content=False):
+        with store.writing():
+            store.add([make("apple pie")])
+        raise KeyboardInterrupt
+    store.close()
+
+    reading = open_store(store_path, write=False)
+    assert any("cut off" in note for note in reading.notes)
+    assert reading.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+    assert any("full text" in problem for problem in reading.verify())
+    reading.close()
+
+    writing = open_store(store_path)
+    assert isinstance(writing, SqliteStore)
+    names = {name for (name,) in writing.db.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+    assert set(LATE_INDEXES) <= names
+    assert writing.notes == []
+    assert writing.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+    assert list(writing.verify()) == []
+    writing.close()
+
+
+def test_a_record_altered_behind_our_back_is_found(store_path: str) -> None:
+    with Memory.open(store_path) as memory:
+        id = memory.add("the truth").id
+        store = memory.store
+        assert isinstance(store, SqliteStore)
+        store.db.execute("UPDATE records SET tree = 'elsewhere'")
+        verdict = memory.doctor()
+    assert not verdict.ok
+    assert any(id in problem for problem in verdict.problems)
