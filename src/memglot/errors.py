@@ -279,7 +279,7 @@ def bad_tree(text: str) -> BadRecord:
     """A tree path of other letters or dots."""
     return BadRecord(
         f"`tree` must be labels of letters, digits and `_` joined by dots, not `{_short(text)}`",
-        "`--lenient` also takes `/` between labels, and `-` in them",
+        "`import --lenient` also takes `/` between labels, and `-` in them",
     )
 
 
@@ -308,7 +308,7 @@ def temporal_object() -> BadRecord:
 
 def bad_text(field: str, what: str, offset: int) -> BadRecord:
     """Text that no store can hold."""
-    return BadRecord(f"`{field}` contains {what} at character {offset}")
+    return BadRecord(f"{_named(field)} contains {what} at character {offset}")
 
 
 def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
@@ -318,12 +318,12 @@ def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
 
 def bad_number(field: str, value: float) -> BadRecord:
     """NaN or an infinity."""
-    return BadRecord(f"`{field}` contains `{value}`, which JSON cannot hold")
+    return BadRecord(f"{_named(field)} contains `{value}`, which JSON cannot hold")
 
 
 def too_deep(field: str) -> BadRecord:
     """Nesting beyond the limit."""
-    return BadRecord(f"`{field}` is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
+    return BadRecord(f"{_named(field)} is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
 
 
 def alias_bomb() -> BadRecord:
@@ -342,6 +342,11 @@ def bad_pack(field: str) -> BadRecord:
 def bad_syntax(language: str, reason: str) -> BadRecord:
     """Text that is not what it should be."""
     return BadRecord(f"not valid {language}: {reason}")
+
+
+def _named(field: str) -> str:
+    """A field in backticks; words that are no field as they are."""
+    return field if " " in field else f"`{field}`"
 
 
 def _short(text: str) -> str:

@@ -80,13 +80,17 @@ class End(msgspec.Struct):
 
 
 class Report:
-    """Collects what one deed has to tell. Readers set `source`, `line` and `item` before they yield a record."""
+    """Collects what one deed has to tell.
+
+    Readers set `line` and `item` before they yield a record; where the line is dear to know, `find_line` finds it.
+    """
 
     def __init__(self, progress: Callable[[Report], None] | None = None) -> None:
         self.source = ""
         self.line: int | None = None
         self.item: int | None = None
         self.offset = 0
+        self.find_line: Callable[[], int] | None = None
         self.read = self.imported = self.merged = self.skipped = self.failed = 0
         self.written_count = 0
         self.format = ""
@@ -107,11 +111,14 @@ class Report:
         """Count a record that could not be read or kept, and say why."""
         self.read += 1
         self.failed += 1
-        self.fault(error, line=line or self.line, item=item or self.item)
+        if line is None:
+            line = self.line if self.find_line is None else self.find_line()
+        self.fault(error, line=line, item=item or self.item)
 
     def fault(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
         """Tell of something wrong with an input that is not one of its records."""
-        fault = Fault(self.source, str(error), item, line, getattr(error, "hint", None))
+        reason = getattr(error, "reason", None) or str(error)
+        fault = Fault(self.source, reason, item, line, getattr(error, "hint", None))
         self.errors.append(msgspec.to_builtins(fault))
 
     def faults(self) -> Iterator[Fault]:
@@ -143,7 +150,7 @@ class Report:
     def start_source(self, name: str) -> None:
         """Begin with the next input."""
         self.source = name
-        self.line = self.item = None
+        self.line = self.item = self.find_line = None
         self.end = None
 
     def tick(self) -> None:

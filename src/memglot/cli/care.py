@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.face import Face, command, memories
 
 
 @command("formats")
@@ -39,7 +39,7 @@ def stats(face: Face) -> None:
     """Show how much of what the store keeps."""
     with face.memory() as memory:
         value = memory.stats()
-    lines = [f"{value['memories']:,} memories in {value['store']} ({value['bytes']:,} bytes)"]
+    lines = [f"{memories(value['memories'])} in {value['store']} ({value['bytes']:,} bytes)"]
     for name in ("kinds", "scopes", "tags", "things"):
         if value[name]:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
@@ -55,7 +55,7 @@ def doctor(face: Face, fix: bool) -> int:
 
     with face.memory(write=fix) as memory:
         verdict = memory.doctor(fix=fix)
-    lines = [f"{verdict.path}: {verdict.state}, {verdict.count:,} memories"]
+    lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]
     face.answer(verdict_value(verdict), lines + [f"  {problem}" for problem in verdict.problems])
     return 0 if verdict.ok else 1
 
@@ -80,7 +80,7 @@ def restore(face: Face, path: str, force: bool) -> None:
 
     place = (face.store or store_url()).removeprefix("sqlite:///")
     count = restore_(Path(path), Path(place), force=force)
-    face.answer({"path": place, "memories": count}, f"restored {count:,} memories to {place}")
+    face.answer({"path": place, "memories": count}, f"restored {memories(count)} to {place}")
 
 
 @command("completion")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.face import Face, command, memories
 from memglot.cli.shell import FormatName
 
 
@@ -67,7 +67,7 @@ def verify(face: Face, path: str, format: str | None) -> int:
     from memglot.report import Report
 
     verdict = verify_path(Path(path), Report(), format)
-    lines = [f"{verdict.path}: {verdict.state}, {verdict.count:,} memories"]
+    lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]
     lines += [f"  {problem}" for problem in verdict.problems]
     face.answer(verdict_value(verdict), lines)
     return 0 if verdict.ok else 1

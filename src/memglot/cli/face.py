@@ -79,6 +79,11 @@ class Face:
             click.echo(f"\nhint: {hint}", err=True)
 
 
+def memories(count: int) -> str:
+    """So many memories, in words."""
+    return "1 memory" if count == 1 else f"{count:,} memories"
+
+
 def shared_options(command: F) -> F:
     """The options that may stand before or behind a command's name."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, filter_options, filters_of
+from memglot.cli.face import Face, command, filter_options, filters_of, memories
 
 
 @command("search")
@@ -31,7 +31,7 @@ def search(face: Face, query: str, **options: Any) -> None:
         results = memory.search(query, **options, **filters)
     lines: list[str] = []
     for hit in results:
-        lines += _lines(hit.record, f"{hit.score:.2f}")
+        lines += _lines(hit.record, f"{hit.score:.3g}")
     lines.append(f"{results.total:,} found" + (f", {len(results):,} shown" if len(results) < results.total else ""))
     face.answer({"results": [hit_value(hit) for hit in results], "total": results.total}, lines)
 
@@ -57,7 +57,7 @@ def list_(face: Face, oldest_first: bool, **options: Any) -> None:
         for record in records:
             face.say("\n".join(_lines(record)))
             shown += 1
-        face.say(f"{total:,} memories" + (f", {shown:,} shown" if shown < total else ""))
+        face.say(memories(total) + (f", {shown:,} shown" if shown < total else ""))
 
 
 def _lines(record: Any, score: str | None = None) -> Iterator[str]:

@@ -11,8 +11,8 @@ from memglot.cli.face import Face, command, json_object
 
 
 def _text(argument: str) -> str:
-    """The argument, or standard input for `-`."""
-    return sys.stdin.read() if argument == "-" else argument
+    """The argument, or for `-` standard input, without the newline that ends it."""
+    return sys.stdin.read().removesuffix("\n") if argument == "-" else argument
 
 
 def _temporal(text: str | None) -> list[str] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, filter_options, filters_of
+from memglot.cli.face import Face, command, filter_options, filters_of, memories
 from memglot.cli.shell import FormatName
 
 _SHOWN_ERRORS = 20
@@ -86,7 +86,7 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
             path, include_conversations=not no_conversations, stream=stream, progress=bar, **options, **filters
         )
     if path is not None:
-        face.answer(result.value(), f"exported {result.count:,} memories to {path} ({result.format})")
+        face.answer(result.value(), f"exported {memories(result.count)} to {path} ({result.format})")
     if not face.json:
         for field, count in sorted(result.losses.items()):
             face.warn(f"dropped `{field}` of {count:,}: this export has no place for it")
@@ -114,7 +114,7 @@ def convert(face: Face, source: str, target: str, report: bool, **options: Any) 
     if not to_stdout:
         face.answer(
             {**result.value(), "failed": result.failed, "errors": [_fault(fault) for fault in result.errors]},
-            f"converted {result.count:,} memories to {target} ({result.format})",
+            f"converted {memories(result.count)} to {target} ({result.format})",
         )
     if face.json:
         return result.exit_code

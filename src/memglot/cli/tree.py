@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.face import Face, command, memories
 
 
 @command("tree")
@@ -22,7 +22,7 @@ def tree(face: Face, path: str, depth: int | None) -> None:
     for branch in branches:
         level = branch.path.count(".") + 1 if branch.path else 0
         lines.append("  " * level + f"{branch.path.rpartition('.')[2] or '(root)'}  {branch.total:,}")
-    face.answer({"branches": value, "total": total}, [*lines, f"{total:,} memories"])
+    face.answer({"branches": value, "total": total}, [*lines, memories(total)])
 
 
 def _branch_command(name: str, done: str, help: str) -> Any:
@@ -51,7 +51,7 @@ def delete_tree(face: Face, path: str, dry_run: bool, reason: str) -> None:
 
 
 def _tell(face: Face, done: str, count: int, dry_run: bool) -> None:
-    text = f"{'would have ' if dry_run else ''}{done} {count:,} memories"
+    text = f"{'would have ' if dry_run else ''}{done} {memories(count)}"
     face.answer({"count": count, "dryRun": dry_run}, text)
 
 

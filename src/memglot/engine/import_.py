@@ -245,7 +245,7 @@ class _Importer:
         """What to do about a record whose id is there already."""
         if self._conflict != "skip":
             merged, conflicts = merge_records(local, remote, self._conflict)
-            if merged != local:
+            if merged != local or any(self.store.kept(conflict) != conflict for conflict in conflicts):
                 plan.merged.append((local, merged, conflicts))
                 return
         elif self.started and self.store.batch_of(local.id) == self.entry.id:

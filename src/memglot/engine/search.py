@@ -84,7 +84,7 @@ def _hit(found: Found, query: Query) -> Hit:
     why = [f"contains `{text}`" for text in (*query.words, *query.phrases)]
     if query.grep is not None:
         why.append(f"matches `{query.grep}`")
-    return Hit(found.record, round(found.score, 4), why)
+    return Hit(found.record, round(found.score, 9), why)
 
 
 def hit_value(hit: Hit) -> dict[str, Any]:

@@ -60,12 +60,13 @@ def _lines(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
 
 def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
     values.peek()
     values.skip()
     item = 0
     separated = True
     while (byte := values.peek()) != b"]":
-        report.item, report.line, report.offset = item + 1, None, values.offset
+        report.item, report.offset = item + 1, values.offset
         if not byte:
             report.fault(bad_syntax("JSON", "the file ends inside the list"), line=values.line)
             return
@@ -81,7 +82,7 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
         found = values.guess(decode) if byte == b"{" else None
         raw = found[0] if found else values.exact()
         if raw is None:
-            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"), line=values.line)
+            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
             separated = values.resume()
             continue
         yield raw, found[1] if found else None

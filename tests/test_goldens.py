@@ -1,0 +1,79 @@
+"""Goldens: each `tests/formats/<name>/<case>/` holds an input, the model it becomes, and what is written back.
+
+`make accept` rewrites them; the review is the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from memglot.formats import registry
+from memglot.formats.format import Options
+from memglot.formats.reading import read_inputs
+from memglot.formats.target import Target
+from memglot.model import Item, Record, plain
+from memglot.report import Report
+
+FOLDER = Path(__file__).parent / "formats"
+CASES = sorted(path for path in FOLDER.glob("*/*") if path.is_dir())
+ACCEPT = os.environ.get("MEMGLOT_ACCEPT") == "1"
+
+
+def test_every_format_has_goldens() -> None:
+    assert {path.parent.name for path in CASES} == set(registry.names())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{path.parent.name}/{path.name}" for path in CASES])
+def test_golden(case: Path, tmp_path: Path) -> None:
+    format = registry.get(case.parent.name)
+    (source,) = case.glob("input*")
+    report = Report()
+    items: list[Item] = []
+    for item in read_inputs([source], format, report, Options()):
+        report.read += isinstance(item, Record)
+        items.append(item)
+    model = {
+        "items": [{type(item).__name__: plain(item)} for item in items],
+        "errors": [_inside(msgspec.to_builtins(fault), case) for fault in report.faults()],
+        "notes": [note.replace(f"{case}/", "") for note in report.notes],
+    }
+    output = tmp_path / source.name.replace("input", "output")
+    writing = Report()
+    if items and format.write is not None:
+        format.write(iter(items), Target(output), writing, Options())
+    model["losses"] = writing.losses()
+    _compare(case / "model.json", msgspec.json.format(msgspec.json.encode(model), indent=2) + b"\n")
+    if ACCEPT:
+        _accept(output, case / output.name)
+    assert _files(output) == _files(case / output.name)
+
+
+def _inside(fault: dict[str, Any], case: Path) -> dict[str, Any]:
+    return {key: value.replace(f"{case}/", "") if isinstance(value, str) else value for key, value in fault.items()}
+
+
+def _compare(golden: Path, text: bytes) -> None:
+    if ACCEPT:
+        golden.write_bytes(text)
+    assert text.decode() == golden.read_text(encoding="utf-8")
+
+
+def _accept(output: Path, golden: Path) -> None:
+    if golden.is_dir():
+        shutil.rmtree(golden)
+    if output.is_dir():
+        shutil.copytree(output, golden)
+    elif output.exists():
+        shutil.copy(output, golden)
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    if path.is_dir():
+        return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+    return {"": path.read_bytes()} if path.exists() else {}

@@ -1,0 +1,82 @@
+"""Splitting JSON streams: any layout, cut into pieces anywhere, gives the same values."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import OBJECTS
+
+from memglot.formats._json import split
+from memglot.formats._json.split import depth
+from memglot.formats._json.stream import objects
+from memglot.formats.source import Source
+from memglot.report import Report
+
+SPACES = st.sampled_from(["", " ", "\n", "\r\n  ", "\t" * 5])
+
+
+def split_values(text: bytes) -> tuple[list[Any], list[str]]:
+    report = Report()
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    found = [msgspec.json.decode(raw) for raw, _ in objects(Source("x", io.BytesIO(text)), report, decode)]
+    return found, [str(fault) for fault in report.faults()]
+
+
+@given(values=st.lists(OBJECTS, max_size=5), space=SPACES, indent=st.sampled_from([0, 2]), read=st.integers(1, 40))
+def test_an_array_gives_its_values(values: list[Any], space: str, indent: int, read: int) -> None:
+    texts = [msgspec.json.format(msgspec.json.encode(value), indent=indent).decode() for value in values]
+    text = f"{space}[{space}{f'{space},{space}'.join(texts)}{space}]{space}".encode()
+    before, split._READ = split._READ, read
+    try:
+        assert split_values(text) == (values, [])
+    finally:
+        split._READ = before
+
+
+@given(
+    values=st.lists(OBJECTS.filter(bool), min_size=1, max_size=4), indent=st.sampled_from([0, 2]), blank=st.booleans()
+)
+def test_objects_one_after_the_other(values: list[Any], indent: int, blank: bool) -> None:
+    between = b"\n\n" if blank else b"\n"
+    text = between.join(msgspec.json.format(msgspec.json.encode(value), indent=indent) for value in values)
+    assert split_values(text) == (values, [])
+
+
+def test_an_object_that_opens_on_its_second_line() -> None:
+    assert split_values(b'{"a":\n{"b":1}}\n') == ([{"a": {"b": 1}}], [])
+
+
+def test_a_malformed_first_line_is_still_lines() -> None:
+    report = Report()
+    source = Source("x", io.BytesIO(b'{"content": }\n{"content":"b"}\n'))
+    assert [raw.strip() for raw, _ in objects(source, report, msgspec.json.decode)] == [
+        b'{"content": }',
+        b'{"content":"b"}',
+    ]
+
+
+def test_reading_goes_on_after_a_value_that_never_closes() -> None:
+    values, faults = split_values(b'[{"a":1},{"b":"never closed},{"c":3}]')
+    assert values == [{"a": 1}, {"c": 3}]
+    assert len(faults) == 1
+
+
+def test_many_nested_objects_are_not_guessed_forever() -> None:
+    value = {"k": [{"n": number} for number in range(3000)]}
+    assert split_values(b"[" + msgspec.json.encode(value) + b"," + msgspec.json.encode(value) + b"]") == (
+        [value] * 2,
+        [],
+    )
+
+
+def test_a_value_of_many_reads() -> None:
+    value = {"k": "x" * 1_000_000, "l": "}, {" * 1000}
+    assert split_values(b"[" + msgspec.json.encode(value) + b"]") == ([value], [])
+
+
+def test_depth_does_not_count_strings() -> None:
+    assert depth(b'{"a":["[[[{{{\\"[["]}') == 2
