@@ -1,6 +1,7 @@
 """Generated memories for the benchmarks: about 45 words each, varied, the same on every run."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ def words(source: random.Random, count: int) -> list[str]:
     return ["".join(source.choices(_SYLLABLES, k=source.randint(1, 4))) for _ in range(count)]
 
 
-def lines(count: int, *, with_ids: bool = True, first: int = 0) -> "object":
+def lines(count: int, *, with_ids: bool = True, first: int = 0) -> Iterator[bytes]:
     """So many memories as NDJSON lines."""
     source = random.Random(7 + first)
     vocabulary = words(random.Random(1), 20_000)
@@ -29,12 +30,12 @@ def lines(count: int, *, with_ids: bool = True, first: int = 0) -> "object":
         yield encode(value)
 
 
-def ndjson(path: Path, count: int, **options: object) -> Path:
+def ndjson(path: Path, count: int, first: int = 0) -> Path:
     """A file of lines, made once."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as out:
-            for line in lines(count, **options):  # type: ignore[attr-defined, arg-type]
+            for line in lines(count, first=first):
                 out.write(line + b"\n")
     return path
 

@@ -1,4 +1,4 @@
-"""Records and what rides with them, with the edges named: plain `integers()` seldom tries 0, `text()` seldom a fence."""
+"""Records and what rides with them, edges named: plain `integers()` seldom tries 0, `text()` seldom a fence."""
 
 from __future__ import annotations
 

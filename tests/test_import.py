@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memglot import Memory, MemglotError
+from memglot import MemglotError, Memory
 from memglot.engine.merge import merge_records
 from memglot.model import Conflict, Record, Tombstone
 from memglot.testing.store import make, one_of_each_thing, whole_record
@@ -157,7 +157,7 @@ def test_a_store_moves_whole_through_each_format(memory: Memory, tmp_path: Path)
         for field in ("record", "owner", "newer"):
             if getattr(thing, field, None):
                 setattr(thing, field, record.id)
-    setattr(things[0], "subject", type(things[0].subject)(record.id))  # type: ignore[union-attr]
+    things[0].subject = type(things[0].subject)(record.id)  # type: ignore[union-attr]
     with memory.store.writing():
         memory.store.add([record, other])
         memory.store.put(things)

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import OBJECTS
 
 from memglot.formats._json import split
 from memglot.formats._json.split import depth
 from memglot.formats._json.stream import objects
 from memglot.formats.source import Source
 from memglot.report import Report
+from strategies import OBJECTS
 
 SPACES = st.sampled_from(["", " ", "\n", "\r\n  ", "\t" * 5])
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from strategies import JSON, OBJECTS
 
 from memglot.errors import BadRecord
 from memglot.formats._yaml.reading import Broken, load
 from memglot.formats._yaml.writing import dump, flow_of
+from strategies import JSON, OBJECTS
 
 
 @given(value=JSON)

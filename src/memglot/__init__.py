@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from memglot import formats
     from memglot.conversion import Conversion, convert
     from memglot.engine.memory import Memory
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.search import Hit, Results
     from memglot.errors import MemglotError
+    from memglot.formats.format import Format
     from memglot.model import Record, Relation, Temporal
+
+    def formats() -> list[Format]:
+        """All formats that can be read or written; at run time this is the package, which can be called."""
+
 
 # Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
 _PLACES = {

@@ -254,6 +254,11 @@ def not_an_object(found: str) -> BadRecord:
     return BadRecord(f"a memory must be an object, not {found}")
 
 
+def not_a_slot() -> BadRecord:
+    """Something under our key that we cannot have written."""
+    return BadRecord("it has none of the carry slot's fields")
+
+
 def empty_content() -> BadRecord:
     """Content of no letters at all."""
     return BadRecord("`content` is empty")

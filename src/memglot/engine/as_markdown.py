@@ -21,6 +21,6 @@ def changes_from_markdown(text: str) -> dict[str, Any]:
     report = Report()
     found = [item for item in read(Source.text(text.encode("utf-8")), report, Options()) if isinstance(item, Record)]
     for fault in report.faults():
-        raise BadRecord(str(fault), fault.hint)
+        raise BadRecord(fault.error, fault.hint)
     fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status")
     return {field: getattr(found[0], field) for field in fields}

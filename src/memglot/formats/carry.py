@@ -162,6 +162,11 @@ def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool
     return found
 
 
+def is_slot(value: dict[str, Any]) -> bool:
+    """Tell whether an object under our key may be ours: it has at least one of our fields."""
+    return not value.keys().isdisjoint(Carry.__struct_fields__)
+
+
 def _join(extra: dict[str, Any], carried: dict[str, Any]) -> None:
     """Add what was carried for a tool to what the format itself gave for it."""
     for tool, value in carried.items():

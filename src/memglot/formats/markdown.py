@@ -70,7 +70,8 @@ def split(text: str, lenient: bool = False) -> tuple[dict[str, Any], str]:
     if opening is None or closing is None:
         first = _FIRST_NEWLINE.search(text)
         return {}, text.removesuffix(first[0]) if first else text
-    block = text[opening.end() : max(closing.start(), opening.end())]
+    # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
+    block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
     try:
         front = load(block.encode("utf-8"))
     except (BadRecord, Broken):

@@ -10,12 +10,13 @@ from memglot.errors import (
     bad_temporal,
     bad_time,
     missing_content,
+    not_a_slot,
     not_an_object,
     temporal_object,
     wrong_type,
 )
 from memglot.formats._memory_engine.dialects import lenient_tree
-from memglot.formats.carry import KEY, Bundle, is_plain, pack, unpack
+from memglot.formats.carry import KEY, Bundle, is_plain, is_slot, pack, unpack
 from memglot.formats.format import Options
 from memglot.model import (
     Item,
@@ -108,8 +109,8 @@ def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[An
     trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
     trial.meta.pop(KEY, None)
     try:
-        if not isinstance(slot, dict):
-            raise not_an_object(type_name(slot))
+        if not isinstance(slot, dict) or not is_slot(slot):
+            raise not_a_slot()
         riders = unpack(slot, trial, report)
     except (msgspec.ValidationError, BadRecord) as error:
         report.note(note_foreign_carry(report.source, str(error)))

@@ -3,9 +3,15 @@
 import re
 from functools import lru_cache
 from typing import Any
+from unicodedata import combining, normalize
 
 import apsw
 import msgspec
+
+# Scripts that put no space between words: the index holds their whole sentences, so a word is looked for in the text.
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 
 
 def register(db: apsw.Connection) -> None:
@@ -41,9 +47,25 @@ def _grep(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
-def _has(word: str, *texts: str | None) -> bool:
-    """Tell whether a word, already folded, stands anywhere in the texts."""
-    return any(text is not None and word in text.casefold() for text in texts)
+def _has(wanted: str, *texts: str | None) -> bool:
+    """Tell whether words stand in one of the texts as the index would find them; without spaces, as they are."""
+    pattern = _words(wanted)
+    return any(text is not None and pattern.search(_folded(text)) is not None for text in texts)
+
+
+@lru_cache(8)
+def _words(wanted: str) -> re.Pattern[str]:
+    folded = _folded(wanted)
+    if UNSPACED.search(wanted):
+        return re.compile(re.escape(folded))
+    return re.compile(r"(?<!\w)" + r"\W+".join(map(re.escape, re.findall(r"\w+", folded))) + r"(?!\w)")
+
+
+def _folded(text: str) -> str:
+    """Without case and accents, as the index folds it."""
+    if text.isascii():
+        return text.lower()
+    return "".join(letter for letter in normalize("NFD", text.casefold()) if not combining(letter))
 
 
 @lru_cache(8)

@@ -8,13 +8,10 @@ import apsw
 
 from memglot.store.contract import Filter, Found, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
+from memglot.store.sqlite.functions import UNSPACED
 from memglot.store.sqlite.records import Records
 from memglot.store.sqlite.rows import COLUMNS, from_row
 
-# Scripts that put no space between words: the index holds their whole sentences, so a word is looked for in the text.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 _RANK = "bm25(record_text, 1.0, 4.0, 2.0, 1.0)"
 
 
@@ -68,17 +65,15 @@ class Search(Records):
 def _plan(query: Query, indexed: bool) -> tuple[str | None, list[tuple[str, list[Any]]]]:
     """What the index is asked, and what is looked for in the text itself."""
     wanted = [*query.words, *query.phrases]
-    scanned = [text for text in wanted if not indexed or _UNSPACED.search(text)]
+    scanned = [text for text in wanted if not indexed or UNSPACED.search(text)]
     asked = [text for text in wanted if text not in scanned]
-    scans: list[tuple[str, list[Any]]] = [
-        ("memglot_has(?, content, title, tags, tree)", [text.casefold()]) for text in scanned
-    ]
+    scans: list[tuple[str, list[Any]]] = [("memglot_has(?, content, title, tags, tree)", [text]) for text in scanned]
     if query.grep is not None:
         scans.append(("memglot_grep(?, content)", [query.grep]))
     match = " AND ".join(map(_quoted, asked)) or None
     for text in query.without:
-        if match is None or not indexed or _UNSPACED.search(text):
-            scans.append(("NOT memglot_has(?, content, title, tags, tree)", [text.casefold()]))
+        if match is None or not indexed or UNSPACED.search(text):
+            scans.append(("NOT memglot_has(?, content, title, tags, tree)", [text]))
         else:
             match = f"({match}) NOT {_quoted(text)}"
     return match, scans

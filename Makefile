@@ -1,0 +1,55 @@
+# Everything a contributor does, each in one command. Only Python 3.11, make and git are needed to begin.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+.PHONY: test lint types unit wheel fix accept demo bench docs clean
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $(STAMP)
+
+test: lint types unit wheel  ## what CI runs
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+	$(BIN)/cog --check -r README.md docs/*.md
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/pytest -n 2
+
+wheel: $(STAMP)  ## the built wheel, alone, in an environment of its own
+	$(BIN)/python scripts/check_wheel.py
+
+fix: $(STAMP)  ## format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+accept: $(STAMP)  ## take the present answers as the right ones; the review is the diff
+	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/test_goldens.py tests/test_cli_cases.py
+
+docs: $(STAMP)  ## write the generated parts of the docs anew
+	$(BIN)/cog -r README.md docs/*.md
+
+demo: $(VENV)/demo
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+
+$(VENV)/demo: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $(VENV)/demo
+
+bench: $(STAMP)  ## ratios against bare scripts; see docs/performance.md
+	$(BIN)/python bench/core.py
+
+clean:
+	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/data

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The tour of the README: every command is shown before it runs, in a folder of its own.
+set -euo pipefail
+examples="$(cd "$(dirname "$0")" && pwd)"
+demo="$examples/../demo"
+rm -rf "$demo"
+mkdir "$demo"
+cp -r "$examples" "$demo/examples"
+cd "$demo"
+export MEMGLOT_STORE=memories.db
+
+show() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+may_fail() {
+    local expected="$1" status=0
+    shift
+    show "$@" || status=$?
+    printf '(exit status %s)\n' "$status"
+    [ "$status" -eq "$expected" ]
+}
+
+may_fail 1 memglot import examples/agent-notes.ndjson examples/decisions.yaml examples/notes
+show memglot search "deploys friday"
+show memglot search 清空缓存
+show memglot tree
+show memglot export vault --format markdown
+show memglot verify vault
+show memglot convert vault memories.yaml --report
+show memglot export memories.ndjson
+show memglot verify memories.ndjson
+head -n 2 memories.ndjson > cut.ndjson
+may_fail 1 memglot verify cut.ndjson
+show memglot import vault
+show memglot doctor
+show memglot stats
+printf '\nAll of it lies in %s\n' "demo/"

@@ -1,0 +1,44 @@
+"""Builds the wheel, installs it alone in a new environment, and uses it there as a stranger would."""
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a command and return what it prints; its failure is ours."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    """Check the wheel."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+        run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+        (wheel,) = folder.glob("memglot-*.whl")
+        venv.create(folder / "env", with_pip=True)
+        python = folder / "env" / "bin" / "python"
+        run(python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", wheel, cwd=folder)
+        memglot = folder / "env" / "bin" / "memglot"
+        store = ("--store", folder / "store.db")
+        run(memglot, *store, "add", "from the wheel", "--tag", "x", cwd=folder)
+        for format in ("json", "ndjson", "yaml", "markdown"):
+            out = folder / f"out-{format}"
+            run(memglot, *store, "export", out, "--format", format, cwd=folder)
+            run(memglot, "verify", out, "--format", format, cwd=folder)
+        typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
+        assert (Path(typed.strip()) / "py.typed").exists()
+        assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
+    print("the wheel works in an environment of its own")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The generated parts of the README and the docs; `make docs` writes them, `make lint` checks them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import cog
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+
+def transcript(*commands: str) -> None:
+    """Run commands in a folder with the examples, and show what they print."""
+    environment = {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "MEMGLOT_STORE": "memories.db",
+        "USER": "you",
+        "LC_ALL": "C.UTF-8",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        cog.outl("```console")
+        for command in commands:
+            cog.outl(f"$ {command}")
+            done = subprocess.run(
+                ["bash", "-c", f"{command} 2>&1"], cwd=folder, env=environment, capture_output=True, text=True
+            )
+            cog.outl(_steady(done.stdout).rstrip())
+        cog.outl("```")
+
+
+def _steady(text: str) -> str:
+    """Ids that are new on every run, cut short."""
+    return re.sub(
+        r"\b(?!0194a000)([0-9a-f]{8})-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "01a1de6d-…", text
+    )
+
+
+def _doc(found: object) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
+
+
+def format_table() -> None:
+    """What can be read and written."""
+    from memglot.engine.overview import format_rows
+
+    cog.outl("| format | what | read | write | extensions | carry slot |")
+    cog.outl("|---|---|---|---|---|---|")
+    for row in format_rows():
+        names = ", ".join(f"`{name}`" for name in [row["name"], *row["aliases"]])
+        extensions = " ".join(f"`{extension}`" for extension in row["extensions"])
+        marks = ["●" if row[way] else "" for way in ("read", "write")]
+        cog.outl(f"| {names} | {row['title']} | {marks[0]} | {marks[1]} | {extensions} | `{row['carry']}` |")
+
+
+def matrix() -> None:
+    """What each pair of formats keeps."""
+    from memglot.engine.overview import format_matrix
+
+    cog.outl("| from | to | kept in place | carried | dropped |")
+    cog.outl("|---|---|---|---|---|")
+    for pair in format_matrix():
+        cells = [
+            pair["from"],
+            pair["to"],
+            *(", ".join(pair[way]) or "nothing" for way in ("kept", "carried", "dropped")),
+        ]
+        cog.outl(f"| {' | '.join(cells)} |")
+
+
+def commands() -> None:
+    """The help of every command."""
+    from click.testing import CliRunner
+
+    from memglot.cli.main import COMMANDS, cli
+
+    for name in ("", *sorted(COMMANDS)):
+        arguments = [name, "--help"] if name else ["--help"]
+        cog.outl(f"## `memglot {name}`".replace(" `", "`") if name == "" else f"## `memglot {name}`")
+        cog.outl("\n```text")
+        output = CliRunner().invoke(cli, arguments, prog_name="memglot").output
+        cog.outl("\n".join(line.rstrip() for line in output.rstrip().splitlines()))
+        cog.outl("```\n")
+
+
+def errors() -> None:
+    """Every kind of error, with its code and exit status."""
+    from memglot import errors as module
+
+    cog.outl("| error | code | exit | when |")
+    cog.outl("|---|---|---|---|")
+    for name, found in inspect.getmembers(module, inspect.isclass):
+        if issubclass(found, module.MemglotError):
+            cog.outl(f"| `{name}` | `{found.code}` | {found.exit_code} | {_doc(found)} |")
+
+
+def methods() -> None:
+    """The methods of `Memory`."""
+    from memglot import Memory
+
+    cog.outl("| method | what it does |")
+    cog.outl("|---|---|")
+    for name, method in inspect.getmembers(Memory, callable):
+        if not name.startswith("_"):
+            cog.outl(f"| `{name}` | {_doc(method)} |")
+
+
+def contract() -> None:
+    """The methods that every store has."""
+    from memglot.store.contract import Store
+
+    cog.outl("| method | what it does |")
+    cog.outl("|---|---|")
+    for name, method in vars(Store).items():
+        if not name.startswith("_") and callable(method):
+            cog.outl(f"| `{name}` | {_doc(method)} |")
+
+
+def fields() -> None:
+    """The fields of a record and their defaults."""
+    import msgspec
+
+    from memglot.model import Record
+
+    cog.outl("| field | type | default |")
+    cog.outl("|---|---|---|")
+    for field in msgspec.structs.fields(Record):
+        kind = str(Record.__annotations__[field.name]).replace("|", "or")
+        kind = re.sub(r"<class '([^']+)'>", r"\1", kind).replace("memglot.model.memory.", "").replace("typing.", "")
+        default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory
+        shown = "required" if default is msgspec.NODEFAULT else repr(default() if callable(default) else default)
+        cog.outl(
+            f"| `{field.name}` | {kind} | `{shown}` |"
+            if shown != "required"
+            else f"| `{field.name}` | {kind} | required |"
+        )

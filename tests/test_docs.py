@@ -1,0 +1,63 @@
+"""The docs leave nothing out, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import memglot
+from memglot import errors
+from memglot.cli.main import COMMANDS
+from memglot.formats import registry
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+
+
+def test_every_command_is_documented() -> None:
+    for name in COMMANDS:
+        assert f"## `memglot {name}`" in DOCS["commands.md"], name
+
+
+def test_every_format_is_documented() -> None:
+    for name in registry.names():
+        assert f"| `{name}`" in DOCS["formats.md"], name
+        assert f"| `{name}`" in README, name
+
+
+def test_every_error_is_documented() -> None:
+    for name, found in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(found, errors.MemglotError):
+            assert f"| `{name}` | `{found.code}` | {found.exit_code} |" in DOCS["commands.md"], name
+
+
+def test_every_setting_is_documented() -> None:
+    source = (Path(memglot.__file__).parent / "settings.py").read_text(encoding="utf-8")
+    names = set(re.findall(r'environ(?:\.get)?[\[(]"([A-Z_]+)"', source)) | set(
+        re.findall(r'_VARIABLE = "([A-Z_]+)"', source)
+    )
+    assert names
+    for name in names:
+        assert f"`{name}`" in DOCS["commands.md"], name
+
+
+def test_every_public_method_is_documented() -> None:
+    for name, _ in inspect.getmembers(memglot.Memory, callable):
+        if not name.startswith("_"):
+            assert f"| `{name}` |" in DOCS["python.md"], name
+
+
+def test_links_lead_somewhere() -> None:
+    for folder, text in [(ROOT, README), *((ROOT / "docs", text) for text in DOCS.values())]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
+            assert (folder / target).exists(), target
+
+
+def test_changelog_entries_have_their_shape() -> None:
+    entries = list((ROOT / "changelog" / "unreleased").glob("*.md"))
+    for entry in entries:
+        first, blank, *rest = entry.read_text(encoding="utf-8").splitlines()
+        assert re.match(r"(Bugfix|Enhancement|Change): \S", first), entry.name
+        assert blank == "" and any(rest), entry.name
