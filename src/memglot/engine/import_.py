@@ -76,6 +76,7 @@ class _Importer:
         self._without_id = self._twice = self._differ = self._deleted = 0
         self._has_tombstones = store.count_things(Tombstone) > 0
         self._prefix = check_tree(options.tree)
+        self._gives = bool(self._prefix or options.tags)
 
     def take(self, item: Item) -> None:
         """Take one item; land a batch when there are enough."""
@@ -85,27 +86,34 @@ class _Importer:
                 self.land()
             return
         report = self.report
+        report.read += 1
         if report.format != self._format:
             self.land()
             self._set_format(report.format)
-        if item.id in self._explicit:
-            if self._conflict != "skip":
-                self.land()
-            else:
-                report.read += 1
-                self._twice += 1
-                self._skip([item.id])
-                return
-        report.read += 1
-        if self._prefix:
-            item.tree = f"{self._prefix}.{item.tree}" if item.tree else self._prefix
-        if self.options.tags:
-            item.tags = [*item.tags, *(tag for tag in self.options.tags if tag not in item.tags)]
         if item.id:
+            if item.id in self._explicit and self._is_double(item.id):
+                return
             self._explicit.add(item.id)
+        if self._gives:
+            self._give(item)
         self._records.append(item)
         if len(self._records) >= BATCH_SIZE:
             self.land()
+
+    def _is_double(self, id: str) -> bool:
+        """An id that stands in this batch already: skipped, or met in the store once the batch has landed."""
+        if self._conflict != "skip":
+            self.land()
+            return False
+        self._twice += 1
+        self._skip([id])
+        return True
+
+    def _give(self, record: Record) -> None:
+        """Put a record below the prefix, and give it the tags, that the caller asked for."""
+        if self._prefix:
+            record.tree = f"{self._prefix}.{record.tree}" if record.tree else self._prefix
+        record.tags = [*record.tags, *(tag for tag in self.options.tags if tag not in record.tags)]
 
     def _set_format(self, name: str) -> None:
         self._format = name
@@ -145,7 +153,8 @@ class _Importer:
             if not plan.is_empty or new_things:
                 batch = store.new_batch(self.entry.id)
                 for record in plan.new:
-                    settle(record, self._minter)
+                    if not record.id or not record.created_at:
+                        settle(record, self._minter)
                 digest = store.add(plan.new, batch)
                 self._change(plan, new_things, batch)
                 report.formats[self._format] += len(plan.new)

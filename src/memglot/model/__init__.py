@@ -5,6 +5,7 @@ from typing import TypeAlias
 from memglot.model.canonical import (
     canonical,
     canonical_record,
+    canonical_value,
     content_hash,
     joint_digest,
     plain,
@@ -80,6 +81,7 @@ __all__ = [
     "Tombstone",
     "canonical",
     "canonical_record",
+    "canonical_value",
     "check_content",
     "check_id",
     "check_record",

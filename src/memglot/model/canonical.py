@@ -9,6 +9,7 @@ import msgspec
 from memglot.model.memory import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Record
 
 _encode = msgspec.json.Encoder(order="sorted").encode
+canonical_value = _encode
 _WORDS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS, "state": "open"}
 
 

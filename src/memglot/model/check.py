@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 from memglot.errors import (
@@ -30,6 +31,7 @@ def check_id(text: str) -> str:
     return id
 
 
+@lru_cache(1024)
 def check_tree(text: str) -> str:
     """A dotted path; a full match, so that a final newline is refused."""
     if _TREE.fullmatch(text) is None:

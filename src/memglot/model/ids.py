@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import lru_cache
 from hashlib import sha256
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -16,7 +17,13 @@ def is_id(text: str) -> bool:
 
 def id_time(id: str) -> int:
     """The milliseconds inside a UUIDv7; 0 marks an id that was derived from another tool's."""
-    return int(f"{id[:8]}{id[9:13]}", 16)
+    return _time_of(id[:13])
+
+
+@lru_cache(256)
+def _time_of(start: str) -> int:
+    # Memories that were made together share their time, and most files hold many such.
+    return int(start.replace("-", ""), 16)
 
 
 def derive_id(tool: str, space: str, foreign_id: str) -> str:

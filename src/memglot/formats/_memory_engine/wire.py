@@ -61,10 +61,13 @@ def quick_record(wire: Wire, report: Report) -> Record | None:
     temporal = None
     if wire.temporal is not msgspec.UNSET:
         temporal = _temporal(wire.temporal, report, True, id)
+    content = wire.content
+    if not content or "\0" in content:
+        check_content(content)
     return Record(
         id=id,
-        content=check_content(wire.content),
-        tree=check_tree(wire.tree),
+        content=content,
+        tree=check_tree(wire.tree) if wire.tree else "",
         meta=wire.meta,
         temporal=temporal,
         created_at=at,

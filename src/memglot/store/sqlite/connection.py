@@ -26,6 +26,7 @@ from memglot.store.sqlite.schema import APPLICATION_ID, LATE_INDEXES, MIGRATIONS
 
 _TEXT_CHUNK = 200_000
 _LARGE = 20_000
+_CACHE = -32768
 _FILL = """
 INSERT INTO record_text (rowid, content, title, tags, tree)
 SELECT seq, content, title, tags, tree FROM records WHERE seq > ? AND seq <= ?
@@ -100,7 +101,7 @@ class Connection:
             "synchronous=NORMAL",
             "wal_autocheckpoint=10000",
             "temp_store=FILE",
-            "cache_size=-32768",
+            f"cache_size={_CACHE}",
         ):
             # A pragma that returns a row stops a string of several, so each is fetched by itself.
             self.db.execute(f"PRAGMA {pragma}").fetchall()
@@ -186,10 +187,16 @@ class Connection:
 
     def complete(self) -> None:
         """Create the late indexes that are missing, and index the text that is not indexed yet."""
-        for name in self._missing_indexes():
+        missing = self._missing_indexes()
+        if missing:
+            # The cache also bounds what building an index holds in memory: a small one keeps that flat.
+            self.db.execute("PRAGMA cache_size = -8192")
+        for name in missing:
             with self.writing():
                 if name in self._missing_indexes():
                     self.db.execute(LATE_INDEXES[name])
+        if missing:
+            self.db.execute(f"PRAGMA cache_size = {_CACHE}")
         while self._value("SELECT coalesce(max(seq), 0) FROM records") > self.indexed_to():
             with self.writing():
                 self.index_text(_TEXT_CHUNK)

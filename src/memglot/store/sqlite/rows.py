@@ -21,6 +21,7 @@ from memglot.model import (
     Tombstone,
     canonical,
     canonical_record,
+    canonical_value,
     seal,
 )
 from memglot.store.sqlite.schema import RECORD_COLUMNS
@@ -62,8 +63,8 @@ def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
         record.kind,
         record.scope,
         record.tree,
-        canonical(record.tags).decode() if record.tags else None,
-        canonical(record.meta).decode() if record.meta else None,
+        canonical_value(record.tags).decode() if record.tags else None,
+        canonical_value(record.meta).decode() if record.meta else None,
         temporal.start if temporal is not None else None,
         temporal.end if temporal is not None else None,
         record.status,

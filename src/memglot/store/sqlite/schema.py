@@ -57,7 +57,7 @@ CREATE INDEX records_deleted ON records (seq) WHERE status = 'deleted';
 CREATE VIRTUAL TABLE record_text USING fts5 (
     content, title, tags, tree, content='records', content_rowid='seq', tokenize='unicode61 remove_diacritics 2'
 );
-INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 33554432);
+INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
 """
 
 _KEEPING = """
