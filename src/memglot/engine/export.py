@@ -20,7 +20,8 @@ from memglot.model import (
     Thing,
     Tombstone,
 )
-from memglot.report import Report, note_filtered, note_no_match
+from memglot.notes import note_filtered, note_no_match
+from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
 

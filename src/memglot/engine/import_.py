@@ -23,7 +23,8 @@ from memglot.model import (
     plain,
     settle,
 )
-from memglot.report import Report, note_deleted, note_differ, note_no_ids, note_twice
+from memglot.notes import note_deleted, note_differ, note_no_ids, note_twice
+from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import ContentKey, Import, Revision, Store
 

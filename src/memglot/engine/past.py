@@ -6,7 +6,8 @@ import msgspec
 
 from memglot.errors import NotFound
 from memglot.model import THINGS, Event, Record
-from memglot.report import Report, note_kept_since
+from memglot.notes import note_kept_since
+from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.chain import first_broken
 from memglot.store.contract import Import, Revision, Store

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from memglot.notes import note_dropped
 from memglot.report import Fault, Report
 from memglot.store.contract import Import
 
@@ -90,4 +91,4 @@ class ExportResult:
 
 def loss_notes(report: Report) -> list[str]:
     """A sentence for each field that reading could not keep."""
-    return [f"dropped {field} of {count:,} memories" for field, count in sorted(report.dropped_counts.items())]
+    return [note_dropped(field, count) for field, count in sorted(report.dropped_counts.items())]

@@ -12,8 +12,9 @@ from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.reading import read_source
-from memglot.formats.source import Source, walk
+from memglot.formats.source import FOLDER_PROOF, Source, walk
 from memglot.model import Item, Record
+from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof
 from memglot.report import End, Report
 from memglot.store.chain import first_broken
 from memglot.store.contract import Store
@@ -66,7 +67,7 @@ def verify_store(store: Store) -> Verdict:
     problems = list(store.verify())
     broken = first_broken(store.events(), store.chain_head())
     if broken is not None:
-        problems.append(f"the audit chain breaks at row {broken}")
+        problems.append(note_chain(broken))
     return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
 
 
@@ -77,7 +78,7 @@ def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if end is None:
-        problems.append("no end mark: the file was cut off, or never carried a proof")
+        problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     problems += _compare(end, prover.end())
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
@@ -85,9 +86,9 @@ def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
 
 def _compare(said: End, found: End) -> list[str]:
     if said.count != found.count:
-        return [f"the end mark tells of {said.count:,} memories, and {found.count:,} were read"]
+        return [note_count(said.count, found.count)]
     if said.digest != found.digest:
-        return ["the digest does not fit: at least one memory was edited, replaced or put elsewhere"]
+        return [note_digest()]
     return []
 
 
@@ -112,16 +113,16 @@ def _prove(source: Source, format: Format, report: Report) -> Prover:
 def _verify_folder(folder: Path, report: Report) -> Verdict:
     proof = FolderProof.at(folder)
     if proof is None:
-        return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder carries no proof"])
+        return Verdict(str(folder), "unproven", "", 0, [note_no_proof()])
     format = registry.get(proof.format)
     problems: list[str] = []
     joint = Prover()
     for path, said in proof.files():
         found = _note_digest(folder, path, format, report)
         if found is None:
-            problems.append(f"{path} is missing or cannot be read")
+            problems.append(note_file(path, "is missing or cannot be read"))
         elif found != said:
-            problems.append(f"{path} was edited")
+            problems.append(note_file(path, "was edited"))
         else:
             joint.add_digest(bytes.fromhex(found))
     problems += _strangers(folder, proof, format, report)
@@ -131,7 +132,7 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
         for _ in proof.items():
             pass
     except BadRecord as error:
-        problems.append(f".memglot.json: {error}")
+        problems.append(note_file(FOLDER_PROOF, str(error)))
     return Verdict(str(folder), "altered" if problems else "whole", format.name, joint.count, problems)
 
 
@@ -139,7 +140,7 @@ def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report)
     """Notes in the folder that its proof does not name; both lists come in the same order."""
     said = {path for path, _ in proof.files()}
     found = (path.relative_to(folder).as_posix() for path in walk(folder, frozenset(format.extensions), report))
-    return [f"{path} was added" for path in found if path not in said]
+    return [note_file(path, "was added") for path in found if path not in said]
 
 
 def _note_digest(folder: Path, relative: str, format: Format, report: Report) -> str | None:

@@ -90,7 +90,7 @@ def split(text: str, lenient: bool = False) -> tuple[dict[str, Any], str]:
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write `{id}.md` files into a folder; or one memory to a path that ends in `.md`, or to a stream."""
-    if target.path is None or target.path.suffix.lower() in (".md", ".markdown"):
+    if target.path is None or target.path.suffix.lower() == ".md":
         _write_file(items, target, report, options)
         return
     with writing_notes(target) as notes:

@@ -15,7 +15,8 @@ from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.source import Source, walk
 from memglot.model import Item
-from memglot.report import Report, note_cut_off, note_no_records
+from memglot.notes import note_cut_off, note_no_records
+from memglot.report import Report
 
 Input: TypeAlias = str | Path | bytes
 """A path, `-` for standard input, or bytes that are the content itself."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import Unreadable
-from memglot.report import Report, note_left_out, note_links
+from memglot.notes import note_left_out, note_links
+from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"
 FOLDER_PROOF = ".memglot.json"

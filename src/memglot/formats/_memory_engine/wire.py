@@ -33,7 +33,8 @@ from memglot.model import (
     id_time,
     parse_time,
 )
-from memglot.report import End, Report, note_foreign_carry
+from memglot.notes import note_foreign_carry
+from memglot.report import End, Report
 
 TOOL = "memory-engine"
 HOMES = frozenset({"id", "content", "meta", "tree", "temporal"})

@@ -19,7 +19,7 @@ from memglot.errors import (
     ReadOnlyStore,
     StoreError,
 )
-from memglot.report import note_incomplete
+from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, LATE_INDEXES, MIGRATIONS

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memglot.errors import TargetExists
-from memglot.report import note_altered, note_damage, note_text_index
+from memglot.notes import note_altered, note_damage, note_text_index
 from memglot.store.sqlite.search import Search
 from memglot.store.sqlite.things import Things
 from memglot.store.sqlite.track import Track

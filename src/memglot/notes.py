@@ -1,0 +1,131 @@
+"""What the notes of reports and checks say: all sentences that are no errors, in one place."""
+
+
+def note_left_out(names: list[str]) -> str:
+    """Files in a folder that no reader is known for."""
+    return f"left out {_count(names, 'file')} of no known format: {_some(names)}"
+
+
+def note_links(names: list[str]) -> str:
+    """Links in a folder."""
+    return f"did not follow {_count(names, 'symbolic link')}: {_some(names)}"
+
+
+def note_foreign_carry(source: str, reason: str) -> str:
+    """A key with our name that we did not write."""
+    return f"`memglot` in {source} is not this tool's carry slot and stays in `meta`: {reason}"
+
+
+def _count(names: list[str], noun: str) -> str:
+    return f"{len(names):,} {noun}" + ("" if len(names) == 1 else "s")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def note_incomplete() -> str:
+    """A store whose last load was cut off."""
+    return (
+        "an import was cut off before its indexes were built; searching without them until the next writing command "
+        "completes them (`memglot doctor --fix` does only that)"
+    )
+
+
+def note_damage(text: str) -> str:
+    """What SQLite found."""
+    return f"the file is damaged: {text}"
+
+
+def note_altered(id: str) -> str:
+    """A record that was changed behind our back."""
+    return f"memory {id} does not fit its digest: it was altered outside memglot"
+
+
+def note_text_index() -> str:
+    """A full text index that does not fit."""
+    return "the full text index does not fit the memories; `memglot doctor --fix` rebuilds it"
+
+
+def note_no_records(source: str) -> str:
+    """A well-formed input that holds nothing."""
+    return f"{source} holds no memories"
+
+
+def note_cut_off(source: str, said: int, read: int) -> str:
+    """An end mark that does not fit what was read."""
+    return f"{source} says it holds {said:,} memories, but {read:,} were read: `memglot verify` tells more"
+
+
+def note_no_ids(count: int) -> str:
+    """Records without ids, in a format that compares ids alone."""
+    return f"{_many(count)} no id and got a new one: importing the same file again will add them again"
+
+
+def note_twice(count: int) -> str:
+    """Ids that stand in the input more than once."""
+    return f"{_many(count)} an id that stands earlier in the input: the first one was kept"
+
+
+def note_differ(count: int) -> str:
+    """Skipped records that are not what is stored."""
+    return f"{_many(count)} an id that is stored with other values: `--conflict prefer-remote` takes the file's"
+
+
+def note_deleted(count: int) -> str:
+    """Records that were deleted before."""
+    return f"{_many(count)} been deleted earlier and stay so: `--restore-deleted` brings them back"
+
+
+def _many(count: int) -> str:
+    return "1 memory has" if count == 1 else f"{count:,} memories have"
+
+
+def note_no_match() -> str:
+    """An export whose filter selects nothing."""
+    return "no memory matches the filter"
+
+
+def note_filtered(count: int) -> str:
+    """What a filtered export leaves out."""
+    return f"a filtered export holds memories and their relations only: {count:,} other things stayed in the store"
+
+
+def note_kept_since(count: int) -> str:
+    """Records that were edited after the import that is undone."""
+    return f"{_many(count)} been changed since and stayed as they are now: `--force` undoes them too"
+
+
+def note_chain(row: int) -> str:
+    """An audit chain that does not hold."""
+    return f"the audit chain breaks at row {row}"
+
+
+def note_no_end() -> str:
+    """A record file without a proof."""
+    return "no end mark: the file was cut off, or never carried a proof"
+
+
+def note_count(said: int, found: int) -> str:
+    """An end mark of another count."""
+    return f"the end mark tells of {said:,}, and {found:,} were read"
+
+
+def note_digest() -> str:
+    """An end mark of another digest."""
+    return "the digest does not fit: at least one memory was edited, replaced or put elsewhere"
+
+
+def note_no_proof() -> str:
+    """A folder without a proof."""
+    return "no `.memglot.json`: the folder carries no proof"
+
+
+def note_file(path: str, what: str) -> str:
+    """A file of a folder that is not as its proof says."""
+    return f"{path} {what}"
+
+
+def note_dropped(field: str, count: int) -> str:
+    """What reading could not keep."""
+    return f"dropped {field} of {count:,}"
