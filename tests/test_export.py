@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memglot import Memory, MemglotError
+from memglot import MemglotError, Memory
 from memglot.engine.verify import verify_path
 from memglot.report import Report
 

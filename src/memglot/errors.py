@@ -21,7 +21,8 @@ from collections.abc import Sequence
 
 MAX_DEPTH = 100
 MAX_ALIAS_GROWTH = 10
-MAX_INLINE = 1_000_000
+MAX_ZIP_FILES = 100_000
+MAX_ZIP_BYTES = 4 << 30
 
 
 class MemglotError(Exception):
@@ -363,6 +364,22 @@ def _short(text: str) -> str:
 def two_plugins(name: str, first: str, second: str) -> UsageError:
     """Two packages that claim one format name."""
     return UsageError(f"two plugins offer the format `{name}`: `{first}` and `{second}`", "uninstall one of them")
+
+
+def zip_too_large(name: str) -> Unreadable:
+    """A zip beyond the limits."""
+    return Unreadable(
+        name,
+        f"it holds more than {MAX_ZIP_FILES:,} files or {MAX_ZIP_BYTES >> 30} GB",
+        "unpack it and import the folder",
+    )
+
+
+def is_database(name: str) -> Unreadable:
+    """A SQLite file where a file of memories should be."""
+    return Unreadable(
+        name, "it is a SQLite database", "use it with `--store`, or put it in place with `memglot restore`"
+    )
 
 
 def empty_input(name: str) -> Unreadable:

@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats import registry
-from memglot.formats.detect import detect
+from memglot.formats.detect import SQLITE_MAGIC, detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover
@@ -19,8 +19,6 @@ from memglot.report import End, Report
 from memglot.store.chain import first_broken
 from memglot.store.contract import Store
 from memglot.store.location import open_store
-
-SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class Verdict(msgspec.Struct):

@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
-from memglot.errors import NotWritable, Unreadable
+from memglot.errors import NotWritable, Unreadable, is_database
 from memglot.formats import registry
 from memglot.formats.format import Format
 from memglot.formats.source import Source
 
+SQLITE_MAGIC = b"SQLite format 3\0"
+
 
 def detect(source: Source) -> Format:
     """The format of a source that nobody named; raises `Unreadable` for one that is empty and has no extension."""
+    if source.head.startswith(SQLITE_MAGIC):
+        raise is_database(source.name)
     known = registry.extensions().get(source.extension)
     start = source.head.lstrip()
     if known is None and not start:

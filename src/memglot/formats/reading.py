@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from memglot.errors import BadRecord, Unreadable, empty_input
 from memglot.formats import registry
+from memglot.formats.archive import BROKEN, is_zip, zip_sources
 from memglot.formats.beside import read_beside
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
@@ -42,7 +43,23 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Op
     else:
         if not path.exists():
             raise Unreadable(str(path), "no such file or folder")
+        if path.is_file() and is_zip(path):
+            yield from _read_zip(path, format, report, options)
+            return
         yield from _read_file(path, str(given), format, report, options)
+
+
+def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
+    found = False
+    known = frozenset(format.extensions if format else registry.extensions())
+    for source in zip_sources(path, str(path), known, report):
+        found = True
+        try:
+            yield from read_source(source, format, report, options)
+        except BROKEN as error:
+            report.fault(Unreadable(source.name, str(error).lower()))
+    if not found:
+        raise Unreadable(str(path), "no file of a known format in it")
 
 
 def _read_file(path: Path, name: str, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
