@@ -14,7 +14,7 @@ def detect(source: Source) -> Format:
     """The format of a source that nobody named; raises `Unreadable` for one that is empty and has no extension."""
     if source.head.startswith(SQLITE_MAGIC):
         raise is_database(source.name)
-    known = registry.extensions().get(source.extension)
+    known = registry.by_extension(source.extension)
     start = source.head.lstrip()
     if known is None and not start:
         raise Unreadable(source.name, "it is empty")
@@ -36,7 +36,7 @@ def format_to_write(name: str | None, path: Path | None) -> Format:
     if name is not None and name != "auto":
         format = registry.get(name)
     else:
-        format = registry.extensions().get(path.suffix.lower() if path else "") or registry.get("json")
+        format = (registry.by_extension(path.suffix.lower()) if path else None) or registry.get("json")
     if format.write is None:
         raise NotWritable(format.name)
     return format

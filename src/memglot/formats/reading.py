@@ -51,7 +51,7 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Op
 
 def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
     found = False
-    known = frozenset(format.extensions if format else registry.extensions())
+    known = frozenset(format.extensions) if format else registry.extensions()
     for source in zip_sources(path, str(path), known, report):
         found = True
         try:
@@ -71,7 +71,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
     proof = FolderProof.at(folder)
     if format is None and proof is not None:
         format = registry.get(proof.format)
-    known = frozenset(format.extensions if format else registry.extensions())
+    known = frozenset(format.extensions) if format else registry.extensions()
     found = False
     for path in walk(folder, known, report):
         found = True

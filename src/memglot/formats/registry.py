@@ -8,7 +8,13 @@ from memglot.errors import UnknownFormat, two_plugins
 from memglot.formats.format import Format
 
 GROUP = "memglot.formats"
-_BUILT_IN = ("json", "markdown", "ndjson", "yaml")
+# Name and extensions; a test holds them to what the format itself declares. Looking one up imports no other.
+_BUILT_IN: dict[str, tuple[str, ...]] = {
+    "json": (".json",),
+    "markdown": (".md", ".markdown"),
+    "ndjson": (".ndjson", ".jsonl"),
+    "yaml": (".yaml", ".yml"),
+}
 _ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}
 _loaded: dict[str, Format] = {}
 
@@ -36,10 +42,21 @@ def formats() -> Iterator[Format]:
     return map(get, names())
 
 
-@cache
-def extensions() -> dict[str, Format]:
-    """Which format a file extension stands for."""
-    return {extension: format for format in formats() for extension in format.extensions}
+def by_extension(extension: str) -> Format | None:
+    """The format that a file extension stands for; plugins are asked only for those that are not built in."""
+    for name, known in _BUILT_IN.items():
+        if extension in known:
+            return get(name)
+    for format in _plugins().values():
+        if extension and extension in format.extensions:
+            return format
+    return None
+
+
+def extensions() -> frozenset[str]:
+    """All file extensions that stand for a format."""
+    of_plugins = (extension for format in _plugins().values() for extension in format.extensions)
+    return frozenset((*(extension for known in _BUILT_IN.values() for extension in known), *of_plugins))
 
 
 @cache

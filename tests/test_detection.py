@@ -1,0 +1,94 @@
+"""Which format an input has."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memglot.errors import UnknownFormat, UsageError
+from memglot.formats import registry
+from memglot.formats.detect import detect, format_to_write
+from memglot.formats.format import Format
+from memglot.formats.source import Source
+
+
+def found(text: bytes, name: str = "") -> str:
+    return detect(Source(name, io.BytesIO(text), path=Path(name) if name else None)).name
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.json", b"---", "json"),
+        ("a.NDJSON", b"[", "ndjson"),
+        ("a.jsonl", b"x", "ndjson"),
+        ("a.yaml", b"{", "yaml"),
+        ("a.yml", b"---", "yaml"),
+        ("a.md", b"{", "markdown"),
+        ("a.MARKDOWN", b"[", "markdown"),
+        ("", b"  \n---\nx", "markdown"),
+        ("", b" {", "json"),
+        ("a.txt", b"\n[", "json"),
+        ("noextension", b"content: x", "yaml"),
+        ("", b"\xef\xbb\xbf{", "json"),
+    ],
+)
+def test_by_extension_then_by_content(name: str, text: bytes, format: str) -> None:
+    assert found(text, name) == format
+
+
+def test_the_registry_says_what_the_formats_say() -> None:
+    for name, extensions in registry._BUILT_IN.items():
+        assert registry.get(name).extensions == extensions
+        for extension in extensions:
+            assert registry.by_extension(extension) is registry.get(name)
+    for alias, name in registry._ALIASES.items():
+        assert alias in registry.get(name).aliases
+
+
+def test_writing_goes_by_name_then_extension_then_json() -> None:
+    assert format_to_write("md", Path("a.json")).name == "markdown"
+    assert format_to_write(None, Path("a.YAML")).name == "yaml"
+    assert format_to_write("auto", Path("folder")).name == "json"
+    assert format_to_write(None, None).name == "json"
+    with pytest.raises(UnknownFormat, match="`jsom`"):
+        format_to_write("jsom", None)
+
+
+class Entry:
+    """An entry point of another package."""
+
+    def __init__(self, name: str, value: str, format: Format | None = None) -> None:
+        self.name, self.value, self._format = name, value, format
+
+    def load(self) -> Any:
+        return self._format
+
+
+def test_plugins_join_and_built_in_names_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    plugin = replace(
+        registry.get("json"), name="other", extensions=(".other",), recognise=lambda head: head.startswith(b'{"o"')
+    )
+    entries = [Entry("other", "pkg:FORMAT", plugin), Entry("json", "evil:FORMAT", plugin)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+    registry._plugins.cache_clear()
+    try:
+        assert registry.names() == ["json", "markdown", "ndjson", "other", "yaml"]
+        assert registry.get("other") is plugin
+        assert registry.get("json").name == "json"
+        assert found(b"x", "a.other") == "other"
+        assert found(b'{"o":1}') == "other"
+        assert found(b'{"p":1}') == "json"
+        entries.append(Entry("other", "pkg2:FORMAT", plugin))
+        registry._plugins.cache_clear()
+        with pytest.raises(UsageError, match="pkg:FORMAT.*pkg2:FORMAT"):
+            registry.names()
+    finally:
+        monkeypatch.undo()
+        registry._plugins.cache_clear()
+        registry._loaded.pop("other", None)
