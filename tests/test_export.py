@@ -174,3 +174,18 @@ def test_two_processes_write_one_store(tmp_path: Path) -> None:
         assert memory.search("line").total == 6000
         assert memory.audit_verify()["ok"]
         assert memory.doctor().ok
+
+
+@pytest.mark.parametrize(("format", "name"), FORMATS)
+def test_what_lies_beside_is_proved_too(filled: Memory, tmp_path: Path, format: str, name: str) -> None:
+    filled.delete("0194a000-0001-7000-8000-000000000000", reason="a reason")
+    path = tmp_path / name
+    filled.export(path, format=format)
+    assert state(path) == "whole"
+    beside = path / ".memglot.json" if path.is_dir() else path.with_name(name + ".memglot.ndjson")
+    text = beside.read_text()
+    beside.write_text(text.replace("a reason", "no reason"))
+    assert state(path) == "altered"
+    if not path.is_dir():
+        beside.write_text(text[: text.index('{"end"')])
+        assert state(path) == "altered"

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, Unreadable
+from memglot.errors import Unreadable
 from memglot.formats import registry
+from memglot.formats.beside import beside_is_whole, beside_path
 from memglot.formats.detect import SQLITE_MAGIC, detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
@@ -79,6 +80,9 @@ def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
         problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     problems += _compare(end, prover.end())
+    place = beside_path(path)
+    if place is not None and not beside_is_whole(place):
+        problems.append(note_file(place.name, "was cut off or edited"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
 
 
@@ -126,11 +130,8 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
     problems += _strangers(folder, proof, format, report)
     if not problems:
         problems = _compare(proof.end, joint.end())
-    try:
-        for _ in proof.items():
-            pass
-    except BadRecord as error:
-        problems.append(note_file(FOLDER_PROOF, str(error)))
+    if not proof.beside_is_whole():
+        problems.append(note_file(FOLDER_PROOF, "was edited"))
     return Verdict(str(folder), "altered" if problems else "whole", format.name, joint.count, problems)
 
 

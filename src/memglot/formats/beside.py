@@ -1,6 +1,10 @@
-"""What belongs to no record, one JSON object a line: `<out>.memglot.ndjson` beside a file of records."""
+"""What belongs to no record, one JSON object a line: `<out>.memglot.ndjson` beside a file of records.
+
+The last line is an end mark, `{"end": {"count", "digest"}}`, so that a cut or edited file is noticed.
+"""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +13,11 @@ import msgspec
 from memglot.errors import BadRecord, bad_syntax
 from memglot.formats.source import BESIDE, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record
-from memglot.report import Report
+from memglot.report import End, Report
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}
 _NAMES = {struct: name for name, struct in _KINDS.items()}
+_END = b'{"end":'
 
 
 def name_of(item: Item) -> str:
@@ -45,17 +50,58 @@ def item_of(line: bytes) -> Item:
     return item
 
 
+class BesideSum:
+    """Sums up lines for their end mark."""
+
+    def __init__(self) -> None:
+        self._whole = sha256()
+        self.count = 0
+
+    def add(self, line: bytes) -> None:
+        """Take in a line, without its newline."""
+        self.count += 1
+        self._whole.update(sha256(line).digest())
+
+    def end(self) -> End:
+        """The end mark for all that was taken in."""
+        return End(self.count, "sha256:" + self._whole.hexdigest())
+
+    def end_line(self) -> bytes:
+        """The end mark as a line."""
+        return msgspec.json.encode({"end": self.end()})
+
+
+def beside_path(path: Path) -> Path | None:
+    """The file beside a file of records, if there is one; a link is not followed."""
+    place = path.with_name(path.name + BESIDE)
+    return place if place.is_file() and not place.is_symlink() else None
+
+
 def read_beside(path: Path, report: Report) -> Iterator[Record | Thing]:
     """The items beside a file of records, if there are any."""
-    place = path.with_name(path.name + BESIDE)
-    if not place.is_file():
+    place = beside_path(path)
+    if place is None:
         return
     source = Source.file(place)
     report.start_source(source.name)
     for number, line in enumerate(source.stream, 1):
         report.line = report.item = number
+        if line.startswith(_END):
+            continue
         try:
             yield item_of(line)
         except BadRecord as error:
             report.failed_record(error)
     source.close()
+
+
+def beside_is_whole(place: Path) -> bool:
+    """Tell whether the end mark of a file fits its lines."""
+    found = BesideSum()
+    last = b""
+    with open(place, "rb") as file:
+        for line in file:
+            if last:
+                found.add(last)
+            last = line.rstrip(b"\n")
+    return last == found.end_line()

@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.errors import Unreadable
 from memglot.formats._spill import SortedLines
-from memglot.formats.beside import item_of, line_of
+from memglot.formats.beside import BesideSum, item_of, line_of
 from memglot.formats.source import FOLDER_PROOF
 from memglot.formats.target import FolderTarget, Target, replacing
 from memglot.model import Item
@@ -72,7 +72,10 @@ class Notes:
         # One entry a line, so that a large proof can be read as a stream, and compared by eye.
         self._target.folder.mkdir(parents=True, exist_ok=True)
         with replacing(self._target.folder / FOLDER_PROOF) as out:
-            head = {"format": format, "count": end.count, "digest": end.digest}
+            beside = BesideSum()
+            for value in self._beside:
+                beside.add(msgspec.json.encode(value))
+            head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
             out.write(b'},"beside":[\n')
@@ -108,6 +111,7 @@ class FolderProof:
         self._path = path
         self._whole = head if whole else None
         self.format = str(head.get("format", ""))
+        self._beside_digest = head.get("beside_digest")
         self.end = msgspec.convert({"count": head.get("count"), "digest": head.get("digest")}, End)
 
     @classmethod
@@ -143,6 +147,17 @@ class FolderProof:
             return
         for line in self._section(b'"beside":[', b"]}"):
             yield item_of(line)
+
+    def beside_is_whole(self) -> bool:
+        """Tell whether what belongs to no note is as it was written."""
+        found = BesideSum()
+        if self._whole is not None:
+            for value in self._whole.get("beside", []):
+                found.add(msgspec.json.encode(value))
+        else:
+            for line in self._section(b'"beside":[', b"]}"):
+                found.add(line)
+        return self._beside_digest == found.end().digest
 
     def _section(self, start: bytes, stop: bytes) -> Iterator[bytes]:
         inside = False

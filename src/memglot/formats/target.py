@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
-from memglot.formats.beside import key_of, line_of, name_of
+from memglot.formats.beside import BesideSum, key_of, line_of, name_of
 from memglot.formats.source import BESIDE, FOLDER_PROOF
 from memglot.model import Item
 from memglot.report import Report
@@ -26,6 +26,7 @@ class Target:
         self.force = force
         self._beside: BinaryIO | None = None
         self._beside_path: Path | None = None
+        self._beside_sum = BesideSum()
 
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
@@ -54,10 +55,13 @@ class Target:
         if self._beside is None:
             self._beside_path = self.path.with_name(self.path.name + BESIDE)
             self._beside = open(_temporary(self._beside_path), "wb")
-        self._beside.write(line_of(item) + b"\n")
+        line = line_of(item)
+        self._beside_sum.add(line)
+        self._beside.write(line + b"\n")
 
     def _finish_beside(self) -> None:
         if self._beside is not None and self._beside_path is not None:
+            self._beside.write(self._beside_sum.end_line() + b"\n")
             _seal(self._beside)
             os.replace(self._beside.name, self._beside_path)
             self._beside = None
