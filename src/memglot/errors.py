@@ -247,6 +247,24 @@ def no_postgres() -> NotYet:
     return NotYet("this version of memglot has no PostgreSQL store", "use a path to a `.db` file, or `:memory:`")
 
 
+def unknown_store(scheme: str) -> UsageError:
+    """A store URL of a scheme that nothing is known about."""
+    return UsageError(f"no store is known for `{_short(scheme)}://`", "use a path, `sqlite:///path` or `:memory:`")
+
+
+def log_out_of_reach(url: str) -> StoreError:
+    """A write-ahead log that cannot be read where it lies."""
+    return StoreError(
+        f"the store `{url}` has a write-ahead log that cannot be read in a folder that is read-only",
+        "copy the store and the files beside it to a folder that can be written",
+    )
+
+
+def changed_meanwhile(id: str) -> CheckFailed:
+    """A memory that somebody else changed."""
+    return CheckFailed(f"memory `{id}` was changed while you edited it")
+
+
 # What can be wrong with one record -----------------------------------------------------------------------------------
 
 
@@ -292,6 +310,11 @@ def bad_tree(text: str) -> BadRecord:
 def bad_time(text: str) -> BadRecord:
     """A time without date, `T` or offset, or that does not exist."""
     return BadRecord(f"`{_short(text)}` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`")
+
+
+def time_out_of_range(value: int) -> BadRecord:
+    """A number of microseconds that no calendar has."""
+    return BadRecord(f"`{value}` microseconds since 1970 lie outside the years 1 to 9999")
 
 
 def backward_time() -> BadRecord:

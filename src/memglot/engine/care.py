@@ -1,16 +1,16 @@
 """Care of a store: its figures, its health, its backups."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from memglot.engine.verify import Verdict, is_store, verify_store
-from memglot.errors import NotAStore, TargetExists, Unreadable
-from memglot.formats.target import replacing
+from memglot.errors import DamagedStore, NotAStore, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Filter, Store
-from memglot.store.location import open_store
+from memglot.store.location import open_store, quiet
+
+_FILES = ("", "-wal", "-shm")
 
 
 def stats(store: Store) -> dict[str, Any]:
@@ -53,8 +53,38 @@ def doctor(store: Store, *, fix: bool) -> Verdict:
 
 def backup(store: Store, path: Path, *, force: bool = False) -> int:
     """Write a clean copy of the whole store beside its place, and put it there when it is whole. Tells its size."""
-    if path.exists() and not force:
-        raise TargetExists(str(path))
+    if path.exists():
+        if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
+            raise TargetExists(str(path))
+        quiet(path)
+    _copy(store, path)
+    return path.stat().st_size
+
+
+def restore(path: Path, store_path: Path, *, force: bool = False) -> int:
+    """Put a backup in the place of the store; the present one is kept beside it as `<name>.before-restore`.
+
+    Tells how many memories it holds.
+    """
+    if not path.exists():
+        raise Unreadable(str(path), "no such file")
+    if not is_store(path):
+        raise NotAStore(str(path), "it is not a database")
+    if store_path.exists() and (not force or os.path.samefile(path, store_path)):
+        raise TargetExists(str(store_path))
+    backup_store = open_store(str(path), write=False)
+    try:
+        verdict = verify_store(backup_store)
+        if verdict.problems:
+            raise NotAStore(str(path), verdict.problems[0])
+        _set_aside(store_path)
+        _copy(backup_store, store_path)
+        return backup_store.count()
+    finally:
+        backup_store.close()
+
+
+def _copy(store: Store, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
@@ -63,46 +93,22 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-    return path.stat().st_size
-
-
-def restore(path: Path, store_path: Path, *, force: bool = False) -> int:
-    """Put a backup in the place of the store; an existing one is kept beside it as `<name>.before-restore`.
-
-    Tells how many memories it holds.
-    """
-    if not path.exists():
-        raise Unreadable(str(path), "no such file")
-    if not is_store(path):
-        raise NotAStore(str(path), "it is not a database")
-    copy = open_store(str(path), write=False)
-    try:
-        count = copy.count()
-        verdict = verify_store(copy)
-    finally:
-        copy.close()
-    if verdict.problems:
-        raise NotAStore(str(path), verdict.problems[0])
-    if store_path.exists():
-        if not force:
-            raise TargetExists(str(store_path))
-        _set_aside(store_path)
-    with open(path, "rb") as source, replacing(store_path) as out:
-        shutil.copyfileobj(source, out)
-    return count
 
 
 def _set_aside(store_path: Path) -> None:
-    """Keep the present store under another name, its write-ahead log taken in."""
-    aside = store_path.with_name(store_path.name + ".before-restore")
-    aside.unlink(missing_ok=True)
-    if is_store(store_path):
-        present = open_store(str(store_path), write=False)
+    """Keep the present store, if there is one, under another name, whatever is left of it."""
+    if store_path.exists():
         try:
-            present.copy_to(str(aside))
-        finally:
-            present.close()
-    else:
-        os.replace(store_path, aside)
-    for suffix in ("-wal", "-shm"):
-        store_path.with_name(store_path.name + suffix).unlink(missing_ok=True)
+            quiet(store_path)
+        except (DamagedStore, NotAStore):
+            # It cannot be used, but somebody may still rescue something from its files.
+            pass
+    number = 1
+    aside = store_path.name + ".before-restore"
+    while any(store_path.with_name(aside + suffix).exists() for suffix in _FILES):
+        number += 1
+        aside = f"{store_path.name}.before-restore-{number}"
+    for suffix in _FILES:
+        file = store_path.with_name(store_path.name + suffix)
+        if file.exists():
+            os.replace(file, store_path.with_name(aside + suffix))

@@ -83,11 +83,14 @@ def update(store: Store, id: str, changes: dict[str, Any], *, deed: str = "updat
         if changed:
             at = now()
             after.updated_at = at
-            after.clocks = {**after.clocks, **dict.fromkeys(changed, at)}
+            # An edit of the whole of `meta` is later than what is known of its keys.
+            after.clocks = {
+                name: clock for name, clock in after.clocks.items() if name.partition(".")[0] not in changed
+            }
             # A field that was not touched keeps the clock it had, which used to be the record's own time.
             for field in _clocked(before):
-                after.clocks.setdefault(field, record.updated_at)
-            after.clocks = {field: clock for field, clock in after.clocks.items() if clock != at}
+                if field not in changed:
+                    after.clocks.setdefault(field, record.updated_at)
             store.replace(after)
             if "content" in changed:
                 # A vector of the old text would find the wrong things.
@@ -106,7 +109,7 @@ def _clocked(values: dict[str, Any]) -> list[str]:
 def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
     with store.writing():
-        wanted = [resolve(store, id) for id in ids]
+        wanted = list(dict.fromkeys(resolve(store, id) for id in ids))
         for record in store.get(wanted):
             at = now()
             store.remember([Revision(kind="record", key=record.id, at=at, deed="delete", before=plain(record))])
@@ -137,7 +140,7 @@ def undelete(store: Store, id: str) -> Record:
                 update(store, id, {"status": DEFAULT_STATUS}, deed="undelete") if record.status == DELETED else record
             )
         tombstone = store.thing(Tombstone, id)
-        past = [revision for revision in store.revisions(key=id) if revision.before is not None]
+        past = [revision for revision in store.revisions(key=id) if revision.kind == "record" and revision.before]
         if tombstone is None or not past:
             raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
         record = msgspec.convert(past[-1].before, Record)

@@ -16,6 +16,7 @@ from memglot.model import (
     Supersession,
     Temporal,
     Thing,
+    check_id,
     check_record,
     date_by_id,
     id_time,
@@ -197,6 +198,8 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
         report.end = carry.end
     if carry.created_at is not None and carry.updated_at is None:
         record.updated_at = carry.created_at
+    if record.id:
+        record.id = check_id(record.id)
     date_by_id(record)
     check_record(record)
     return [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]

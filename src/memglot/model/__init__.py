@@ -37,7 +37,7 @@ from memglot.model.memory import (
     Record,
     Temporal,
 )
-from memglot.model.times import finer_than_microseconds, format_time, now, parse_time
+from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
 
 Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
 """Whatever a store keeps beside records."""
@@ -61,7 +61,9 @@ __all__ = [
     "DEFAULT_SCOPE",
     "DEFAULT_STATUS",
     "DELETED",
+    "EARLIEST",
     "FIELDS",
+    "LATEST",
     "THINGS",
     "Blob",
     "Conflict",

@@ -13,11 +13,13 @@ from memglot.errors import (
     bad_text,
     bad_tree,
     empty_content,
+    time_out_of_range,
     too_deep,
     wrong_type,
 )
 from memglot.model.ids import UUID7, Minter, id_time
 from memglot.model.memory import Record, Temporal
+from memglot.model.times import EARLIEST, LATEST
 
 _TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -108,14 +110,25 @@ def check_record(record: Record) -> None:
         check_value(getattr(record, field), field)
     for field in ("strength", "confidence"):
         check_value(getattr(record, field), field)
-    if record.temporal is not None and record.temporal.end is not None:
+    _check_times(record)
+
+
+def _check_times(record: Record) -> None:
+    times = [record.created_at, record.updated_at, record.last_accessed or 0, *record.clocks.values()]
+    if record.temporal is not None:
         check_temporal(record.temporal.start, record.temporal.end)
+        times += [record.temporal.start, record.temporal.end or 0]
+    for time in times:
+        if not EARLIEST <= time <= LATEST:
+            raise time_out_of_range(time)
 
 
 def date_by_id(record: Record) -> None:
     """Give a record without times the time inside its own id, if it has one."""
     if not record.created_at and record.id:
-        record.created_at = id_time(record.id) * 1000
+        at = id_time(record.id) * 1000
+        # An id may hold a time that no calendar has; then it tells nothing.
+        record.created_at = at if at <= LATEST else 0
     if not record.updated_at:
         record.updated_at = record.created_at
 

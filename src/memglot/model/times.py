@@ -10,6 +10,9 @@ _SHAPE = re.compile(
     r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.(\d{1,9}))?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
 )
+EARLIEST = -62_135_596_800_000_000
+LATEST = 253_402_300_799_999_999
+"""The first and the last microsecond of the years 1 to 9999, which is what a time can be."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -19,6 +19,7 @@ from memglot.formats._memory_engine.dialects import lenient_tree
 from memglot.formats.carry import KEY, Bundle, is_plain, is_slot, pack, unpack
 from memglot.formats.format import Options
 from memglot.model import (
+    LATEST,
     Item,
     Record,
     Temporal,
@@ -59,6 +60,8 @@ def quick_record(wire: Wire, report: Report) -> Record | None:
     if wire.id is not msgspec.UNSET:
         id = check_id(wire.id)
         at = id_time(id) * 1000
+        if at > LATEST:
+            return None
     temporal = None
     if wire.temporal is not msgspec.UNSET:
         temporal = _temporal(wire.temporal, report, True, id)

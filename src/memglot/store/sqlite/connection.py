@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 import apsw
 
@@ -18,6 +19,7 @@ from memglot.errors import (
     NotAStore,
     ReadOnlyStore,
     StoreError,
+    log_out_of_reach,
 )
 from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
@@ -80,8 +82,10 @@ class Connection:
             # In a folder that cannot be written the files of the write-ahead log cannot be made; nobody else can
             # make them either, so the file may be read as it stands.
             db.close()
+            if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+                raise log_out_of_reach(path) from None
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            return apsw.Connection(f"file:{os.path.abspath(path)}?immutable=1", flags=flags)
+            return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
     def _prepare(self) -> None:
         self.db.set_busy_timeout(int(BUSY_SECONDS * 1000))
@@ -242,16 +246,34 @@ class Connection:
         return None
 
     def _translate(self, error: Exception) -> NoReturn:
-        if isinstance(error, apsw.BusyError):
-            raise LockedStore(self.url, BUSY_SECONDS) from error
-        if isinstance(error, apsw.FullError):
-            raise FullStore(self.url) from error
-        if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
-            raise ReadOnlyStore(self.url) from error
-        if isinstance(error, apsw.NotADBError):
-            raise NotAStore(self.url, "it is not a database") from error
-        if isinstance(error, (apsw.CorruptError, apsw.FormatError)):
-            raise DamagedStore(self.url, str(error)) from error
-        if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
-            raise NotAStore(self.url, "it cannot be opened") from error
-        raise error
+        translate(error, self.url)
+
+
+def take_in_log(path: str) -> None:
+    """Take the write-ahead log into the file, which only works while nobody else has it open."""
+    try:
+        db = apsw.Connection(path)
+        try:
+            db.set_busy_timeout(0)
+            db.execute("PRAGMA journal_mode = DELETE").fetchall()
+        finally:
+            db.close()
+    except apsw.Error as error:
+        translate(error, path, 0.0)
+
+
+def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoReturn:
+    """Raise our error for one of SQLite's."""
+    if isinstance(error, apsw.BusyError):
+        raise LockedStore(url, waited) from error
+    if isinstance(error, apsw.FullError):
+        raise FullStore(url) from error
+    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
+        raise ReadOnlyStore(url) from error
+    if isinstance(error, apsw.NotADBError):
+        raise NotAStore(url, "it is not a database") from error
+    if isinstance(error, (apsw.CorruptError, apsw.FormatError)):
+        raise DamagedStore(url, str(error)) from error
+    if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
+        raise NotAStore(url, "it cannot be opened") from error
+    raise error
