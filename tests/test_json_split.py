@@ -6,12 +6,14 @@ import io
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memglot.errors import BadRecord
 from memglot.formats._json import split
 from memglot.formats._json.split import depth
-from memglot.formats._json.stream import objects
+from memglot.formats._json.stream import decode_value, objects
 from memglot.formats.source import Source
 from memglot.report import Report
 from strategies import OBJECTS
@@ -22,7 +24,12 @@ SPACES = st.sampled_from(["", " ", "\n", "\r\n  ", "\t" * 5])
 def split_values(text: bytes) -> tuple[list[Any], list[str]]:
     report = Report()
     decode = msgspec.json.Decoder(dict[str, Any]).decode
-    found = [msgspec.json.decode(raw) for raw, _ in objects(Source("x", io.BytesIO(text)), report, decode)]
+    found: list[Any] = []
+    for raw, _ in objects(Source("x", io.BytesIO(text)), report, decode):
+        try:
+            found.append(decode_value(raw, report))
+        except BadRecord as error:
+            report.failed_record(error)
     return found, [str(fault) for fault in report.faults()]
 
 
@@ -80,3 +87,22 @@ def test_a_value_of_many_reads() -> None:
 
 def test_depth_does_not_count_strings() -> None:
     assert depth(b'{"a":["[[[{{{\\"[["]}') == 2
+
+
+def test_a_record_without_its_brace_costs_only_itself() -> None:
+    texts = [b'{"content":"%d"}' % number for number in range(1000)]
+    texts[2] = b'{"content":"2"'
+    values, faults = split_values(b"[" + b",".join(texts) + b"]")
+    assert (len(values), len(faults)) == (999, 1)
+
+
+def test_an_array_without_commas_is_read_and_told() -> None:
+    values, faults = split_values(b"[" + b'{"a":1} ' * 2000 + b"]")
+    assert (len(values), len(faults)) == (2000, 1999)
+
+
+@pytest.mark.parametrize("first", [b'{"content": "a"', b"[1]", b"nonsense"])
+def test_a_bad_first_line_costs_only_itself(first: bytes) -> None:
+    report = Report()
+    source = Source("x", io.BytesIO(first + b'\n{"content":"b"}\n{"content":"c"}\n'))
+    assert len(list(objects(source, report, msgspec.json.Decoder(dict[str, Any]).decode))) == 3

@@ -368,6 +368,11 @@ def bad_pack(field: str) -> BadRecord:
     return BadRecord(f"this memory pack has no valid `{field}`", "a pack's name and version are text: quote them")
 
 
+def rest_lost(error: BadRecord) -> BadRecord:
+    """A fault after which a file cannot be read any further."""
+    return BadRecord(f"{error}; nothing after this place could be read", "mend the file and import it again")
+
+
 def bad_syntax(language: str, reason: str) -> BadRecord:
     """Text that is not what it should be."""
     return BadRecord(f"not valid {language}: {reason}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from memglot.errors import BadRecord, empty_input
+from memglot.errors import BadRecord, empty_input, rest_lost
 from memglot.formats._memory_engine.dialects import is_pack, pack_memories
 from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, to_wire
 from memglot.formats._yaml.reading import Broken, YamlReader
@@ -34,7 +34,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
         if not item and not values.is_list:
             report.fault(empty_input(source.name))
     except Broken as error:
-        report.failed_record(error.error, item=item + 1, line=error.line)
+        report.failed_record(rest_lost(error.error), item=item + 1, line=error.line)
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:

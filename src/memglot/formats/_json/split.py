@@ -6,7 +6,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]])")
+_CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]{])")
+_MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]\s]+")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
@@ -90,8 +91,28 @@ class Splitter:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 if is_json(raw):
                     return raw, None
+            if (broken := self._malformed(raw)) is not None:
+                # The first place that looked like an end is where the next object most likely begins.
+                following = _NEXT.search(raw)
+                return broken[: following.start() + 1] if following else broken, None
             guesses += 1
         return None
+
+    def _malformed(self, raw: bytes) -> bytes | None:
+        """The broken object at the present place, if the text cannot become one whatever follows."""
+        try:
+            _raw(raw)
+        except RecursionError:
+            return None
+        except msgspec.DecodeError as error:
+            match = _MALFORMED.match(str(error))
+            if match is None:
+                return None
+            at = int(match[1])
+            if raw[at : at + 1] == b"{":
+                # A brace where none may be: the next object begins in the middle of one that was never closed.
+                return raw[:at].rstrip(b" \t\r\n,")
+        return raw
 
     def exact(self) -> bytes | None:
         """The value at the present place by counting braces outside strings; `None` when the file ends inside it."""
@@ -128,16 +149,16 @@ def _end_of_value(buffer: bytes, place: int) -> int | None:
     if first not in (b"{", b"[", b'"'):
         match = _SCALAR.match(buffer, place)
         return match.end() if match else place + 1
-    depth = 0
+    opened: list[bytes] = []
     for match in _TOKEN.finditer(buffer, place):
         token = match[0]
         if token == b'"':
             return None
         if token in (b"{", b"["):
-            depth += 1
-        elif token in (b"}", b"]"):
-            depth -= 1
-        if depth == 0:
+            opened.append(token)
+        elif token in (b"}", b"]") and opened.pop() != (b"{" if token == b"}" else b"["):
+            return None
+        if not opened:
             return match.end()
     return None
 

@@ -17,7 +17,7 @@ _TRUNCATED = "Input data was truncated"
 def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
     start = source.head.lstrip(b" \t\r\n")
-    if start[:1] == b"[":
+    if start[:1] == b"[" and not _list_and_more(start):
         yield from _array(source, report, decode)
     elif start[:1] == b"{" and not _one_a_line(start):
         yield from _sequence(source, report)
@@ -25,10 +25,16 @@ def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[by
         yield from _lines(source, report, decode)
 
 
+def _list_and_more(start: bytes) -> bool:
+    """Tell lines of which the first happens to be a list from a file that is one list."""
+    first, _, rest = start.partition(b"\n")
+    return rest.lstrip()[:1] == b"{" and is_json(first)
+
+
 def _one_a_line(start: bytes) -> bool:
-    """Tell NDJSON from objects laid out over several lines: an unfinished first line means the latter."""
+    """Tell NDJSON from objects over several lines, whose first line is unfinished and whose next is no object."""
     first, newline, rest = start.partition(b"\n")
-    if is_json(first) or not newline:
+    if is_json(first) or not newline or is_json(rest.lstrip().partition(b"\n")[0]):
         return True
     try:
         msgspec.json.decode(first)

@@ -2,6 +2,8 @@
 
 import codecs
 import re
+from collections import deque
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from memglot.errors import BadRecord, bad_bytes
@@ -18,7 +20,7 @@ class CleanText:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._bytes = start
         self._characters = 0
-        self._refused: list[tuple[int, int, str]] = []
+        self._refused: deque[tuple[int, int, str]] = deque()
 
     def read(self, size: int = -1, /) -> str:
         """The next piece of text; empty at the end."""
@@ -28,25 +30,38 @@ class CleanText:
             text = self._decoder.decode(piece, not piece)
             if not piece:
                 break
-        if _REFUSED.search(text):
-            text = _REFUSED.sub(lambda match: self._mark(text, match), text)
+        if _REFUSED.search(text) is None:
+            self._pass(text)
+            return text
+        return "".join(self._marked(text))
+
+    def _marked(self, text: str) -> Iterator[str]:
+        """The text in pieces, each refused character replaced and remembered with its place."""
+        done = 0
+        for match in _REFUSED.finditer(text):
+            before, letter = text[done : match.start()], match[0]
+            self._pass(before)
+            self._refused.append((self._characters, self._bytes, _name(letter)))
+            self._pass(letter)
+            done = match.end()
+            yield before + "\N{REPLACEMENT CHARACTER}"
+        self._pass(text[done:])
+        yield text[done:]
+
+    def _pass(self, text: str) -> None:
         self._characters += len(text)
         self._bytes += len(text.encode("utf-8", "surrogateescape"))
-        return text
-
-    def _mark(self, text: str, match: re.Match[str]) -> str:
-        place, letter = match.start(), match[0]
-        offset = self._bytes + len(text[:place].encode("utf-8", "surrogateescape"))
-        what = (
-            "invalid UTF-8" if "\udc80" <= letter <= "\udcff" else "NUL" if letter == "\0" else f"U+{ord(letter):04X}"
-        )
-        self._refused.append((self._characters + place, offset, what))
-        return "\N{REPLACEMENT CHARACTER}"
 
     def refused_before(self, character: int) -> BadRecord | None:
         """What is wrong with the text read up to a place; each fault is told once."""
         found = None
         while self._refused and self._refused[0][0] < character:
-            _, offset, what = self._refused.pop(0)
+            _, offset, what = self._refused.popleft()
             found = found or bad_bytes(offset, what)
         return found
+
+
+def _name(letter: str) -> str:
+    if "\udc80" <= letter <= "\udcff":
+        return "invalid UTF-8"
+    return "NUL" if letter == "\0" else f"U+{ord(letter):04X}"

@@ -42,6 +42,8 @@ class YamlReader:
         self._parser = CParser(self._text)
         self._size = size or 0
         self._anchors: dict[str, Any] = {}
+        # By identity: an anchored value is kept alive as long as this reader, or replaced by one that is weighed anew.
+        self._weights: dict[int, int] = {}
         self._expanded = 0
         self._level = 0
         self._event: Any = None
@@ -111,7 +113,18 @@ class YamlReader:
             return self._alias(event)
         if event.anchor is not None:
             self._anchors[event.anchor] = value
+            self._weights[id(value)] = self._weight(value)
         return value
+
+    def _weight(self, value: Any) -> int:
+        """About how many characters a value takes when written out; what has an anchor was weighed before."""
+        if (known := self._weights.get(id(value))) is not None:
+            return known
+        if isinstance(value, dict):
+            return 2 + sum(len(key) + 2 + self._weight(inner) for key, inner in value.items())
+        if isinstance(value, list):
+            return 2 + sum(self._weight(inner) + 2 for inner in value)
+        return len(value) + 1 if isinstance(value, str) else 8
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -133,7 +146,7 @@ class YamlReader:
         if event.anchor not in self._anchors:
             raise bad_syntax("YAML", f"unknown alias `{event.anchor}`")
         value = self._anchors[event.anchor]
-        self._expanded += _weight(value)
+        self._expanded += self._weight(value)
         size = max(self._size, event.end_mark.index)
         if size + self._expanded > MAX_ALIAS_GROWTH * size:
             raise alias_bomb()
@@ -181,12 +194,3 @@ def _resolve(text: str) -> Any:
     if _SPECIAL.fullmatch(text) or _FLOAT.fullmatch(text):
         raise bad_number("the memory", float(text.replace(".", "", 1)) if _SPECIAL.fullmatch(text) else float(text))
     return text
-
-
-def _weight(value: Any) -> int:
-    """About how many characters a value takes when written out."""
-    if isinstance(value, dict):
-        return 2 + sum(len(key) + 2 + _weight(inner) for key, inner in value.items())
-    if isinstance(value, list):
-        return 2 + sum(_weight(inner) + 2 for inner in value)
-    return len(value) + 1 if isinstance(value, str) else 8
