@@ -62,7 +62,7 @@ def convert(
 ) -> Conversion:
     """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
     report = Report(progress)
-    target = Target(Path(dst) if dst is not None else None, stream, force=force)
+    target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
     options = Options(plain=plain, lenient=lenient)
     used = convert_items(src, target, report, from_=from_, to=to, options=options)
     return Conversion(report, used.name)

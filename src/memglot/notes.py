@@ -11,6 +11,12 @@ def note_links(names: list[str]) -> str:
     return f"did not follow {_count(names, 'symbolic link')}: {_some(names)}"
 
 
+def note_kept_notes(names: list[str]) -> str:
+    """Notes in a folder of ours that somebody else wrote in."""
+    kept = f"kept {_count(names, 'note')} edited since the last export: {_some(names)}"
+    return f"{kept}; import them, or overwrite them with `--force`"
+
+
 def note_foreign_carry(source: str, reason: str) -> str:
     """A key with our name that we did not write."""
     return f"`memglot` in {source} is not this tool's carry slot and stays in `meta`: {reason}"
@@ -70,6 +76,16 @@ def note_twice(count: int) -> str:
 def note_differ(count: int) -> str:
     """Skipped records that are not what is stored."""
     return f"{_many(count)} an id that is stored with other values: `--conflict prefer-remote` takes the file's"
+
+
+def note_conflicts(count: int) -> str:
+    """Values that no rule decides between."""
+    return f"{count:,} fields clash and no rule decides: both values are kept, and one of them stands meanwhile"
+
+
+def note_unapplied(count: int) -> str:
+    """Deletions in a file that was imported without merging."""
+    return f"{_many(count)} been deleted according to the file and stay here: `--conflict merge` deletes them"
 
 
 def note_deleted(count: int) -> str:

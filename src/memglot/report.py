@@ -72,11 +72,22 @@ class Fault(msgspec.Struct, omit_defaults=True):
         return f"{place}: {self.error}"
 
 
-class End(msgspec.Struct):
+class End(msgspec.Struct, omit_defaults=True):
     """The end mark of a record file: how many records it holds, and their joint digest."""
 
     count: int
     digest: str
+    beside: int = 0
+    """How many things lie beside the file."""
+
+
+class FailFast(Exception):
+    """The first fault, where a caller wants no second."""
+
+
+def printable(text: str) -> str:
+    """A text that can be printed and encoded: bytes of a file name that are no UTF-8 are shown escaped."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Report:
@@ -87,6 +98,7 @@ class Report:
 
     def __init__(self, progress: Callable[[Report], None] | None = None) -> None:
         self.source = ""
+        self.fail_fast = False
         self.line: int | None = None
         self.item: int | None = None
         self.offset = 0
@@ -118,8 +130,10 @@ class Report:
     def fault(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
         """Tell of something wrong with an input that is not one of its records."""
         reason = getattr(error, "reason", None) or str(error)
-        fault = Fault(self.source, reason, item, line, getattr(error, "hint", None))
+        fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
         self.errors.append(msgspec.to_builtins(fault))
+        if self.fail_fast:
+            raise FailFast
 
     def faults(self) -> Iterator[Fault]:
         """The errors, in the order they were met."""
@@ -128,6 +142,7 @@ class Report:
 
     def note(self, text: str) -> None:
         """Keep a sentence that a person should read; the same sentence once."""
+        text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
 

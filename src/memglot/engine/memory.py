@@ -152,7 +152,7 @@ class Memory:
         choice("layout", layout, ("flat", "kind", "tree"))
         report = Report(progress)
         memory = io.BytesIO() if path is None and stream is None else None
-        target = Target(Path(path) if path is not None else None, stream or memory, force=force)
+        target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
         filter = make_filter(**filters)
         options = ExportOptions(
             format=format,

@@ -11,10 +11,13 @@ _OBJECTS = ("meta", "source", "extra")
 _DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
 
 
-def same(one: Record, other: Record) -> bool:
-    """Tell whether two records say the same, whatever their times."""
+def same(local: Record, remote: Record) -> bool:
+    """Tell whether taking over what the remote record says would change nothing, whatever the times."""
     fields = (*_SCALARS, "tags", "triggers", *_OBJECTS)
-    return all(getattr(one, field) == getattr(other, field) for field in fields)
+    if all(getattr(local, field) == getattr(remote, field) for field in fields):
+        return True
+    taken, _ = merge_records(local, remote, "prefer-remote")
+    return all(getattr(local, field) == getattr(taken, field) for field in fields)
 
 
 def merge_records(local: Record, remote: Record, policy: str = "merge") -> tuple[Record, list[Conflict]]:

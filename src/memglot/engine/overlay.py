@@ -37,6 +37,9 @@ class Overlay:
         else:
             self._scratch.add([record])
 
+    def remove(self, ids: Sequence[str]) -> None:
+        self._scratch.remove(ids)
+
     def get(self, ids: Sequence[str]) -> list[Record]:
         found = {record.id: record for record in self._real.get(ids)} if self._real else {}
         return list((found | {record.id: record for record in self._scratch.get(ids)}).values())

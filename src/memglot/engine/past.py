@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import NotFound
-from memglot.model import THINGS, Event, Record
+from memglot.model import THINGS, Event, Record, Tombstone
 from memglot.notes import note_kept_since
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
@@ -92,11 +92,16 @@ def _put_back(store: Store, batches: list[int], report: Report, force: bool) -> 
     kept = 0
     for revision in reversed(list(store.revisions(batches=batches))):
         if revision.kind != "record":
-            store.put([msgspec.convert(revision.before, THINGS[revision.kind])])
+            thing = msgspec.convert(revision.before, THINGS[revision.kind])
+            if not (isinstance(thing, Tombstone) and store.known([thing.id])):
+                store.put([thing])
         elif not force and _changed_since(store, revision.key, batches):
             kept += 1
-        elif (before := _record(revision)) is not None and store.known([before.id]):
-            store.replace(before)
+        elif (before := _record(revision)) is not None:
+            if store.known([before.id]):
+                store.replace(before)
+            else:
+                store.add([before])
             report.merged += 1
     return kept
 

@@ -11,9 +11,10 @@ from memglot.formats.beside import beside_is_whole, beside_path
 from memglot.formats.detect import SQLITE_MAGIC, detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
-from memglot.formats.proof import Prover
+from memglot.formats.proof import Prover, file_digest
 from memglot.formats.reading import read_source
-from memglot.formats.source import FOLDER_PROOF, Source, walk
+from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
+from memglot.formats.target import path_inside
 from memglot.model import Item, Record
 from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof
 from memglot.report import End, Report
@@ -83,6 +84,8 @@ def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
     place = beside_path(path)
     if place is not None and not beside_is_whole(place):
         problems.append(note_file(place.name, "was cut off or edited"))
+    elif place is None and end.beside:
+        problems.append(note_file(path.name + BESIDE, "is missing"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
 
 
@@ -120,7 +123,8 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
     problems: list[str] = []
     joint = Prover()
     for path, said in proof.files():
-        found = _note_digest(folder, path, format, report)
+        place = path_inside(folder, path)
+        found = file_digest(place, lambda source: format.read(source, Report(), Options())) if place else None
         if found is None:
             problems.append(note_file(path, "is missing or cannot be read"))
         elif found != said:
@@ -140,14 +144,6 @@ def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report)
     said = {path for path, _ in proof.files()}
     found = (path.relative_to(folder).as_posix() for path in walk(folder, frozenset(format.extensions), report))
     return [note_file(path, "was added") for path in found if path not in said]
-
-
-def _note_digest(folder: Path, relative: str, format: Format, report: Report) -> str | None:
-    try:
-        prover = _prove(Source.file(folder / relative), format, report)
-    except Unreadable:
-        return None
-    return prover.note_digest() if prover.count == 1 else None
 
 
 def verdict_value(verdict: Verdict) -> dict[str, Any]:

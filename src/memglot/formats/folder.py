@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -12,75 +12,105 @@ import msgspec
 
 from memglot.errors import Unreadable
 from memglot.formats._spill import SortedLines
-from memglot.formats.beside import BesideSum, item_of, line_of
+from memglot.formats.beside import BesideSum, item_of, line_of, name_of
 from memglot.formats.source import FOLDER_PROOF
 from memglot.formats.target import FolderTarget, Target, replacing
 from memglot.model import Item
+from memglot.notes import note_kept_notes
 from memglot.report import End, Report, Spool
+
+Digest = Callable[[Path], "str | None"]
+"""Tells the digest of the record in a note, or `None` where there is none."""
 
 
 class Notes:
     """Writes the files of a folder, and in the end its proof. Stands in for a `Target` that items go beside of."""
 
-    def __init__(self, target: FolderTarget) -> None:
+    def __init__(self, target: FolderTarget, digest_of: Digest, plain: bool) -> None:
         self._target = target
+        self._digest_of = digest_of
+        self._plain = plain
         self._files = SortedLines()
         self._beside: Spool[Any] = Spool()
+        self._before = _files_before(target)
+        self._edited: list[str] = []
         self.count = 0
 
     def put(self, relative: str, text: bytes, digest: bytes) -> None:
-        """Write one note; `digest` is the digest of its record."""
-        self._target.put(relative, text)
+        """Write one note; `digest` is the digest of its record. A note that its owner edited since is kept."""
+        if self._target.differs(relative, text):
+            if self._is_edited(relative):
+                self._edited.append(relative)
+            else:
+                self._target.put(relative, text)
         self._files.add(msgspec.json.encode({relative: digest.hex()})[1:-1])
         self.count += 1
 
+    def _is_edited(self, relative: str) -> bool:
+        """Tell whether a note that we wrote is not as we wrote it."""
+        if self._target.force or not self._target.existing or relative not in self._before:
+            return False
+        place = self._target.inside(relative)
+        return place is not None and self._digest_of(place) != self._before[relative]
+
     def beside(self, item: Item, report: Report) -> None:
         """Keep what belongs to no note."""
-        self._beside.append(msgspec.json.decode(line_of(item)))
+        if self._plain:
+            report.dropped(name_of(item), str(getattr(item, "id", "")))
+        else:
+            self._beside.append(msgspec.json.decode(line_of(item)))
 
-    def finish(self, format: str, *, plain: bool, report: Report) -> End:
+    def finish(self, format: str, report: Report) -> End:
         """Remove the notes of memories that are gone, and write the proof as the last file."""
         whole = sha256()
         for line in self._files:
-            whole.update(bytes.fromhex(line[-65:-1].decode("ascii")))
+            path, digest = _entry(line)
+            whole.update(bytes.fromhex(digest))
+            self._before.pop(path, None)
         end = End(self.count, "sha256:" + whole.hexdigest())
-        self._remove_stale()
-        if plain:
-            for value in self._beside:
-                report.dropped(next(iter(value)), str(next(iter(value.values())).get("id", "")))
+        for path, digest in self._before.items():
+            place = self._target.inside(path)
+            # Only what is still as we wrote it is ours to remove.
+            if place is not None and place.is_file():
+                if self._digest_of(place) == digest:
+                    place.unlink()
+                else:
+                    self._edited.append(path)
+        if self._edited:
+            report.note(note_kept_notes(sorted(self._edited)))
+        if self._plain:
             (self._target.folder / FOLDER_PROOF).unlink(missing_ok=True)
         else:
             self._write_proof(format, end)
         self._target.finish()
         return end
 
-    def _remove_stale(self) -> None:
-        if not self._target.existing:
-            return
-        before = FolderProof.at(self._target.folder)
-        if before is None:
-            return
-        present = (_path_of(line) for line in self._files)
-        now = next(present, None)
-        for path, _ in before.files():
-            while now is not None and now.encode() < path.encode():
-                now = next(present, None)
-            if now != path and is_inside(path):
-                self._target.remove(path)
-
     def _write_proof(self, format: str, end: End) -> None:
         # One entry a line, so that a large proof can be read as a stream, and compared by eye.
         self._target.folder.mkdir(parents=True, exist_ok=True)
+        beside = BesideSum()
+        for value in self._beside:
+            beside.add(msgspec.json.encode(value))
+        head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
         with replacing(self._target.folder / FOLDER_PROOF) as out:
-            beside = BesideSum()
-            for value in self._beside:
-                beside.add(msgspec.json.encode(value))
-            head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
             out.write(b'},"beside":[\n')
             _write_lines(out, (msgspec.json.encode(value) for value in self._beside))
             out.write(b"]}\n")
+
+
+def _files_before(target: FolderTarget) -> dict[str, str]:
+    """The notes that we wrote into this folder before; with `force`, a damaged proof counts for nothing."""
+    if not target.existing:
+        return {}
+    try:
+        before = FolderProof.at(target.folder)
+        return dict(before.files()) if before is not None else {}
+    except Unreadable:
+        if not target.force:
+            raise
+        return {}
 
 
 def _write_lines(out: Any, lines: Any) -> None:
@@ -93,26 +123,35 @@ def _write_lines(out: Any, lines: Any) -> None:
 
 
 @contextmanager
-def writing_notes(target: Target) -> Iterator[Notes]:
+def writing_notes(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[Notes]:
     """The folder at the target's path; a new one leaves no trace when the block fails."""
     assert target.path is not None
     folder = FolderTarget(target.path, force=target.force)
     try:
-        yield Notes(folder)
+        yield Notes(folder, digest_of, plain)
     except BaseException:
         folder.abandon()
         raise
 
 
+class _Proof(msgspec.Struct):
+    format: str
+    count: int
+    digest: str
+    files: dict[str, str] = {}
+    beside: list[Any] = []
+    beside_digest: str = ""
+
+
 class FolderProof:
     """What `.memglot.json` says about a folder."""
 
-    def __init__(self, path: Path, head: dict[str, Any], whole: bool) -> None:
+    def __init__(self, path: Path, head: _Proof, whole: bool) -> None:
         self._path = path
-        self._whole = head if whole else None
-        self.format = str(head.get("format", ""))
-        self._beside_digest = head.get("beside_digest")
-        self.end = msgspec.convert({"count": head.get("count"), "digest": head.get("digest")}, End)
+        self._head = head
+        self._whole = whole
+        self.format = head.format
+        self.end = End(head.count, head.digest)
 
     @classmethod
     def at(cls, folder: Path) -> FolderProof | None:
@@ -124,40 +163,38 @@ class FolderProof:
             with open(path, "rb") as file:
                 first = file.readline().rstrip()
             if first.endswith(b'"files":{'):
-                return cls(path, msgspec.json.decode(first + b"}}"), False)
+                return cls(path, msgspec.json.decode(first + b"}}", type=_Proof), False)
             # Somebody laid it out anew, so it cannot be read line by line.
-            return cls(path, msgspec.json.decode(path.read_bytes(), type=dict[str, Any]), True)
-        except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
-            raise Unreadable(
-                str(path), f"damaged ({error})", "delete it to import the folder without its proof"
-            ) from error
+            return cls(path, msgspec.json.decode(path.read_bytes(), type=_Proof), True)
+        except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
+            raise _damaged(path, error) from error
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """The notes and the digests of their records, in the order of their paths."""
-        if self._whole is not None:
-            yield from sorted(self._whole.get("files", {}).items())
+        """The notes and the digests of their records. Raises `Unreadable`."""
+        if self._whole:
+            yield from self._head.files.items()
             return
         for line in self._section(b'"files":{', b"},"):
-            yield next(iter(msgspec.json.decode(b"{" + line + b"}").items()))
+            try:
+                yield _entry(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+                raise _damaged(self._path, error) from error
 
     def items(self) -> Iterator[Item]:
         """What belongs to no note; raises `BadRecord`."""
-        if self._whole is not None:
-            yield from (item_of(msgspec.json.encode(value)) for value in self._whole.get("beside", []))
-            return
-        for line in self._section(b'"beside":[', b"]}"):
-            yield item_of(line)
+        return map(item_of, self._beside_lines())
 
     def beside_is_whole(self) -> bool:
         """Tell whether what belongs to no note is as it was written."""
         found = BesideSum()
-        if self._whole is not None:
-            for value in self._whole.get("beside", []):
-                found.add(msgspec.json.encode(value))
-        else:
-            for line in self._section(b'"beside":[', b"]}"):
-                found.add(line)
-        return self._beside_digest == found.end().digest
+        for line in self._beside_lines():
+            found.add(line)
+        return self._head.beside_digest == found.end().digest
+
+    def _beside_lines(self) -> Iterator[bytes]:
+        if self._whole:
+            return map(msgspec.json.encode, self._head.beside)
+        return self._section(b'"beside":[', b"]}")
 
     def _section(self, start: bytes, stop: bytes) -> Iterator[bytes]:
         inside = False
@@ -172,11 +209,10 @@ class FolderProof:
                     inside = True
 
 
-def is_inside(relative: str) -> bool:
-    """Tell whether a path from a file stays inside its folder."""
-    parts = Path(relative).parts
-    return bool(parts) and not Path(relative).is_absolute() and ".." not in parts
+def _damaged(path: Path, error: Exception) -> Unreadable:
+    return Unreadable(str(path), f"damaged ({error})", "delete it to do without its proof")
 
 
-def _path_of(line: bytes) -> str:
-    return str(next(iter(msgspec.json.decode(b"{" + line + b"}"))))
+def _entry(line: bytes) -> tuple[str, str]:
+    ((path, digest),) = msgspec.json.decode(b"{" + line + b"}", type=dict[str, str]).items()
+    return path, digest

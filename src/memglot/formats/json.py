@@ -23,7 +23,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, target, report):
             record, riders, last = bundle
             prover.add(record, riders)
-            end = prover.end() if last else None
+            end = prover.end(target.beside_count) if last else None
             text = msgspec.json.format(encode(to_wire(bundle, report, options, end, json=True)), indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
@@ -13,7 +14,7 @@ from memglot.formats.carry import KEY, Bundle, bundles
 from memglot.formats.folder import writing_notes
 from memglot.formats.format import Format, Options
 from memglot.formats.names import safe_name
-from memglot.formats.proof import Prover, bundle_digest
+from memglot.formats.proof import Prover, bundle_digest, file_digest
 from memglot.formats.source import Source
 from memglot.formats.target import Target
 from memglot.model import Item, Record, format_time
@@ -93,14 +94,19 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     if target.path is None or target.path.suffix.lower() == ".md":
         _write_file(items, target, report, options)
         return
-    with writing_notes(target) as notes:
+    with writing_notes(target, _digest_of, plain=options.plain) as notes:
         for bundle in bundles(items, notes, report):
             text = to_text(bundle, report, options, None)
             notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
-        report.written(notes.finish("markdown", plain=options.plain, report=report))
+        report.written(notes.finish("markdown", report))
+
+
+def _digest_of(path: Path) -> str | None:
+    return file_digest(path, lambda source: read(source, Report(), Options()))
 
 
 def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    target.check()
     found = bundles(items, target, report)
     first = next(found, None)
     if first is not None and not first[2]:
@@ -109,7 +115,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     with target.file() as out:
         for bundle in chain([first] if first else [], found):
             prover.add(bundle[0], bundle[1])
-            out.write(to_text(bundle, report, options, prover.end()))
+            out.write(to_text(bundle, report, options, prover.end(target.beside_count)))
     report.written(prover.end())
 
 

@@ -26,7 +26,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, target, report):
             record, riders, last = bundle
             prover.add(record, riders)
-            end = prover.end() if last else None
+            end = prover.end(target.beside_count) if last else None
             lines.append(to_wire(bundle, report, options, end, json=True))
             if len(lines) >= _AT_ONCE:
                 out.write(encode(lines))

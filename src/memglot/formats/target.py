@@ -20,10 +20,13 @@ from memglot.report import Report
 class Target:
     """A path, or a stream for standard output and text in memory."""
 
-    def __init__(self, path: Path | None = None, stream: BinaryIO | None = None, *, force: bool = False) -> None:
+    def __init__(
+        self, path: Path | None = None, stream: BinaryIO | None = None, *, force: bool = False, plain: bool = False
+    ) -> None:
         self.path = path
         self.stream = stream
         self.force = force
+        self.plain = plain
         self._beside: BinaryIO | None = None
         self._beside_path: Path | None = None
         self._beside_sum = BesideSum()
@@ -36,8 +39,7 @@ class Target:
             yield self.stream
             self.stream.flush()
             return
-        if (self.path.exists() or self.path.is_symlink()) and not self.force:
-            raise TargetExists(str(self.path))
+        self.check()
         try:
             with replacing(self.path) as out:
                 yield out
@@ -47,12 +49,26 @@ class Target:
         finally:
             self._drop_beside()
 
+    def check(self) -> None:
+        """Refuse to overwrite something, unless that was asked for."""
+        if self.path is not None and not self.force:
+            for place in (self.path, self.path.with_name(self.path.name + BESIDE)):
+                if place.exists() or place.is_symlink():
+                    raise TargetExists(str(place))
+
+    @property
+    def beside_count(self) -> int:
+        """How many items went beside the file."""
+        return self._beside_sum.count
+
     def beside(self, item: Item, report: Report) -> None:
         """Keep what the format has no place for in `<out>.memglot.ndjson`; a stream has no such place."""
-        if self.path is None:
+        if self.path is None or self.plain:
             report.dropped(name_of(item), key_of(item))
             return
         if self._beside is None:
+            self.check()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._beside_path = self.path.with_name(self.path.name + BESIDE)
             self._beside = open(_temporary(self._beside_path), "wb")
         line = line_of(item)
@@ -81,8 +97,9 @@ class FolderTarget:
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
+        self.force = force
         self.existing = path.exists()
-        if self.existing and not path.is_dir():
+        if path.is_symlink() and not self.existing or self.existing and not path.is_dir():
             raise TargetExists(str(path))
         ours = (path / FOLDER_PROOF).is_file()
         if self.existing and not ours and not force and any(path.iterdir()):
@@ -90,25 +107,40 @@ class FolderTarget:
         self.folder = path if self.existing else _temporary(path)
         self._made: set[str] = set()
 
+    def inside(self, relative: str) -> Path | None:
+        """The place of a file in the folder; `None` where its path, or a link on the way, leads elsewhere."""
+        return path_inside(self.folder, relative)
+
+    def differs(self, relative: str, content: bytes) -> bool:
+        """Tell whether a file has other bytes, or is not there."""
+        if not self.existing:
+            return True
+        place = self.folder / relative
+        try:
+            return place.is_symlink() or not place.is_file() or place.read_bytes() != content
+        except OSError as error:
+            raise self._cannot(relative, error) from error
+
     def put(self, relative: str, content: bytes) -> None:
-        """Write one file; one that has these bytes already keeps its time."""
+        """Write one file."""
         place = self.folder / relative
         parent = os.path.dirname(relative)
         try:
             if parent not in self._made:
+                if path_inside(self.folder, parent or ".") is None:
+                    raise OSError(0, "a link leads out of the folder")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._made.add(parent)
             if not self.existing:
                 place.write_bytes(content)
-            elif not (place.is_file() and place.read_bytes() == content):
+            else:
                 with replacing(place) as out:
                     out.write(content)
         except OSError as error:
-            raise CannotWrite(str(self.path / relative), (error.strerror or str(error)).lower()) from error
+            raise self._cannot(relative, error) from error
 
-    def remove(self, relative: str) -> None:
-        """Take away the file of a memory that is gone."""
-        (self.folder / relative).unlink(missing_ok=True)
+    def _cannot(self, relative: str, error: OSError) -> CannotWrite:
+        return CannotWrite(str(self.path / relative), (error.strerror or str(error)).lower())
 
     def finish(self) -> None:
         """Let a new folder take its place."""
@@ -120,6 +152,19 @@ class FolderTarget:
         """Clear away what was written for nothing."""
         if not self.existing:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def path_inside(folder: Path, relative: str) -> Path | None:
+    """A path below a folder; `None` for one that leaves it, by its parts or by a link on the way."""
+    path = Path(relative)
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    place = folder
+    for part in path.parts:
+        place = place / part
+        if place.is_symlink():
+            return None
+    return place
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, target, report):
             record, riders, last = bundle
             prover.add(record, riders)
-            end = prover.end() if last else None
+            end = prover.end(target.beside_count) if last else None
             out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
         if not prover.count:
             out.write(b"[]\n")

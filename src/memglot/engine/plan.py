@@ -1,0 +1,129 @@
+"""What an import will do with a batch: which records are new, which are merged, which are skipped, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from memglot.engine.merge import merge_records, same, unite
+from memglot.model import Conflict, Record, Thing, Tombstone, content_hash, plain
+from memglot.store.contract import ContentKey, Store
+
+
+@dataclass
+class Plan:
+    """What a batch will do."""
+
+    new: list[Record] = field(default_factory=list)
+    merged: list[tuple[Record, Record, list[Conflict]]] = field(default_factory=list)
+    united: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
+    restored: list[Tombstone] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    without_id: int = 0
+    differ: int = 0
+    deleted: int = 0
+    twice: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing will change."""
+        return not (self.new or self.merged or self.united or self.restored)
+
+
+class Planner:
+    """Decides by the rules of the present format: `dedup` is `id` or `content`, `conflict` one of the policies."""
+
+    def __init__(self, store: Store, import_id: str, restore_deleted: bool) -> None:
+        self._store, self._import_id, self._restore_deleted = store, import_id, restore_deleted
+        self.dedup = "id"
+        self.conflict = "skip"
+        self.started = False
+        self.unapplied: set[str] = set()
+
+    def records(self, records: list[Record]) -> Plan:
+        """What to do with records."""
+        plan = Plan()
+        rest = self._without_deleted(records, plan) if self._store.count_things(Tombstone) else records
+        explicit = [record.id for record in rest if record.id]
+        known = self._store.known(explicit) if explicit else set()
+        there = {record.id: record for record in self._store.get(list(known))} if known else {}
+        by_content = self.dedup == "content"
+        doubles = self._doubles(rest) if by_content else {}
+        for record in rest:
+            if record.id in there:
+                self._meet(plan, there[record.id], record)
+            elif by_content and (double := doubles.setdefault(_key(record), record)) is not record:
+                self._meet_double(plan, double, record)
+            else:
+                plan.new.append(record)
+                plan.without_id += not record.id
+        return plan
+
+    def things(self, things: list[Thing]) -> list[Thing]:
+        """Those that are not there yet, or that replace what is."""
+        dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
+        alive = {record.id: record.updated_at for record in self._store.get(dead)} if dead else {}
+        return [thing for thing in things if self._is_wanted(thing, alive)]
+
+    def _is_wanted(self, thing: Thing, alive: dict[str, int]) -> bool:
+        if isinstance(thing, Tombstone) and thing.id in alive:
+            if self.conflict == "skip":
+                self.unapplied.add(thing.id)
+            older = thing.deleted_at >= alive[thing.id]
+            return self.conflict == "prefer-remote" or (self.conflict == "merge" and older)
+        kept = self._store.kept(thing)
+        if kept is None or kept == thing:
+            return kept is None
+        later = getattr(thing, "updated_at", 0) > getattr(kept, "updated_at", 0)
+        return self.conflict == "prefer-remote" or (self.conflict == "merge" and later)
+
+    def _doubles(self, records: list[Record]) -> dict[ContentKey, Record]:
+        """The stored record of each content that is there already."""
+        ids = self._store.ids_of_contents([_key(record) for record in records])
+        found = {record.id: record for record in self._store.get(list(ids.values()))}
+        return {key: found[id] for key, id in ids.items()}
+
+    def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
+        ids = [record.id for record in records if record.id]
+        buried = {tombstone.id: tombstone for tombstone in self._store.things(Tombstone, ids)}
+        rest = []
+        for record in records:
+            tombstone = buried.get(record.id) if record.id else self._buried_content(record)
+            if tombstone is None or self._restore_deleted:
+                rest.append(record)
+                plan.restored += [tombstone] if tombstone is not None else []
+            else:
+                plan.deleted += 1
+                plan.skipped.append(tombstone.id)
+        return rest
+
+    def _buried_content(self, record: Record) -> Tombstone | None:
+        for tombstone in self._store.mentions(Tombstone, content_hash(record.content).hex()):
+            if (tombstone.kind, tombstone.scope) == (record.kind, record.scope):
+                return tombstone
+        return None
+
+    def _meet(self, plan: Plan, local: Record, remote: Record) -> None:
+        """What to do about a record whose id is there already."""
+        if self.conflict != "skip":
+            merged, conflicts = merge_records(local, remote, self.conflict)
+            if merged != local or any(self._store.kept(conflict) != conflict for conflict in conflicts):
+                plan.merged.append((local, merged, conflicts))
+                return
+        elif self.started and self._store.batch_of(local.id) == self._import_id:
+            plan.twice += 1
+        elif not same(local, remote):
+            plan.differ += 1
+        plan.skipped.append(local.id)
+
+    def _meet_double(self, plan: Plan, stays: Record, record: Record) -> None:
+        """A record whose content is there already gives its tags and foreign ids to the one that stays."""
+        plan.skipped.append(stays.id)
+        before = plain(stays)
+        unite(stays, record)
+        if plain(stays) != before and not any(stays is new for new in plan.new):
+            plan.united.append((before, stays))
+
+
+def _key(record: Record) -> ContentKey:
+    return content_hash(record.content), record.kind, record.scope
