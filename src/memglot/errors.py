@@ -260,6 +260,11 @@ def log_out_of_reach(url: str) -> StoreError:
     )
 
 
+def store_closed(url: str) -> StoreError:
+    """A store that was let go of."""
+    return StoreError(f"the store `{url}` is closed", "open it again")
+
+
 def changed_meanwhile(id: str) -> CheckFailed:
     """A memory that somebody else changed."""
     return CheckFailed(f"memory `{id}` was changed while you edited it")
@@ -292,6 +297,11 @@ def wrong_type(field: str, wanted: str, found: str) -> BadRecord:
     """A field of another type than it must have."""
     hint = f"leave `{field}` out instead of giving null" if found == "null" else None
     return BadRecord(f"`{field}` must be {wanted}, not {found}", hint)
+
+
+def wrong_types(reason: str) -> BadRecord:
+    """A record whose fields have other types than they must."""
+    return BadRecord(f"not a memory: {reason[:1].lower()}{reason[1:]}")
 
 
 def bad_id(text: str) -> BadRecord:
@@ -387,6 +397,11 @@ def _short(text: str) -> str:
     """A value as a message can show it: one line, not too long."""
     line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
     return line if len(line) <= 60 else line[:57] + "..."
+
+
+def no_target() -> UsageError:
+    """A conversion to nowhere."""
+    return UsageError("no path or stream to write to")
 
 
 def two_plugins(name: str, first: str, second: str) -> UsageError:

@@ -48,6 +48,11 @@ def note_altered(id: str) -> str:
     return f"memory {id} does not fit its digest: it was altered outside memglot"
 
 
+def note_lost(said: int, found: int) -> str:
+    """Records that came or went without memglot."""
+    return f"the store should hold {said:,} memories and holds {found:,}: some were added or removed outside memglot"
+
+
 def note_text_index() -> str:
     """A full text index that does not fit."""
     return "the full text index does not fit the memories; `memglot doctor --fix` rebuilds it"

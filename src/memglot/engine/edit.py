@@ -19,6 +19,8 @@ from memglot.model import (
     check_id,
     check_record,
     check_text,
+    check_types,
+    check_value,
     content_hash,
     date_by_id,
     is_id,
@@ -54,6 +56,7 @@ def get(store: Store, id: str) -> Record:
 
 def add(store: Store, record: Record) -> Record:
     """Keep a new memory; raises `BadRecord` or `AlreadyThere`."""
+    check_types(record)
     if record.id:
         record.id = check_id(record.id)
     record.tags = list(dict.fromkeys(record.tags))
@@ -77,6 +80,7 @@ def update(store: Store, id: str, changes: dict[str, Any], *, deed: str = "updat
         record = get(store, id)
         before = plain(record)
         after = msgspec.structs.replace(record, **changes)
+        check_types(after)
         after.tags = list(dict.fromkeys(after.tags))
         check_record(after)
         changed = [field for field in changes if getattr(after, field) != getattr(record, field)]
@@ -112,7 +116,9 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
         wanted = list(dict.fromkeys(resolve(store, id) for id in ids))
         for record in store.get(wanted):
             at = now()
-            store.remember([Revision(kind="record", key=record.id, at=at, deed="delete", before=plain(record))])
+            origin = store.origin(record.id)
+            before = plain(record)
+            store.remember([Revision(kind="record", key=record.id, at=at, deed="delete", before=before, origin=origin)])
             store.put([_tombstone(record, at, reason)])
             store.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
         store.remove(wanted)
@@ -133,7 +139,7 @@ def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
 def undelete(store: Store, id: str) -> Record:
     """Bring a deleted memory back as it was, or one that its source had marked as deleted."""
     with store.writing():
-        id = id.strip().lower()
+        id = _buried_id(store, id.strip().lower())
         if store.known([id]):
             record = store.get([id])[0]
             return (
@@ -144,22 +150,33 @@ def undelete(store: Store, id: str) -> Record:
         if tombstone is None or not past:
             raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
         record = msgspec.convert(past[-1].before, Record)
-        store.add([record])
+        store.add([record], past[-1].origin)
         store.take([tombstone])
         store.log("undelete", id, record.scope, {})
         return record
 
 
+def _buried_id(store: Store, text: str) -> str:
+    """The id of a deleted memory, from an unambiguous beginning of it; any other text as it is."""
+    if is_id(text) or len(text) < _SHORTEST:
+        return text
+    found = [tombstone.id for tombstone in store.things(Tombstone) if tombstone.id.startswith(text)]
+    if len(found) > 1:
+        raise Ambiguous(text, found[:4])
+    return found[0] if found else text
+
+
 def link(store: Store, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
     """Relate two memories, or entities given as `entity:<id>`. The same relation again changes nothing."""
     check_text(predicate, "predicate")
+    check_value(weight, "weight")
     if not predicate.strip():
         raise empty_text("predicate")
     with store.writing():
         ends = [_end(store, text) for text in (subject, object)]
         for relation in store.things(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
-                return relation
+                return relation if weight in (None, relation.weight) else _reweigh(store, relation, weight)
         at = now()
         relation = Relation(
             id=Minter(at // 1000).mint(),
@@ -173,6 +190,13 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
         store.put([relation])
         store.log("link", relation.id, relation.scope, plain(relation))
     return relation
+
+
+def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:
+    changed = msgspec.structs.replace(relation, weight=weight, updated_at=now())
+    store.put([changed])
+    store.log("link", relation.id, relation.scope, plain(changed))
+    return changed
 
 
 def unlink(store: Store, subject: str, predicate: str, object: str) -> int:

@@ -32,6 +32,7 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
         if len(matches) != 1:
             raise NotFound("memory", id)
         return history(store, matches[0])
+    id = found[0].key if found else present[0].id
     versions = [
         Version(number=number, until=revision.at, deed=revision.deed, record=_record(revision))
         for number, revision in enumerate(found, 1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import Unreadable
+from memglot.errors import DamagedStore, Unreadable
 from memglot.formats import registry
 from memglot.formats.beside import beside_is_whole, beside_path
 from memglot.formats.detect import SQLITE_MAGIC, detect
@@ -47,19 +47,29 @@ def is_store(path: Path) -> bool:
         return False
 
 
-def verify_path(path: Path, report: Report, format: str | None = None) -> Verdict:
-    """Check an export in any format, or a store."""
+def verify_path(path: Path | str, report: Report, format: str | None = None) -> Verdict:
+    """Check an export in any format, or a store, which may be given by its URL."""
+    if "://" in str(path):
+        return _verify_store_file(str(path))
+    path = Path(path)
     if not path.exists():
         raise Unreadable(str(path), "no such file or folder")
     if path.is_dir():
         return _verify_folder(path, report)
     if is_store(path):
-        store = open_store(str(path), write=False)
+        return _verify_store_file(str(path))
+    return _verify_file(path, report, registry.get(format) if format else None)
+
+
+def _verify_store_file(url: str) -> Verdict:
+    try:
+        store = open_store(url, write=False)
         try:
             return verify_store(store)
         finally:
             store.close()
-    return _verify_file(path, report, registry.get(format) if format else None)
+    except DamagedStore as error:
+        return Verdict(url, "altered", "sqlite", 0, [str(error)])
 
 
 def verify_store(store: Store) -> Verdict:

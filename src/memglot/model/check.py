@@ -5,6 +5,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from memglot.errors import (
     MAX_DEPTH,
     backward_time,
@@ -16,6 +18,7 @@ from memglot.errors import (
     time_out_of_range,
     too_deep,
     wrong_type,
+    wrong_types,
 )
 from memglot.model.ids import UUID7, Minter, id_time
 from memglot.model.memory import Record, Temporal
@@ -92,6 +95,14 @@ def _check_scalar(value: Any, field: str) -> None:
             raise bad_number(field, value)
     elif value is not None and not isinstance(value, (bool, int)):
         raise wrong_type(field, "a value that JSON can hold", type(value).__name__)
+
+
+def check_types(record: Record) -> None:
+    """Every field of the type it must have, for records that a caller made; raises `BadRecord`."""
+    try:
+        msgspec.convert(msgspec.to_builtins(record), Record)
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        raise wrong_types(str(error)) from None
 
 
 def check_record(record: Record) -> None:

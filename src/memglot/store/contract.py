@@ -62,6 +62,8 @@ class Revision(msgspec.Struct, kw_only=True):
     deed: str
     before: dict[str, Any] | None
     batch: int | None = None
+    origin: int | None = None
+    """The batch that had inserted what was there before."""
 
 
 class Import(msgspec.Struct, kw_only=True):
@@ -213,6 +215,9 @@ class Store(Protocol):
 
     def repair(self) -> None:
         """Rebuild every index from the records."""
+
+    def origin(self, id: str) -> int | None:
+        """The batch that inserted a record, if one did."""
 
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the whole store to a new file."""

@@ -8,7 +8,7 @@ BEGIN TRANSACTION;
 
 DROP TABLE IF EXISTS batches;
 CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
-INSERT INTO batches VALUES(1,'01a1de7f-4065-7000-8000-087159f4b31c');
+INSERT INTO batches VALUES(1,'01a1de9a-1bbd-7000-8000-0206edfa5726');
 CREATE INDEX batches_import ON batches (import_id);
 
 DROP TABLE IF EXISTS blobs;
@@ -51,20 +51,21 @@ CREATE TABLE events (
     seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL,
     scope TEXT NOT NULL, details TEXT NOT NULL, prev_hash TEXT NOT NULL, this_hash TEXT NOT NULL
 );
-INSERT INTO events VALUES(1,1794734243942464,'ann','import','01a1de7f-4065-7000-8000-087159f4b31c','','{"batch":1,"count":1,"merged":0,"digest":"0078b43ee53031c8302dec3812662fae511096d4f0765ac9285aa10a8ec87167"}','','dc4a092937077a2518a38c5d7d8ecb3dca3624908eee5173d5d917ea6b25162b');
-INSERT INTO events VALUES(2,1794734243943371,'ann','add','01a1de7f-4067-7000-8000-085519acc036','user','{"content_hash":"f325182158df345943d10f0a7c0096a3690f47b9f963c975921612cb021c9865"}','dc4a092937077a2518a38c5d7d8ecb3dca3624908eee5173d5d917ea6b25162b','27496eb270adeb1dbd5199ca80beb9f2373acaf9564b0c3636b7441885a70e03');
-INSERT INTO events VALUES(3,1794734243943701,'ann','link','01a1de7f-4067-7000-8000-0b248f5e6e10','user','{"id":"01a1de7f-4067-7000-8000-0b248f5e6e10","subject":{"id":"01a1de7f-4067-7000-8000-085519acc036"},"predicate":"after","object":{"id":"0194a000-0001-7000-8000-000000000001"},"created_at":1794734243943643,"updated_at":1794734243943643}','27496eb270adeb1dbd5199ca80beb9f2373acaf9564b0c3636b7441885a70e03','74fbe6a306cc38d3c00d78ca7ee800fad8853cb660529cd3921e383cd8ccf1ff');
+INSERT INTO events VALUES(1,1794736004030957,'ann','import','01a1de9a-1bbd-7000-8000-0206edfa5726','','{"batch":1,"count":1,"merged":0,"digest":"0078b43ee53031c8302dec3812662fae511096d4f0765ac9285aa10a8ec87167"}','','3161daf86f99f03c092600a06f8a9beae4476c4ff17c7b3a6e6c2d3cf2b933ea');
+INSERT INTO events VALUES(2,1794736004032113,'ann','add','01a1de9a-1bbf-7000-8000-06c6957a402e','user','{"content_hash":"f325182158df345943d10f0a7c0096a3690f47b9f963c975921612cb021c9865"}','3161daf86f99f03c092600a06f8a9beae4476c4ff17c7b3a6e6c2d3cf2b933ea','32c4cee8153efefe89c07a337aa98d6a107df5f7c1d9ed8a1c144e5dea228d52');
+INSERT INTO events VALUES(3,1794736004032377,'ann','link','01a1de9a-1bc0-7000-8000-08c202115e35','user','{"id":"01a1de9a-1bc0-7000-8000-08c202115e35","subject":{"id":"01a1de9a-1bbf-7000-8000-06c6957a402e"},"predicate":"after","object":{"id":"0194a000-0001-7000-8000-000000000001"},"created_at":1794736004032320,"updated_at":1794736004032320}','32c4cee8153efefe89c07a337aa98d6a107df5f7c1d9ed8a1c144e5dea228d52','8e1a6cbe307c8a6a33674e95a24abdf2405afafd3425cd128e6bb69f7337ddcd');
 CREATE INDEX events_target ON events (target);
 
 DROP TABLE IF EXISTS imports;
 CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
-INSERT INTO imports VALUES('01a1de7f-4065-7000-8000-087159f4b31c',1794734243941000,'{"id":"01a1de7f-4065-7000-8000-087159f4b31c","at":1794734243941000,"sources":["content"],"format":"ndjson","state":"done","imported":1,"merged":0,"skipped":0,"failed":0,"finished_at":1794734243942610}');
+INSERT INTO imports VALUES('01a1de9a-1bbd-7000-8000-0206edfa5726',1794736004029000,'{"id":"01a1de9a-1bbd-7000-8000-0206edfa5726","at":1794736004029000,"sources":["content"],"format":"ndjson","state":"done","imported":1,"merged":0,"skipped":0,"failed":0,"finished_at":1794736004031171}');
 
 DROP TABLE IF EXISTS keeping;
 CREATE TABLE keeping (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO keeping VALUES('chain_hash','74fbe6a306cc38d3c00d78ca7ee800fad8853cb660529cd3921e383cd8ccf1ff');
+INSERT INTO keeping VALUES('chain_hash','8e1a6cbe307c8a6a33674e95a24abdf2405afafd3425cd128e6bb69f7337ddcd');
 INSERT INTO keeping VALUES('chain_seq',3);
 INSERT INTO keeping VALUES('indexed_to',2);
+INSERT INTO keeping VALUES('records',2);
 
 DELETE FROM sqlite_schema WHERE name='record_text' AND type='table';
 INSERT INTO sqlite_schema(type,name,tbl_name,rootpage,sql) VALUES('table','record_text','record_text',0,'CREATE VIRTUAL TABLE record_text USING fts5 (
@@ -115,7 +116,7 @@ CREATE TABLE records (
     content TEXT NOT NULL
 );
 INSERT INTO records VALUES(1,'0194a000-0001-7000-8000-000000000001',NULL,'semantic','user','a.b',NULL,'{"k":1}',NULL,NULL,'active',1737851142145000,1737851142145000,NULL,X'5817222F6E9F0ED131150634243B52637DD0E07F5557AF0D460CEF89F347052F',X'FCF3F6420605B3E24B23D9C1CF262A3C1BE92938D1819F91B726898BDB3CA5E1',1,'An old memory');
-INSERT INTO records VALUES(2,'01a1de7f-4067-7000-8000-085519acc036','T','semantic','user','','["x"]',NULL,NULL,NULL,'active',1794734243943000,1794734243943000,'{"strength":0.5}',X'F325182158DF345943D10F0A7C0096A3690F47B9F963C975921612CB021C9865',X'6AA64487960C9CAAFB6C812B2A3D849B390024B115A5E96625AB2635D48732CC',NULL,'A second one');
+INSERT INTO records VALUES(2,'01a1de9a-1bbf-7000-8000-06c6957a402e','T','semantic','user','','["x"]',NULL,NULL,NULL,'active',1794736004031000,1794736004031000,'{"strength":0.5}',X'F325182158DF345943D10F0A7C0096A3690F47B9F963C975921612CB021C9865',X'80CA7495589CE41954B0302BF28075E18AB166213BFF2CAF98A100E075FAABDA',NULL,'A second one');
 CREATE INDEX records_content ON records (substr(content_hash, 1, 8));
 CREATE INDEX records_created ON records (created_at, id);
 CREATE INDEX records_deleted ON records (seq) WHERE status = 'deleted';
@@ -126,14 +127,14 @@ DROP TABLE IF EXISTS relations;
 CREATE TABLE relations (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
 );
-INSERT INTO relations VALUES('01a1de7f-4067-7000-8000-0b248f5e6e10','01a1de7f-4067-7000-8000-085519acc036','0194a000-0001-7000-8000-000000000001','{"created_at":1794734243943643,"id":"01a1de7f-4067-7000-8000-0b248f5e6e10","object":{"id":"0194a000-0001-7000-8000-000000000001"},"predicate":"after","subject":{"id":"01a1de7f-4067-7000-8000-085519acc036"},"updated_at":1794734243943643}',NULL,NULL);
+INSERT INTO relations VALUES('01a1de9a-1bc0-7000-8000-08c202115e35','01a1de9a-1bbf-7000-8000-06c6957a402e','0194a000-0001-7000-8000-000000000001','{"created_at":1794736004032320,"id":"01a1de9a-1bc0-7000-8000-08c202115e35","object":{"id":"0194a000-0001-7000-8000-000000000001"},"predicate":"after","subject":{"id":"01a1de9a-1bbf-7000-8000-06c6957a402e"},"updated_at":1794736004032320}',NULL,NULL);
 CREATE INDEX relations_other ON relations (other);
 CREATE INDEX relations_owner ON relations (owner);
 
 DROP TABLE IF EXISTS revisions;
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, deed TEXT NOT NULL,
-    before TEXT, batch INTEGER
+    before TEXT, batch INTEGER, origin INTEGER
 );
 CREATE INDEX revisions_batch ON revisions (batch) WHERE batch IS NOT NULL;
 CREATE INDEX revisions_key ON revisions (key);

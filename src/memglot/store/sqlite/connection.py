@@ -20,6 +20,7 @@ from memglot.errors import (
     ReadOnlyStore,
     StoreError,
     log_out_of_reach,
+    store_closed,
 )
 from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
@@ -264,6 +265,8 @@ def take_in_log(path: str) -> None:
 
 def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoReturn:
     """Raise our error for one of SQLite's."""
+    if isinstance(error, apsw.ConnectionClosedError):
+        raise store_closed(url) from error
     if isinstance(error, apsw.BusyError):
         raise LockedStore(url, waited) from error
     if isinstance(error, apsw.FullError):

@@ -8,6 +8,7 @@ import apsw
 import msgspec
 
 from memglot.model import Record, content_hash
+from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.filters import condition
@@ -31,6 +32,7 @@ class Records(Connection):
             self._lighten(len(records))
         rows = [to_row(record, batch) for record in records]
         self.db.executemany(INSERT, rows)
+        self._counted(len(rows))
         if not self._loading:
             self.index_text(len(rows))
         whole = sha256()
@@ -54,9 +56,13 @@ class Records(Connection):
         these = "WHERE id IN (SELECT value FROM json_each(?1))"
         self.db.execute(f"{_UNINDEX} {these} AND seq <= ?2", wanted)
         self.db.execute(f"DELETE FROM records {these}", wanted[:1])
+        self._counted(-self.db.changes())
         # A later record may get a number that is free again, and must be indexed then.
         newest = "(SELECT coalesce(max(seq), 0) FROM records)"
         self.db.execute(f"UPDATE keeping SET value = min(value, {newest}) WHERE name = 'indexed_to'")
+
+    def _counted(self, change: int) -> None:
+        self.db.execute("UPDATE keeping SET value = value + ? WHERE name = 'records'", (change,))
 
     def get(self, ids: Sequence[str]) -> list[Record]:
         """The records with these ids."""
@@ -127,12 +133,21 @@ class Records(Connection):
         return ((tree, count) for tree, count in self._rows(sql, bindings))
 
     def _amiss(self) -> Iterator[str]:
-        """Records whose hash or digest does not fit them."""
+        """Records whose hash or digest does not fit them, and those that came or went behind our back."""
         sql = f"SELECT {COLUMNS}, content_hash, digest FROM records ORDER BY seq"
+        count = 0
         for *row, hash, digest in self._rows(sql):
-            record = from_row(row)
+            count += 1
+            try:
+                record = from_row(row)
+            except msgspec.MsgspecError:
+                yield note_altered(str(row[0]))
+                continue
             if content_hash(record.content) != hash or to_row(record, None)[DIGEST] != digest:
-                yield record.id
+                yield note_altered(record.id)
+        said = self._value("SELECT value FROM keeping WHERE name = 'records'")
+        if count != said:
+            yield note_lost(said, count)
 
 
 def _json(values: Sequence[object]) -> str:

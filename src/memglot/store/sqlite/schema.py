@@ -66,7 +66,7 @@ CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERE
 CREATE INDEX batches_import ON batches (import_id);
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, deed TEXT NOT NULL,
-    before TEXT, batch INTEGER
+    before TEXT, batch INTEGER, origin INTEGER
 );
 CREATE INDEX revisions_key ON revisions (key);
 CREATE INDEX revisions_batch ON revisions (batch) WHERE batch IS NOT NULL;
@@ -76,7 +76,7 @@ CREATE TABLE events (
 );
 CREATE INDEX events_target ON events (target);
 CREATE TABLE keeping (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO keeping VALUES ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', '');
+INSERT INTO keeping VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', '');
 """
 
 _THING = """

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memglot.errors import TargetExists
-from memglot.notes import note_altered, note_damage, note_text_index
+from memglot.notes import note_damage, note_text_index
 from memglot.store.sqlite.search import Search
 from memglot.store.sqlite.things import Things
 from memglot.store.sqlite.track import Track
@@ -18,8 +18,7 @@ class SqliteStore(Search, Things, Track):
         for (text,) in self._rows("PRAGMA integrity_check(20)"):
             if text != "ok":
                 yield note_damage(text)
-        for id in self._amiss():
-            yield note_altered(id)
+        yield from self._amiss()
         if not self.is_complete() or (self.write and not self.check_text()):
             yield note_text_index()
 

@@ -17,7 +17,7 @@ class Track(Connection):
 
     def remember(self, revisions: Sequence[Revision]) -> None:
         """Keep what was there before a change."""
-        sql = "INSERT INTO revisions (kind, key, at, deed, before, batch) VALUES (?, ?, ?, ?, ?, ?)"
+        sql = "INSERT INTO revisions (kind, key, at, deed, before, batch, origin) VALUES (?, ?, ?, ?, ?, ?, ?)"
         self.db.executemany(
             sql,
             [
@@ -28,6 +28,7 @@ class Track(Connection):
                     revision.deed,
                     None if revision.before is None else msgspec.json.encode(revision.before).decode(),
                     revision.batch,
+                    revision.origin,
                 )
                 for revision in revisions
             ],
@@ -40,10 +41,12 @@ class Track(Connection):
         else:
             where = "WHERE batch IN (SELECT value FROM json_each(?))"
             bindings = msgspec.json.encode(list(batches or ())).decode()
-        sql = f"SELECT number, kind, key, at, deed, before, batch FROM revisions {where} ORDER BY number"
-        for number, kind, name, at, deed, before, batch in self._rows(sql, (bindings,)):
+        sql = f"SELECT number, kind, key, at, deed, before, batch, origin FROM revisions {where} ORDER BY number"
+        for number, kind, name, at, deed, before, batch, origin in self._rows(sql, (bindings,)):
             value = None if before is None else msgspec.json.decode(before)
-            yield Revision(number=number, kind=kind, key=name, at=at, deed=deed, before=value, batch=batch)
+            yield Revision(
+                number=number, kind=kind, key=name, at=at, deed=deed, before=value, batch=batch, origin=origin
+            )
 
     def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
         """Add a row to the audit chain."""
@@ -112,6 +115,11 @@ class Track(Connection):
         """The batches of an import, in order."""
         rows = self._rows("SELECT number FROM batches WHERE import_id = ? ORDER BY number", (import_id,))
         return [number for (number,) in rows]
+
+    def origin(self, id: str) -> int | None:
+        """The batch that inserted a record, if one did."""
+        found: int | None = self._value("SELECT batch FROM records WHERE id = ?", (id,))
+        return found
 
     def batch_of(self, id: str) -> str | None:
         """The import that brought a record, if one did."""
