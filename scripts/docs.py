@@ -84,7 +84,7 @@ def commands() -> None:
 
     for name in ("", *sorted(COMMANDS)):
         arguments = [name, "--help"] if name else ["--help"]
-        cog.outl(f"## `memglot {name}`".replace(" `", "`") if name == "" else f"## `memglot {name}`")
+        cog.outl(f"## `memglot {name}`" if name else "## `memglot`")
         cog.outl("\n```text")
         output = CliRunner().invoke(cli, arguments, prog_name="memglot").output
         cog.outl("\n".join(line.rstrip() for line in output.rstrip().splitlines()))

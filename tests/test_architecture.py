@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"model", "errors"},
     "formats": {"notes", "report", "model", "errors"},
     "store": {"notes", "report", "model", "errors", "settings"},
-    "conversion": {"formats", "report", "model", "errors"},
+    "conversion": {"notes", "formats", "report", "model", "errors"},
     "engine": {"notes", "conversion", "store", "formats", "report", "model", "errors", "settings"},
     "cli": {"engine", "conversion", "formats", "report", "model", "errors", "settings"},
     "testing": {"store", "formats", "report", "model", "errors"},

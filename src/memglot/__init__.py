@@ -8,9 +8,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from memglot.conversion import Conversion, convert
+    from memglot.engine.care import restore
+    from memglot.engine.diff import Difference, diff
     from memglot.engine.memory import Memory
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.search import Hit, Results
+    from memglot.engine.verify import Verdict, verify
     from memglot.errors import MemglotError
     from memglot.formats.format import Format
     from memglot.model import Record, Relation, Temporal
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 # Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
 _PLACES = {
     "Conversion": "memglot.conversion",
+    "Difference": "memglot.engine.diff",
     "ExportResult": "memglot.engine.results",
     "Hit": "memglot.engine.search",
     "ImportResult": "memglot.engine.results",
@@ -31,11 +35,16 @@ _PLACES = {
     "Relation": "memglot.model",
     "Results": "memglot.engine.search",
     "Temporal": "memglot.model",
+    "Verdict": "memglot.engine.verify",
     "convert": "memglot.conversion",
+    "diff": "memglot.engine.diff",
+    "restore": "memglot.engine.care",
+    "verify": "memglot.engine.verify",
 }
 
 __all__ = [
     "Conversion",
+    "Difference",
     "ExportResult",
     "Hit",
     "ImportResult",
@@ -45,9 +54,13 @@ __all__ = [
     "Relation",
     "Results",
     "Temporal",
+    "Verdict",
     "__version__",
     "convert",
+    "diff",
     "formats",
+    "restore",
+    "verify",
 ]
 
 

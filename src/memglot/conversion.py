@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+
+from memglot.errors import no_target
 from memglot.formats import registry
 from memglot.formats.detect import format_to_write
 from memglot.formats.format import Format, Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Minter, Record, now, plain, settle
+from memglot.notes import note_twice
 from memglot.report import Fault, Report
 
 
@@ -22,16 +27,30 @@ def convert_items(
     format = format_to_write(to, target.path)
     assert format.write is not None
     reader = registry.get(from_) if from_ else None
-    items = read_inputs([given], reader, report, options)
-    format.write(_watched(items, format, report), target, report, options)
+    items = _watched(read_inputs([given], reader, report, options), format, report)
+    first = next(items, None)
+    if first is None and len(report.errors):
+        # Nothing could be read, so whatever is at the target stays.
+        return format
+    format.write(chain([] if first is None else [first], items), target, report, options)
     return format
 
 
 def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
     minter = Minter(now() // 1000)
+    seen: set[str] = set()
+    twice = 0
     for item in items:
         if isinstance(item, Record):
             report.read += 1
+            if format.folder and item.id in seen:
+                # A note is named by its id, so a second of one name would take the first one's place.
+                twice += 1
+                report.skipped += 1
+                report.dropped("record", item.id)
+                continue
+            if format.folder and item.id:
+                seen.add(item.id)
             report.imported += 1
             if format.folder:
                 # A note is named by its id, so one that has none gets one here.
@@ -41,6 +60,8 @@ def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[
                     report.kept[field] += 1
             report.tick()
         yield item
+    if twice:
+        report.note(note_twice(twice))
 
 
 def kept_fields(report: Report) -> list[str]:
@@ -61,6 +82,8 @@ def convert(
     progress: Callable[[Report], None] | None = None,
 ) -> Conversion:
     """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
+    if dst is None and stream is None:
+        raise no_target()
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
     options = Options(plain=plain, lenient=lenient)
@@ -93,4 +116,10 @@ class Conversion:
 
     def value(self) -> dict[str, Any]:
         """The receipt as its JSON shows it."""
-        return {"count": self.count, "kept": self.kept, "carried": self.carried, "dropped": self.dropped}
+        value = {"count": self.count, "kept": self.kept, "carried": self.carried, "dropped": self.dropped}
+        return {
+            **value,
+            "failed": self.failed,
+            "errors": [msgspec.to_builtins(fault) for fault in self.errors],
+            "notes": self.notes,
+        }

@@ -252,6 +252,11 @@ def unknown_store(scheme: str) -> UsageError:
     return UsageError(f"no store is known for `{_short(scheme)}://`", "use a path, `sqlite:///path` or `:memory:`")
 
 
+def no_store_file(path: str) -> UsageError:
+    """A store that is no file."""
+    return UsageError(f"`{path}` is not a file that a backup could be put in the place of", "name one with `--store`")
+
+
 def log_out_of_reach(url: str) -> StoreError:
     """A write-ahead log that cannot be read where it lies."""
     return StoreError(

@@ -19,7 +19,7 @@ def note_kept_notes(names: list[str]) -> str:
 
 def note_foreign_carry(source: str, reason: str) -> str:
     """A key with our name that we did not write."""
-    return f"`memglot` in {source} is not this tool's carry slot and stays in `meta`: {reason}"
+    return f"`memglot` in {source} is not this tool's carry slot and stays where it is: {reason}"
 
 
 def _count(names: list[str], noun: str) -> str:

@@ -23,7 +23,7 @@ def formats(face: Face, matrix: bool) -> None:
             f"carried: {len(pair['carried'])} fields; dropped: {', '.join(pair['dropped']) or 'nothing'}"
             for pair in pairs
         ]
-        face.answer({"matrix": pairs}, lines)
+        face.answer({"matrix": pairs}, lines, asked=True)
         return
     rows = format_rows()
     lines = [
@@ -31,7 +31,7 @@ def formats(face: Face, matrix: bool) -> None:
         f"{', '.join(row['extensions']):<18} {row['title']}"
         for row in rows
     ]
-    face.answer({"formats": rows}, lines)
+    face.answer({"formats": rows}, lines, asked=True)
 
 
 @command("stats")
@@ -44,7 +44,7 @@ def stats(face: Face) -> None:
         if value[name]:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
     lines.append(f"{value['imports']:,} imports, {value['events']:,} audit rows")
-    face.answer(value, lines)
+    face.answer(value, lines, asked=True)
 
 
 @command("doctor")
@@ -61,7 +61,7 @@ def doctor(face: Face, fix: bool) -> int:
 
 
 @command("backup")
-@click.argument("path")
+@click.argument("path", type=click.Path())
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 def backup(face: Face, path: str, force: bool) -> None:
     """Write a clean copy of the whole store to PATH."""
@@ -71,16 +71,14 @@ def backup(face: Face, path: str, force: bool) -> None:
 
 
 @command("restore")
-@click.argument("path")
+@click.argument("path", type=click.Path())
 @click.option("--force", is_flag=True, help="Replace the present store; it is kept as `<name>.before-restore`.")
 def restore(face: Face, path: str, force: bool) -> None:
     """Put a backup in the place of the store, after checking that it is whole."""
     from memglot.engine.care import restore as restore_
-    from memglot.settings import store_url
 
-    place = (face.store or store_url()).removeprefix("sqlite:///")
-    count = restore_(Path(path), Path(place), force=force)
-    face.answer({"path": place, "memories": count}, f"restored {memories(count)} to {place}")
+    place, count = restore_(Path(path), face.store, force=force)
+    face.answer({"path": str(place), "memories": count}, f"restored {memories(count)} to {place}")
 
 
 @command("completion")

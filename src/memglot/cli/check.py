@@ -12,8 +12,8 @@ from memglot.cli.shell import FormatName
 
 
 @command("diff")
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument("before", metavar="A", type=click.Path())
+@click.argument("after", metavar="B", type=click.Path())
 def diff(face: Face, before: str, after: str) -> int:
     """Show what differs between two files, folders or stores, record by record.
 
@@ -36,7 +36,7 @@ def diff(face: Face, before: str, after: str) -> int:
 
     if face.json:
         values = ({**msgspec.to_builtins(d), "fields": d.fields} for d in counted())
-        face.answer({"differences": Stream(values)}, "")
+        face.answer({"differences": Stream(values), "errors": report.errors}, "")
     else:
         for difference in counted():
             sign = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
@@ -46,30 +46,28 @@ def diff(face: Face, before: str, after: str) -> int:
         same = "" if any(found.values()) else "no difference; "
         click.echo(f"{same}{found['added']:,} added, {found['removed']:,} removed, {found['changed']:,} changed, "
                    f"{report.skipped:,} equal")  # fmt: skip
-    for fault in report.faults():
-        click.echo(f"error: {fault}", err=True)
+    if not face.json:
+        face.faults(report.faults())
     if len(report.errors):
         return 2
     return 1 if any(found.values()) else 0
 
 
 @command("verify")
-@click.argument("path")
+@click.argument("path", type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="The format; else it is detected.")
 def verify(face: Face, path: str, format: str | None) -> int:
     """Check that an export or a store is whole and unaltered.
 
     Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
     """
-    from pathlib import Path
-
     from memglot.engine.verify import verdict_value, verify_path
     from memglot.report import Report
 
-    verdict = verify_path(Path(path), Report(), format)
+    verdict = verify_path(path, Report(), format)
     lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]
     lines += [f"  {problem}" for problem in verdict.problems]
-    face.answer(verdict_value(verdict), lines)
+    face.answer(verdict_value(verdict), lines, asked=True)
     return 0 if verdict.ok else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +29,11 @@ class Edited:
         except MemglotError as error:
             error.hint = f"your text is kept in `{self._path}`"
             raise
-        self._path.unlink()
+        self.forget()
+
+    def forget(self) -> None:
+        """Delete the file."""
+        shutil.rmtree(self._path.parent, ignore_errors=True)
 
 
 def edit_text(text: str, name: str) -> Edited:
@@ -38,11 +43,15 @@ def edit_text(text: str, name: str) -> Edited:
         raise no_editor()
     path = Path(tempfile.mkdtemp(prefix="memglot-")) / f"{name}.md"
     path.write_text(text, encoding="utf-8", newline="")
+    edited = Edited(text, path)
     try:
         status = subprocess.run([*shlex.split(program), str(path)]).returncode
-    except OSError as error:
+        with open(path, encoding="utf-8", newline="") as file:
+            edited.text = file.read()
+    except (OSError, ValueError) as error:
         raise editor_failed(program, str(error)) from error
     if status:
+        if edited.text == text:
+            edited.forget()
         raise editor_failed(program, f"it ended with status {status}")
-    with open(path, encoding="utf-8", newline="") as file:
-        return Edited(file.read(), path)
+    return edited

@@ -11,9 +11,11 @@ import click
 
 if TYPE_CHECKING:
     from memglot.engine.memory import Memory
-    from memglot.report import Report
+    from memglot.report import Fault, Report
 
 F = TypeVar("F", bound=Callable[..., Any])
+LIMIT = click.IntRange(0, 2**63 - 1)
+_SHOWN_FAULTS = 20
 
 
 class Face:
@@ -48,19 +50,28 @@ class Face:
         with Bar(what) as bar:
             yield bar.show
 
-    def answer(self, value: Any, text: str | list[str]) -> None:
-        """Give the result: as JSON if that was asked for, else as text."""
+    def answer(self, value: Any, text: str | list[str], *, asked: bool = False) -> None:
+        """Give the result: as JSON if that was wanted, else as text.
+
+        What was `asked` for is shown even where all else is to be quiet.
+        """
         if self.json:
             from memglot.cli.json_output import write_json
 
             write_json(value, sys.stdout.buffer)
-        elif text:
-            self.say("\n".join(text) if isinstance(text, list) else text)
+        elif text and (asked or not self.quiet):
+            click.echo("\n".join(text) if isinstance(text, list) else text)
 
-    def say(self, text: str) -> None:
-        """Text for a person, on standard output."""
-        if not self.quiet:
-            click.echo(text)
+    def faults(self, faults: Iterator[Fault]) -> None:
+        """Show what could not be read, on standard error; of very many, the first few."""
+        hidden = 0
+        for number, fault in enumerate(faults):
+            if number < _SHOWN_FAULTS:
+                click.echo(f"error: {fault}" + (f" (hint: {fault.hint})" if fault.hint else ""), err=True)
+            else:
+                hidden += 1
+        if hidden:
+            click.echo(f"error: and {hidden:,} more; `--json` lists them all", err=True)
 
     def warn(self, text: str) -> None:
         """A note for a person, on standard error."""
@@ -137,7 +148,7 @@ def filters_of(options: dict[str, Any]) -> dict[str, Any]:
     names = ("tree", "tags", "kind", "scope", "status", "meta", "since", "until")
     found = {name: options.pop(name) for name in names}
     found["meta"] = json_object(found["meta"], "--meta") if found["meta"] else None
-    found["temporal_contains"] = options.pop("temporal_contains")
+    found["temporal_contains"] = _moment(options.pop("temporal_contains"))
     for name in ("temporal_overlaps", "temporal_within"):
         text = options.pop(name)
         found[name] = range_of(text, name) if text else None
@@ -156,7 +167,7 @@ def range_of(text: str, name: str) -> tuple[str, str]:
     start, comma, end = text.partition(",")
     if not comma:
         raise click.UsageError(f"--{name.replace('_', '-')} takes two times with a comma between, START,END")
-    return start.strip(), end.strip()
+    return _moment(start.strip()) or "", _moment(end.strip()) or ""
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:

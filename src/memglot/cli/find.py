@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, filter_options, filters_of, memories
+from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, memories
 
 
 @command("search")
@@ -16,8 +16,8 @@ from memglot.cli.face import Face, command, filter_options, filters_of, memories
     "--mode", type=click.Choice(["fulltext", "hybrid", "semantic"]), default="fulltext", help="How to search."
 )
 @filter_options
-@click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="At most so many.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Pass over the first so many.")
+@click.option("--limit", type=LIMIT, default=10, show_default=True, help="At most so many.")
+@click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
 @click.option("--grep", metavar="RE", help="Only those that match this regular expression.")
 def search(face: Face, query: str, **options: Any) -> None:
     """Find memories by their words: every word must be there.
@@ -33,13 +33,13 @@ def search(face: Face, query: str, **options: Any) -> None:
     for hit in results:
         lines += _lines(hit.record, f"{hit.score:.3g}")
     lines.append(f"{results.total:,} found" + (f", {len(results):,} shown" if len(results) < results.total else ""))
-    face.answer({"results": [hit_value(hit) for hit in results], "total": results.total}, lines)
+    face.answer({"results": [hit_value(hit) for hit in results], "total": results.total}, lines, asked=True)
 
 
 @command("list")
 @filter_options
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most so many.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Pass over the first so many.")
+@click.option("--limit", type=LIMIT, default=50, show_default=True, help="At most so many.")
+@click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
 @click.option("--oldest-first", is_flag=True, help="Begin with the oldest.")
 def list_(face: Face, oldest_first: bool, **options: Any) -> None:
     """List memories, the newest first."""
@@ -55,9 +55,9 @@ def list_(face: Face, oldest_first: bool, **options: Any) -> None:
             return
         shown = 0
         for record in records:
-            face.say("\n".join(_lines(record)))
+            click.echo("\n".join(_lines(record)))
             shown += 1
-        face.say(memories(total) + (f", {shown:,} shown" if shown < total else ""))
+        click.echo(memories(total) + (f", {shown:,} shown" if shown < total else ""))
 
 
 def _lines(record: Any, score: str | None = None) -> Iterator[str]:
@@ -97,10 +97,10 @@ def _show(face: Face, things: Iterable[Any], line: Any) -> None:
         return
     count = 0
     for thing in things:
-        face.say(line(thing))
+        click.echo(line(thing))
         count += 1
     if not count:
-        face.say("none")
+        click.echo("none")
 
 
 COMMANDS = {"search": search, "list": list_, "entities": entities, "relations": relations}

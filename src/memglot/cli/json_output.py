@@ -11,27 +11,39 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Stream:
-    """A list of unknown length, written as it comes."""
+    """A list of unknown length."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = values
 
 
 def write_json(value: Any, out: BinaryIO) -> None:
-    """Write a value and a newline; an object's lists on disk are streamed."""
+    """Write a value and a newline; an object's long lists lie on disk.
+
+    A list of unknown length is gathered there first: an error on its way must not leave half a document.
+    """
+    if isinstance(value, dict):
+        value = {key: _gathered(inner) if isinstance(inner, Stream) else inner for key, inner in value.items()}
     if not isinstance(value, dict):
         out.write(_encode(value) + b"\n")
     else:
         before = b"{"
         for key, inner in value.items():
             out.write(before + _encode(key) + b":")
-            if isinstance(inner, (Spool, Stream)):
-                _write_list(inner.values if isinstance(inner, Stream) else inner, out)
+            if isinstance(inner, Spool):
+                _write_list(inner, out)
             else:
                 out.write(_encode(inner))
             before = b","
         out.write(b"}\n" if value else b"{}\n")
     out.flush()
+
+
+def _gathered(stream: Stream) -> Spool[Any]:
+    found: Spool[Any] = Spool()
+    for value in stream.values:
+        found.append(value)
+    return found
 
 
 def _write_list(values: Iterable[Any], out: BinaryIO) -> None:

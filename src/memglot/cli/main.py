@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -89,6 +91,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Whoever closed a stream wants nothing from it.
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
     # Records are trees of plain values: collecting cycles among them often is work for nothing.
     gc.set_threshold(50_000, 20, 100)
     face = Face()
@@ -100,7 +106,9 @@ def run(face: Face, arguments: list[str] | None = None) -> int:
     from memglot.errors import MemglotError
 
     try:
-        code: Any = cli.main(arguments, prog_name="memglot", standalone_mode=False, obj=face)
+        given = sys.argv[1:] if arguments is None else arguments
+        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=face)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except MemglotError as error:
         face.fail(error.code, str(error), error.hint)
@@ -111,12 +119,29 @@ def run(face: Face, arguments: list[str] | None = None) -> int:
         face.fail("usage", error.format_message(), hint)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        face.fail("interrupted", "interrupted; whole batches stay", "the same command again finishes the job")
+        hint = "the same command again finishes the job; if its records have no ids, `memglot undo last` first"
+        face.fail("interrupted", "interrupted; whole batches stay", hint)
         return 130
+    except UnicodeEncodeError:
+        face.fail("usage", "the call contains bytes that are not valid UTF-8", None)
+        return 2
+    except SystemExit as stop:
+        # What click does about a reader of our output that went away.
+        return 0 if type(sys.stdout).__name__.endswith("PacifyFlushWrapper") else int(stop.code or 0)
     except BrokenPipeError:
-        # Whoever reads our output has read enough; what is still buffered goes nowhere.
-        sys.stdout = open("/dev/null", "w")
+        _silence()
         return 0
+    except OSError as error:
+        _silence()
+        face.json = False
+        face.fail("output", f"cannot write the output: {error.strerror or error}", None)
+        return 3
     except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
         face.fail("internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command")
         return 70
+
+
+def _silence() -> None:
+    """Let what is still buffered for standard output go nowhere."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

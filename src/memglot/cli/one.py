@@ -66,7 +66,7 @@ def get(face: Face, id: str) -> None:
 
     with face.memory() as memory:
         record = memory.get(id)
-    face.answer(record_value(record), markdown_of(record).rstrip("\n"))
+    face.answer(record_value(record), markdown_of(record).rstrip("\n"), asked=True)
 
 
 @command("update")
@@ -97,17 +97,21 @@ def edit(face: Face, id: str) -> None:
     from memglot.cli.editing import edit_text
     from memglot.engine.as_markdown import changes_from_markdown, markdown_of
     from memglot.engine.show import record_value
+    from memglot.errors import changed_meanwhile
 
     with face.memory() as memory:
         record = memory.get(id)
     before = markdown_of(record)
     after = edit_text(before, record.id)
     if after.text == before:
+        after.forget()
         face.answer(record_value(record), "nothing changed")
         return
     with after.kept_on_error():
         changes = changes_from_markdown(after.text)
         with face.memory(write=True) as memory:
+            if memory.get(record.id) != record:
+                raise changed_meanwhile(record.id)
             record = memory.update(record.id, **changes)
     face.answer(record_value(record), f"updated {record.id}")
 

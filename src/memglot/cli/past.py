@@ -33,7 +33,7 @@ def history(face: Face, id: str) -> None:
         lines.append(f"{version.number}  {until}")
         if version.record:
             lines.append("    " + first_line(version.record.content))
-    face.answer({"versions": value, "importId": import_id}, lines)
+    face.answer({"versions": value, "importId": import_id}, lines, asked=True)
 
 
 @command("imports")
@@ -50,7 +50,7 @@ def imports(face: Face) -> None:
         f"{entry.merged:,} merged  {entry.state}  {', '.join(entry.sources)}"
         for entry in entries
     ]
-    face.answer({"imports": [msgspec.to_builtins(entry) for entry in entries]}, lines or "none")
+    face.answer({"imports": [msgspec.to_builtins(entry) for entry in entries]}, lines or "none", asked=True)
 
 
 @command("undo")
@@ -69,7 +69,7 @@ def undo(face: Face, import_id: str, force: bool) -> None:
 
 @command("audit")
 @click.argument("what", type=click.Choice(["log", "verify"]), default="log")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(1, 2**63 - 1), default=50, show_default=True, help="At most so many rows.")
 @click.option("--target", help="Only rows about this id.")
 def audit(face: Face, what: str, limit: int, target: str | None) -> int:
     """Show the chain of everything that was done, newest first, or check that nobody tampered with it."""
@@ -82,13 +82,13 @@ def audit(face: Face, what: str, limit: int, target: str | None) -> int:
             result = memory.audit_verify()
             broken = result["first_broken"]
             text = f"{result['events']:,} rows, " + ("whole" if result["ok"] else f"broken at row {broken}")
-            face.answer(result, text)
+            face.answer(result, text, asked=True)
             return 0 if result["ok"] else 1
-        events = memory.audit_log(target=target, limit=limit)
+        events = memory.audit_log(target=target and target.lower(), limit=limit)
     lines = [
         f"{event.seq}  {format_time(event.at)[:19]}  {event.actor}  {event.action}  {event.target}" for event in events
     ]
-    face.answer({"events": [msgspec.to_builtins(event) for event in events]}, lines or "none")
+    face.answer({"events": [msgspec.to_builtins(event) for event in events]}, lines or "none", asked=True)
     return 0
 
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, filter_options, filters_of, memories
+from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, memories
 from memglot.cli.shell import FormatName
-
-_SHOWN_ERRORS = 20
 
 
 @command("import")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="The format; else by extension, then by content.")
 @click.option("--dedup", type=click.Choice(["content", "id"]), help="What makes two memories the same.")
 @click.option("--no-dedup", is_flag=True, help="The same as --dedup id.")
@@ -42,10 +40,7 @@ def import_(face: Face, paths: tuple[str, ...], no_dedup: bool, recursive: bool,
         result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
     face.answer(result.value(), _import_text(result))
     if not face.json:
-        for fault, _ in zip(result.errors, range(_SHOWN_ERRORS), strict=False):
-            click.echo(f"error: {fault}" + (f" (hint: {fault.hint})" if fault.hint else ""), err=True)
-        if (hidden := len(result.value()["errors"]) - _SHOWN_ERRORS) > 0:
-            click.echo(f"error: and {hidden:,} more; `--json` lists them all", err=True)
+        face.faults(result.errors)
         for note in result.notes:
             face.warn(note)
     return int(result.exit_code)
@@ -64,10 +59,10 @@ def _import_text(result: Any) -> list[str]:
 
 
 @command("export")
-@click.argument("path", required=False)
+@click.argument("path", required=False, type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="The format; else by extension, else json.")
 @filter_options
-@click.option("--limit", type=click.IntRange(min=0), help="At most so many.")
+@click.option("--limit", type=LIMIT, help="At most so many.")
 @click.option("--include-embeddings", is_flag=True, help="Vectors too.")
 @click.option("--no-conversations", is_flag=True, help="Leave out what came from conversations.")
 @click.option("--plain", is_flag=True, help="Only what the format itself has a place for; no proof.")
@@ -87,7 +82,7 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
         )
     if path is not None:
         face.answer(result.value(), f"exported {memories(result.count)} to {path} ({result.format})")
-    if not face.json:
+    if not face.json or path is None:
         for field, count in sorted(result.losses.items()):
             face.warn(f"dropped `{field}` of {count:,}: this export has no place for it")
         for note in result.notes:
@@ -95,8 +90,8 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
 
 
 @command("convert")
-@click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
+@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
 @click.option("--from", "from_", type=FormatName(), help="The format of IN; else it is detected.")
 @click.option("--to", type=FormatName(), help="The format of OUT; else by extension, else json.")
 @click.option("--plain", is_flag=True, help="Only what the format itself has a place for.")
@@ -112,27 +107,17 @@ def convert(face: Face, source: str, target: str, report: bool, **options: Any) 
         stream = sys.stdout.buffer if to_stdout else None
         result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
     if not to_stdout:
-        face.answer(
-            {**result.value(), "failed": result.failed, "errors": [_fault(fault) for fault in result.errors]},
-            f"converted {memories(result.count)} to {target} ({result.format})",
-        )
-    if face.json:
+        face.answer(result.value(), f"converted {memories(result.count)} to {target} ({result.format})")
+    if face.json and not to_stdout:
         return result.exit_code
     if report:
         click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
         click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
         click.echo(f"dropped: {_dropped(result.dropped)}", err=to_stdout)
-    for fault in result.errors:
-        click.echo(f"error: {fault}", err=True)
+    face.faults(result.errors)
     for note in result.notes:
         face.warn(note)
     return result.exit_code
-
-
-def _fault(fault: Any) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(fault)
 
 
 def _dropped(losses: list[dict[str, Any]]) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, memories
+from memglot.cli.face import LIMIT, Face, command, memories
 
 
 @command("tree")
 @click.argument("path", default="")
-@click.option("--depth", type=click.IntRange(min=0), help="So many levels below PATH.")
+@click.option("--depth", type=LIMIT, help="So many levels below PATH.")
 def tree(face: Face, path: str, depth: int | None) -> None:
     """Show the tree of memories, with counts."""
     with face.memory() as memory:
@@ -22,7 +22,7 @@ def tree(face: Face, path: str, depth: int | None) -> None:
     for branch in branches:
         level = branch.path.count(".") + 1 if branch.path else 0
         lines.append("  " * level + f"{branch.path.rpartition('.')[2] or '(root)'}  {branch.total:,}")
-    face.answer({"branches": value, "total": total}, [*lines, memories(total)])
+    face.answer({"branches": value, "total": total}, [*lines, memories(total)], asked=True)
 
 
 def _branch_command(name: str, done: str, help: str) -> Any:

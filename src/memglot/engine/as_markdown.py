@@ -22,5 +22,7 @@ def changes_from_markdown(text: str) -> dict[str, Any]:
     found = [item for item in read(Source.text(text.encode("utf-8")), report, Options()) if isinstance(item, Record)]
     for fault in report.faults():
         raise BadRecord(fault.error, fault.hint)
-    fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status")
+    for note in report.notes:
+        raise BadRecord(note)
+    fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status", "extra")
     return {field: getattr(found[0], field) for field in fields}

@@ -8,7 +8,7 @@ from memglot.engine.verify import Verdict, is_store, verify_store
 from memglot.errors import DamagedStore, NotAStore, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Filter, Store
-from memglot.store.location import open_store, quiet
+from memglot.store.location import open_store, quiet, store_file
 
 _FILES = ("", "-wal", "-shm")
 
@@ -61,11 +61,13 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
     return path.stat().st_size
 
 
-def restore(path: Path, store_path: Path, *, force: bool = False) -> int:
+def restore(path: Path | str, url: str | None = None, *, force: bool = False) -> tuple[Path, int]:
     """Put a backup in the place of the store; the present one is kept beside it as `<name>.before-restore`.
 
-    Tells how many memories it holds.
+    Tells where that is, and how many memories it holds.
     """
+    path = Path(path)
+    store_path = store_file(url)
     if not path.exists():
         raise Unreadable(str(path), "no such file")
     if not is_store(path):
@@ -79,7 +81,7 @@ def restore(path: Path, store_path: Path, *, force: bool = False) -> int:
             raise NotAStore(str(path), verdict.problems[0])
         _set_aside(store_path)
         _copy(backup_store, store_path)
-        return backup_store.count()
+        return store_path, backup_store.count()
     finally:
         backup_store.close()
 

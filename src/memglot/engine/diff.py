@@ -10,7 +10,7 @@ from memglot.engine.export import ExportOptions, store_items
 from memglot.engine.verify import is_store
 from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
-from memglot.model import Item, Record, canonical, content_hash
+from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
 from memglot.report import Report
 from memglot.store.location import open_store
 from memglot.store.scratch import Scratch
@@ -31,7 +31,7 @@ def items_of(path: str, report: Report, format: str | None = None) -> Iterator[I
     """Everything in a file, a folder or a store."""
     from memglot.formats import registry
 
-    if path != "-" and is_store(Path(path)):
+    if "://" in path or (path != "-" and is_store(Path(path))):
         store = open_store(path, write=False)
         try:
             yield from store_items(store, ExportOptions(), report)
@@ -41,13 +41,21 @@ def items_of(path: str, report: Report, format: str | None = None) -> Iterator[I
         yield from read_inputs([path], registry.get(format) if format else None, report, Options())
 
 
-def diff(before: str, after: str, report: Report) -> Iterator[Difference]:
-    """What must change for `before` to become `after`. Records are known by their ids, else by their content."""
+def diff(before: str | Path, after: str | Path, report: Report | None = None) -> Iterator[Difference]:
+    """What must change for one file, folder or store to become the other.
+
+    Records are known by their ids, else by their content. The report tells what could not be read.
+    """
+    report = report or Report()
+    before, after = str(before), str(after)
     with Scratch() as scratch:
         for key, record in _keyed(items_of(before, report), report):
-            scratch.put(key, canonical(record))
+            while not scratch.put(key, canonical(record)):
+                # A second record of one id is compared with a second one of the other side.
+                key += "+"
         for key, record in _keyed(items_of(after, report), report):
-            stored = scratch.take(key)
+            while (stored := scratch.take(key)) is None and scratch.was_taken(key):
+                key += "+"
             if stored is None:
                 yield Difference("added", record.id, record.content)
                 continue
@@ -78,7 +86,7 @@ def _keyed(items: Iterator[Item], report: Report) -> Iterator[tuple[str, Record]
 
 
 def _fields(old: Record, new: Record) -> dict[str, list[Any]]:
-    left, right = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    left, right = ({field: plain(getattr(one, field)) for field in FIELDS} for one in (old, new))
     # A side that knows no times, because its records have neither ids nor dates, does not differ in them.
     timeless = not old.created_at or not new.created_at
     return {

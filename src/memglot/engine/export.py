@@ -62,7 +62,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     if riding:
         records = _with_riders(store, records, riding)
     if everything:
-        return chain(records, *(store.things(kind) for kind in _ALONE), _of_entities(store))
+        return chain(records, *(store.things(kind) for kind in _ALONE), _ownerless(store, riding))
     if alone := sum(store.count_things(kind) for kind in _ALONE):
         report.note(note_filtered(alone))
     return records
@@ -81,11 +81,12 @@ def _with_riders(store: Store, records: Iterator[Item], riding: list[type[Thing]
             yield from found.get(record.id, ())
 
 
-def _of_entities(store: Store) -> Iterator[Item]:
-    """Relations whose subject is no record ride with nobody."""
-    for relation in store.things(Relation):
-        if relation.subject.entity or not store.known([relation.subject.id]):
-            yield relation
+def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Item]:
+    """What would ride with a record that is not there rides with nobody."""
+    for kind in riding:
+        for thing in store.things(kind):
+            if not store.known([_owner(thing)]):
+                yield thing
 
 
 def _owner(thing: Thing) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memglot.engine import edit, past, tree
 from memglot.engine import search as searching
-from memglot.engine.arguments import choice, make_filter, make_temporal, without_conversations
+from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, without_conversations
 from memglot.errors import NoStore, no_meaning
 from memglot.model import Entity, Event, Record, Relation
 from memglot.report import Report
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from memglot.formats.reading import Input
 
 Progress = Callable[[Report], None]
-CHANGEABLE = (
-    *("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status"),
-    *("strength", "confidence", "source", "foreign", "extra"),
-)
 
 
 class Memory:
@@ -40,7 +36,7 @@ class Memory:
         self._store = store
 
     @classmethod
-    def open(cls, url: str | None = None, *, write: bool = True) -> Memory:
+    def open(cls, url: str | Path | None = None, *, write: bool = True) -> Memory:
         """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
 
         With `write=False` the store must exist and is never changed.
@@ -48,7 +44,7 @@ class Memory:
         return cls(open_store(url, write=write))
 
     @classmethod
-    def open_for_dry_run(cls, url: str | None = None) -> Memory:
+    def open_for_dry_run(cls, url: str | Path | None = None) -> Memory:
         """Open a store for `import_from(dry_run=True)`, which needs none to exist and creates none."""
         try:
             return cls.open(url, write=False)
@@ -109,7 +105,7 @@ class Memory:
             dedup=dedup if isinstance(dedup, str) else "id" if dedup is False else None,
             conflict=conflict,
             tree=tree,
-            tags=tuple(tags),
+            tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
             reading=Options(lenient=lenient, space=space),
@@ -189,7 +185,7 @@ class Memory:
             kind=kind,
             scope=scope,
             tree=tree,
-            tags=list(tags),
+            tags=make_tags(tags),
             meta=meta or {},
             temporal=make_temporal(temporal),
             strength=strength,
@@ -214,6 +210,8 @@ class Memory:
 
     def update(self, id: str, **changes: Any) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
+        if "tags" in changes:
+            changes["tags"] = make_tags(changes["tags"])
         if "temporal" in changes:
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
@@ -242,7 +240,7 @@ class Memory:
         self,
         query: str,
         *,
-        limit: int = 10,
+        limit: int | None = 10,
         offset: int = 0,
         mode: str = "fulltext",
         grep: str | None = None,
@@ -252,7 +250,9 @@ class Memory:
         choice("mode", mode, ("fulltext", "hybrid", "semantic"))
         if mode != "fulltext":
             raise no_meaning(mode)
-        return searching.search(self.store, query, make_filter(**filters), limit=limit, offset=offset, grep=grep)
+        return searching.search(
+            self.store, query, make_filter(**filters), limit=-1 if limit is None else limit, offset=offset, grep=grep
+        )
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
         """The tree at and below a path, with counts."""

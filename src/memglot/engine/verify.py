@@ -47,6 +47,11 @@ def is_store(path: Path) -> bool:
         return False
 
 
+def verify(path: Path | str, *, format: str | None = None) -> Verdict:
+    """Check that an export in any format, or a store, is whole and unaltered; `problems` tells what is not."""
+    return verify_path(path, Report(), format)
+
+
 def verify_path(path: Path | str, report: Report, format: str | None = None) -> Verdict:
     """Check an export in any format, or a store, which may be given by its URL."""
     if "://" in str(path):

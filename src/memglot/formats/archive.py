@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from memglot.errors import MAX_ZIP_BYTES, MAX_ZIP_FILES, Unreadable, zip_too_large
-from memglot.formats.source import BESIDE, Source
+from memglot.formats.source import FOLDER_PROOF, Source
 from memglot.notes import note_left_out, note_links
 from memglot.report import Report
 
@@ -20,9 +20,12 @@ MAGIC = b"PK\x03\x04"
 
 
 def is_zip(path: Path) -> bool:
-    """Tell whether a file is a zip archive."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    """Tell whether a file is a zip archive; one that cannot be read is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def zip_sources(path: Path, shown: str, extensions: frozenset[str], report: Report) -> Iterator[Source]:
@@ -38,30 +41,31 @@ def zip_sources(path: Path, shown: str, extensions: frozenset[str], report: Repo
         if len(entries) > MAX_ZIP_FILES or sum(info.file_size for info in entries) > MAX_ZIP_BYTES:
             raise zip_too_large(shown)
         for info in entries:
-            name = PurePosixPath(info.filename)
-            if _leaves(name):
-                report.source = f"{shown}/{info.filename}"
-                report.fault(Unreadable(report.source, "its path leaves the archive"))
-            elif _is_hidden(name):
-                continue
-            elif stat.S_ISLNK(info.external_attr >> 16):
-                links.append(info.filename)
-            elif name.suffix in extensions:
-                yield from _source(archive, info, f"{shown}/{info.filename}", report)
-            else:
-                left_out.append(info.filename)
+            shown_name = f"{shown}/{info.filename}"
+            kind = _kind(info, extensions)
+            if kind == "outside":
+                report.source = shown_name
+                report.fault(Unreadable(shown_name, "its path leaves the archive"))
+            elif kind == "known":
+                yield from _source(archive, info, shown_name, report)
+            elif kind != "hidden":
+                (links if kind == "link" else left_out).append(info.filename)
     if left_out:
         report.note(note_left_out(left_out))
     if links:
         report.note(note_links(links))
 
 
-def _leaves(name: PurePosixPath) -> bool:
-    return name.is_absolute() or ".." in name.parts or "\\" in str(name)
-
-
-def _is_hidden(name: PurePosixPath) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.parts) or name.name.endswith(BESIDE)
+def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
+    """What an entry is to us."""
+    name = PurePosixPath(info.filename)
+    if name.is_absolute() or ".." in name.parts or "\\" in info.filename:
+        return "outside"
+    if any(part.startswith(".") or part == "__MACOSX" for part in name.parts) and name.name != FOLDER_PROOF:
+        return "hidden"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "link"
+    return "known" if name.suffix in extensions and name.name != FOLDER_PROOF else "other"
 
 
 def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:

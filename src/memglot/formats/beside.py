@@ -82,7 +82,11 @@ def read_beside(path: Path, report: Report) -> Iterator[Record | Thing]:
     place = beside_path(path)
     if place is None:
         return
-    source = Source.file(place)
+    yield from beside_items(Source.file(place), report)
+
+
+def beside_items(source: Source, report: Report) -> Iterator[Record | Thing]:
+    """The items in the lines of a source."""
     report.start_source(source.name)
     for number, line in enumerate(source.stream, 1):
         report.line = report.item = number

@@ -17,9 +17,10 @@ from memglot.formats.names import safe_name
 from memglot.formats.proof import Prover, bundle_digest, file_digest
 from memglot.formats.source import Source
 from memglot.formats.target import Target
-from memglot.model import Item, Record, format_time
+from memglot.model import Item, Record, check_value, format_time
 from memglot.report import End, Report
 
+_RESERVED = HOMES | {"created_at", KEY}
 _OPENING = re.compile(r"---(\r?\n)")
 _CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)
 _FIRST_NEWLINE = re.compile(r"\r?\n")
@@ -48,16 +49,19 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
 
 
 def _items(front: dict[str, Any], content: str, report: Report, options: Options) -> Iterator[Item]:
-    # The body is the content; a `content` key in the front matter is one more unknown key.
-    slot = front.pop(KEY, None)
-    shadowed = {"content": front.pop("content")} if "content" in front else {}
-    items = list(careful_items({**front, "content": content}, report, options, json=False))
+    # The body is the content, and `created_at` is for people; a `content` key is one more unknown key.
+    kept = {key: front[key] for key in ("content", KEY) if key in front}
+    known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
+    items = list(careful_items({**known, "content": content}, report, options, json=False))
     record = items[0]
     assert isinstance(record, Record)
-    if shadowed:
-        record.extra.setdefault(TOOL, {}).update(shadowed)
-    if slot is not None:
-        items += take_slot({KEY: slot}, record, report)
+    if KEY in kept and (riders := take_slot({KEY: kept[KEY]}, record, report)) is not None:
+        items += riders
+        del kept[KEY]
+    if kept:
+        check_value(kept, "front matter")
+        given = record.extra.get(TOOL)
+        record.extra[TOOL] = {**(given if isinstance(given, dict) else {}), **kept}
     yield from items
 
 
@@ -121,7 +125,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
 
 def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -> bytes:
     """A memory as the text of a Markdown file."""
-    data = to_wire(bundle, report, options, end, json=False)
+    data = to_wire(bundle, report, options, end, json=False, reserved=_RESERVED)
     del data["content"]
     front = {"id": data.pop("id")} if "id" in data else {}
     record = bundle[0]

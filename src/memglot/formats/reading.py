@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from memglot.errors import BadRecord, Unreadable, empty_input
+from memglot.errors import BadRecord, UnknownFormat, Unreadable, empty_input
 from memglot.formats import registry
 from memglot.formats.archive import BROKEN, is_zip, zip_sources
-from memglot.formats.beside import read_beside
+from memglot.formats.beside import beside_items, read_beside
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
-from memglot.formats.source import Source, walk
+from memglot.formats.source import BESIDE, Source, walk
 from memglot.model import Item
 from memglot.notes import note_cut_off, note_no_records
 from memglot.report import Report
@@ -37,6 +37,8 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Op
     if isinstance(given, bytes):
         yield from read_source(Source.text(given), format, report, options)
     elif str(given) == "-":
+        if sys.stdin.closed:
+            raise Unreadable("standard input", "it was read already")
         yield from read_source(Source("standard input", sys.stdin.buffer), format, report, options)
     elif (path := Path(given)).is_dir():
         yield from _read_folder(path, format, report, options)
@@ -55,7 +57,10 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
     for source in zip_sources(path, str(path), known, report):
         found = True
         try:
-            yield from read_source(source, format, report, options)
+            if source.name.endswith(BESIDE):
+                yield from beside_items(source, report)
+            else:
+                yield from read_source(source, format, report, options)
         except BROKEN as error:
             report.fault(Unreadable(source.name, str(error).lower()))
     if not found:
@@ -70,7 +75,10 @@ def _read_file(path: Path, name: str, format: Format | None, report: Report, opt
 def _read_folder(folder: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
     proof = FolderProof.at(folder)
     if format is None and proof is not None:
-        format = registry.get(proof.format)
+        try:
+            format = registry.get(proof.format)
+        except UnknownFormat as error:
+            raise Unreadable(str(folder), str(error), "name another with `--format`") from error
     known = frozenset(format.extensions) if format else registry.extensions()
     found = False
     for path in walk(folder, known, report):

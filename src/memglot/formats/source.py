@@ -104,31 +104,36 @@ def walk(folder: Path, extensions: frozenset[str], report: Report) -> Iterator[P
     """
     left_out: list[str] = []
     links: list[str] = []
-    yield from _walk(folder, folder, extensions, report, left_out, links)
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        if place != folder and not os.path.isdir(place):
+            yield place
+            continue
+        found = []
+        for entry in _entries(place, report):
+            if entry.name.startswith(".") or entry.name.endswith(BESIDE):
+                continue
+            if entry.is_symlink():
+                links.append(os.path.relpath(entry.path, folder))
+            elif entry.is_dir(follow_symlinks=False):
+                found.append(Path(entry.path))
+            elif os.path.splitext(entry.name)[1] in extensions and entry.is_file(follow_symlinks=False):
+                found.append(Path(entry.path))
+            else:
+                left_out.append(os.path.relpath(entry.path, folder))
+        waiting += reversed(found)
     if left_out:
-        report.note(note_left_out(left_out))
+        report.note(note_left_out(sorted(left_out)))
     if links:
-        report.note(note_links(links))
+        report.note(note_links(sorted(links)))
 
 
-def _walk(
-    folder: Path, root: Path, extensions: frozenset[str], report: Report, left_out: list[str], links: list[str]
-) -> Iterator[Path]:
+def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             # A folder sorts by its name and a slash, as the whole path of a file in it would.
-            found = sorted(entries, key=lambda entry: entry.name + "/" * entry.is_dir(follow_symlinks=False))
+            return sorted(entries, key=lambda entry: entry.name + "/" * entry.is_dir(follow_symlinks=False))
     except OSError as error:
         report.fault(Unreadable(str(folder), (error.strerror or str(error)).lower()))
-        return
-    for entry in found:
-        if entry.name.startswith(".") or entry.name.endswith(BESIDE):
-            continue
-        if entry.is_symlink():
-            links.append(os.path.relpath(entry.path, root))
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), root, extensions, report, left_out, links)
-        elif os.path.splitext(entry.name)[1] in extensions and entry.is_file(follow_symlinks=False):
-            yield Path(entry.path)
-        else:
-            left_out.append(os.path.relpath(entry.path, root))
+        return []

@@ -41,8 +41,13 @@ class Target:
             return
         self.check()
         try:
-            with replacing(self.path) as out:
-                yield out
+            if self.path.exists() and not self.path.is_file():
+                with open(self.path, "wb") as out:
+                    yield out
+            else:
+                # A link stays a link: what it points to is replaced.
+                with replacing(self.path.resolve()) as out:
+                    yield out
             self._finish_beside()
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error

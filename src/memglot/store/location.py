@@ -2,17 +2,25 @@
 
 from pathlib import Path
 
-from memglot.errors import no_postgres, unknown_store
+from memglot.errors import no_postgres, no_store_file, unknown_store
 from memglot.settings import store_url
 from memglot.store.contract import Store
 
 
-def open_store(url: str | None = None, *, write: bool = True) -> Store:
+def open_store(url: str | Path | None = None, *, write: bool = True) -> Store:
     """Open the store that `url` names: a path, `sqlite:///path` or `:memory:`; else the one from the settings."""
-    path = _path_of(url or store_url())
+    path = _path_of(str(url) if url else store_url())
     from memglot.store.sqlite.store import SqliteStore
 
     return SqliteStore(path, write=write)
+
+
+def store_file(url: str | None = None) -> Path:
+    """The file of a store that is one; raises `UsageError` for any other."""
+    path = _path_of(url or store_url())
+    if path == ":memory:" or Path(path).is_dir():
+        raise no_store_file(path)
+    return Path(path)
 
 
 def quiet(path: Path) -> None:
@@ -29,4 +37,6 @@ def _path_of(url: str) -> str:
     if scheme and scheme != "sqlite":
         # The rest of a URL may hold a password, so only its scheme is shown.
         raise unknown_store(scheme)
+    if scheme and not url.startswith("sqlite:///"):
+        raise unknown_store("sqlite")
     return url.removeprefix("sqlite:///")

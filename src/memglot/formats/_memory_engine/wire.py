@@ -39,7 +39,6 @@ from memglot.report import End, Report
 
 TOOL = "memory-engine"
 HOMES = frozenset({"id", "content", "meta", "tree", "temporal"})
-_KEYS = frozenset({*HOMES, "created_at", KEY})
 
 
 class Wire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -99,18 +98,21 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
         record.temporal = _temporal(data["temporal"], report, json or options.lenient, record.id)
     if "meta" in data:
         record.meta = _meta(data["meta"])
-    unknown = {key: value for key, value in data.items() if key not in _KEYS}
+    unknown = {key: value for key, value in data.items() if key not in HOMES}
     if unknown:
         check_value(unknown, "a further key")
         record.extra.setdefault(TOOL, {}).update(unknown)
     date_by_id(record)
-    riders = take_slot(record.meta, record, report) if KEY in record.meta else []
+    riders = take_slot(record.meta, record, report) if KEY in record.meta else None
     yield record
-    yield from riders
+    yield from riders or ()
 
 
-def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any]:
-    """Take the carry slot out of the object that holds it; what is not ours stays where it was, with a note."""
+def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any] | None:
+    """Take the carry slot out of the object that holds it, and return what rode with the record.
+
+    What is not ours stays where it was, with a note, and `None` is returned.
+    """
     slot = holder[KEY]
     # The slot is tried on a copy, so that a slot that turns out to be foreign leaves no trace.
     trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
@@ -121,14 +123,19 @@ def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[An
         riders = unpack(slot, trial, report)
     except (msgspec.ValidationError, BadRecord) as error:
         report.note(note_foreign_carry(report.source, str(error)))
-        return []
+        return None
     for name in record.__struct_fields__:
         setattr(record, name, getattr(trial, name))
     return riders
 
 
-def to_wire(bundle: Bundle, report: Report, options: Options, end: End | None, *, json: bool) -> dict[str, Any]:
-    """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`."""
+def to_wire(
+    bundle: Bundle, report: Report, options: Options, end: End | None, *, json: bool, reserved: frozenset[str] = HOMES
+) -> dict[str, Any]:
+    """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
+
+    Unknown keys that were read stand beside these, save the `reserved` ones, which are carried.
+    """
     record, riders, _ = bundle
     meta = record.meta
     if end is None and not riders and KEY not in meta and is_plain(record):
@@ -136,8 +143,8 @@ def to_wire(bundle: Bundle, report: Report, options: Options, end: End | None, *
     extra = record.extra
     foreign: dict[str, Any] = {}
     if isinstance(extra.get(TOOL), dict):
-        foreign = {key: value for key, value in extra[TOOL].items() if key not in _KEYS}
-        kept = {key: value for key, value in extra[TOOL].items() if key in _KEYS}
+        foreign = {key: value for key, value in extra[TOOL].items() if key not in reserved}
+        kept = {key: value for key, value in extra[TOOL].items() if key in reserved}
         extra = {tool: value for tool, value in extra.items() if tool != TOOL} | (
             {TOOL: kept} if kept or not foreign else {}
         )
