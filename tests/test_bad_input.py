@@ -308,3 +308,17 @@ def test_an_unreadable_file_is_named(memory: Memory, tmp_path: Path) -> None:
 def test_fail_fast_stops_at_the_first_error(memory: Memory) -> None:
     text = b'{"content":"a"}\n{"content":""}\n{"content":"c"}\n'
     assert outcome(memory, text, format="ndjson", fail_fast=True)[0] == ["a"]
+
+
+def test_a_yaml_item_that_ends_the_parser_costs_only_itself(memory: Memory, tmp_path: Path) -> None:
+    items = [f"- content: memory {number}\n  tree: a.b\n" for number in range(500)]
+    items[2] = '- content: "never closed\n  tree: a.b\n'
+    items[300] = "- content: [1\n"
+    items[301] = "- content: a\n\ttree: tab\n"
+    path = tmp_path / "notes.yaml"
+    path.write_text("".join(items))
+    for given in (path, path.read_bytes()):
+        result = memory.import_from(given, format="yaml")
+        assert (result.imported, result.failed) == (497, 3)
+        assert [fault.line for fault in result.errors][0] in (5, 1000, 1001, 999)
+        assert [fault.item for fault in result.errors] == [3, 301, 302]

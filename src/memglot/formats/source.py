@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,7 @@ class Source:
 
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
+        self._again: Callable[[], BinaryIO] | None = None
         self.path = path
         self.size = size
         head = stream.read(_HEAD)
@@ -40,14 +41,23 @@ class Source:
             stream = open(path, "rb", buffering=0)
             if os.path.isdir(path):
                 raise Unreadable(shown, "it is a folder")
-            return cls(shown, stream, path=path, size=os.fstat(stream.fileno()).st_size)
+            source = cls(shown, stream, path=path, size=os.fstat(stream.fileno()).st_size)
+            if path.is_file():
+                source._again = lambda: open(path, "rb")
+            return source
         except OSError as error:
             raise Unreadable(shown, (error.strerror or str(error)).lower()) from error
 
     @classmethod
     def text(cls, content: bytes, name: str = "content") -> Source:
         """Text that is in memory already."""
-        return cls(name, io.BytesIO(content), size=len(content))
+        source = cls(name, io.BytesIO(content), size=len(content))
+        source._again = lambda: io.BytesIO(content)
+        return source
+
+    def reopen(self) -> BinaryIO | None:
+        """The same bytes from their start once more; `None` for a stream that comes only once."""
+        return self._again() if self._again is not None else None
 
     @property
     def extension(self) -> str:

@@ -1,6 +1,7 @@
 """YAML: a list of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
 
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from memglot.errors import BadRecord, empty_input, rest_lost
 from memglot.formats._memory_engine.dialects import is_pack, pack_memories
@@ -15,26 +16,83 @@ from memglot.formats.target import Target
 from memglot.model import Item
 from memglot.report import Report
 
+# Each restart reads the file from its start again, so a file that is no YAML at all must come to an end.
+_MOST_RESTARTS = 100
+
 
 def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
-    """Yield the memories of a list, or the one of a single mapping."""
-    values = YamlReader(source.stream, start=source.start, size=source.size)
-    item = 0
+    """Yield the memories of a list, or the one of a single mapping.
+
+    After a fault that ends the parser's work, reading goes on at the next line that begins an item of the list.
+    """
+    rest = _Rest(source)
     try:
-        for value in values.values():
-            item += 1
-            report.item, report.line = item, values.line
-            try:
-                if isinstance(value, BadRecord):
-                    raise value
-                for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
-                    yield from careful_items(memory, report, options, json=False)
-            except BadRecord as error:
-                report.failed_record(error)
-        if not item and not values.is_list:
-            report.fault(empty_input(source.name))
-    except Broken as error:
-        report.failed_record(rest_lost(error.error), item=item + 1, line=error.line)
+        yield from _read(source, rest, report, options)
+    finally:
+        rest.stream.close()
+
+
+def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+    while True:
+        values = YamlReader(rest.stream, start=rest.offset, size=source.size)
+        try:
+            yield from _memories(values, rest, report, options)
+            return
+        except Broken as error:
+            line = rest.line + error.line
+            report.item = rest.item + 1
+            if values.is_list and not error.ended and rest.skip(rest.line + values.line):
+                report.failed_record(error.error, line=line)
+            else:
+                report.failed_record(rest_lost(error.error), line=line)
+                return
+
+
+def _memories(values: YamlReader, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+    found = False
+    for value in values.values():
+        found = True
+        rest.item += 1
+        report.item, report.line = rest.item, rest.line + values.line
+        try:
+            if isinstance(value, BadRecord):
+                raise value
+            for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
+                yield from careful_items(memory, report, options, json=False)
+        except BadRecord as error:
+            report.failed_record(error)
+    if not found and not values.is_list:
+        report.fault(empty_input(report.source))
+
+
+class _Rest:
+    """What of a source is still to be read: where it begins, and how many items came before it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._restarts = 0
+        self.stream: BinaryIO = source.stream
+        self.offset = source.start
+        self.line = 0
+        self.item = 0
+
+    def skip(self, broken: int) -> bool:
+        """Go to the first line after the given one that begins an item; tell whether there is one."""
+        self._restarts += 1
+        stream = self._source.reopen() if self._restarts <= _MOST_RESTARTS else None
+        if stream is None:
+            return False
+        offset = 0
+        for number, line in enumerate(stream):
+            if number >= broken and line.startswith(b"- "):
+                stream.seek(offset)
+                self.stream.close()
+                self.stream, self.offset, self.line = stream, offset, number
+                self.item += 1
+                return True
+            offset += len(line)
+        stream.close()
+        return False
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:

@@ -26,12 +26,13 @@ _STANDARD = "tag:yaml.org,2002:"
 
 
 class Broken(Exception):
-    """The rest of the document cannot be read."""
+    """The rest of the document cannot be read; `ended` tells that the document itself was over."""
 
-    def __init__(self, error: BadRecord, line: int) -> None:
+    def __init__(self, error: BadRecord, line: int, *, ended: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
         self.line = line
+        self.ended = ended
 
 
 class YamlReader:
@@ -68,7 +69,8 @@ class YamlReader:
         self._next()
         event = self._next()
         if not isinstance(event, yaml.StreamEndEvent):
-            raise Broken(bad_syntax("YAML", "the file holds more than one document"), event.start_mark.line + 1)
+            error = bad_syntax("YAML", "the file holds more than one document")
+            raise Broken(error, event.start_mark.line + 1, ended=True)
 
     def _item(self, event: Any) -> Any:
         """One value, or what is wrong with it; either way all its events are used up."""
