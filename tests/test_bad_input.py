@@ -217,12 +217,12 @@ def test_the_object_form_of_temporal_has_a_hint(memory: Memory) -> None:
 
 
 def test_later_dialects_are_taken_when_asked(memory: Memory) -> None:
-    text = b'[{"content":"a","tree":"/work/my-app","name":"n"},{"content":"b","tree":"~/x"}]'
+    text = b'[{"content":"a","tree":"/code/my-app","name":"n"},{"content":"b","tree":"~/x"}]'
     assert outcome(memory, text, format="json")[0] == []
     assert outcome(memory, text, format="json", lenient=True)[0] == ["a", "b"]
     found = {record.content: record for record in memory.list()}
-    assert (found["a"].tree, found["b"].tree) == ("work.my_app", "home.x")
-    assert found["a"].extra == {"memory-engine": {"tree": "/work/my-app", "name": "n"}}
+    assert (found["a"].tree, found["b"].tree) == ("code.my_app", "home.x")
+    assert found["a"].extra == {"memory-engine": {"tree": "/code/my-app", "name": "n"}}
 
 
 def test_the_same_instant_in_two_offsets_is_a_point(memory: Memory) -> None:

@@ -6,29 +6,25 @@ import msgspec
 
 from memglot.formats._memory_engine.reading import read_json
 from memglot.formats._memory_engine.wire import HOMES, TOOL, to_wire
-from memglot.formats.carry import bundles
 from memglot.formats.format import Format, Options
-from memglot.formats.proof import Prover
+from memglot.formats.proof import proved
 from memglot.formats.target import Target
 from memglot.model import Item
 from memglot.report import Report
+
+_OPENING = b"[\n  "
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write an array, indented by two spaces as Memory Engine does."""
     encode = msgspec.json.Encoder().encode
-    prover = Prover()
     with target.file() as out:
-        before = b"[\n  "
-        for bundle in bundles(items, target, report):
-            record, riders, last = bundle
-            prover.add(record, riders)
-            end = prover.end(target.beside_count) if last else None
+        before = _OPENING
+        for bundle, end in proved(items, target, report):
             text = msgspec.json.format(encode(to_wire(bundle, report, options, end, json=True)), indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "
-        out.write(b"\n]\n" if prover.count else b"[]\n")
-    report.written(prover.end())
+        out.write(b"[]\n" if before == _OPENING else b"\n]\n")
 
 
 FORMAT = Format(

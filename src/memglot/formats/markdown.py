@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +116,10 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
         raise NeedsFolder("markdown", f"`{target.path}`" if target.path else "standard output")
     prover = Prover()
     with target.file() as out:
-        for bundle in chain([first] if first else [], found):
-            prover.add(bundle[0], bundle[1])
-            out.write(to_text(bundle, report, options, prover.end(target.beside_count)))
-    report.written(prover.end())
+        if first is not None:
+            prover.add(first[0], first[1])
+            out.write(to_text(first, report, options, prover.end(target.beside_count)))
+    report.written(prover.end(target.beside_count))
 
 
 def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -> bytes:

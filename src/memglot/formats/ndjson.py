@@ -7,9 +7,8 @@ import msgspec
 
 from memglot.formats._memory_engine.reading import read_json
 from memglot.formats._memory_engine.wire import HOMES, TOOL, to_wire
-from memglot.formats.carry import bundles
 from memglot.formats.format import Format, Options
-from memglot.formats.proof import Prover
+from memglot.formats.proof import proved
 from memglot.formats.target import Target
 from memglot.model import Item
 from memglot.report import Report
@@ -20,19 +19,14 @@ _AT_ONCE = 100
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write one line a memory."""
     encode = msgspec.json.Encoder().encode_lines
-    prover = Prover()
     with target.file() as out:
         lines: list[dict[str, Any]] = []
-        for bundle in bundles(items, target, report):
-            record, riders, last = bundle
-            prover.add(record, riders)
-            end = prover.end(target.beside_count) if last else None
+        for bundle, end in proved(items, target, report):
             lines.append(to_wire(bundle, report, options, end, json=True))
             if len(lines) >= _AT_ONCE:
                 out.write(encode(lines))
                 lines.clear()
         out.write(encode(lines))
-    report.written(prover.end())
 
 
 FORMAT = Format(

@@ -1,13 +1,15 @@
 """The proof of an export: how many records it holds and their joint digest, so that `verify` finds what is amiss."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from memglot.errors import Unreadable
+from memglot.formats.carry import Bundle, bundles
 from memglot.formats.source import Source
+from memglot.formats.target import Target
 from memglot.model import Item, Record, canonical, sealed_digest
-from memglot.report import End
+from memglot.report import End, Report
 
 
 class Prover:
@@ -30,6 +32,19 @@ class Prover:
     def end(self, beside: int = 0) -> End:
         """The end mark for all that was taken in, and for so many things beside it."""
         return End(self.count, "sha256:" + self._whole.hexdigest(), beside)
+
+
+def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tuple[Bundle, End | None]]:
+    """Bundles for a writer of records, the last with the end mark that proves them all."""
+    prover = Prover()
+    end = None
+    for bundle in bundles(items, target, report):
+        record, riders, last = bundle
+        prover.add(record, riders)
+        if last:
+            end = prover.end(target.beside_count)
+        yield bundle, end
+    report.written(end or prover.end())
 
 
 def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | None:

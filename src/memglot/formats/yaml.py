@@ -8,9 +8,8 @@ from memglot.formats._memory_engine.dialects import is_pack, pack_memories
 from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, to_wire
 from memglot.formats._yaml.reading import Broken, YamlReader
 from memglot.formats._yaml.writing import dump
-from memglot.formats.carry import bundles
 from memglot.formats.format import Format, Options
-from memglot.formats.proof import Prover
+from memglot.formats.proof import proved
 from memglot.formats.source import Source
 from memglot.formats.target import Target
 from memglot.model import Item
@@ -97,16 +96,11 @@ class _Rest:
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write a list, one memory after the other."""
-    prover = Prover()
     with target.file() as out:
-        for bundle in bundles(items, target, report):
-            record, riders, last = bundle
-            prover.add(record, riders)
-            end = prover.end(target.beside_count) if last else None
+        for bundle, end in proved(items, target, report):
             out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
-        if not prover.count:
+        if report.end is not None and not report.end.count:
             out.write(b"[]\n")
-    report.written(prover.end())
 
 
 FORMAT = Format(
