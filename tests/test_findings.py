@@ -13,7 +13,7 @@ import pytest
 
 import memglot
 from memglot import MemglotError, Memory
-from memglot.model import Relation, Tombstone
+from memglot.model import Conflict, Relation, Tombstone
 
 X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
 LEAVE = (
@@ -339,3 +339,161 @@ def test_output_that_cannot_be_written(store_path: str) -> None:
         shell = f"{sys.executable} -m memglot --store {store_path} {command}; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
         assert (done.returncode, "Traceback" in done.stderr) == (code, False), (command, done.stderr)
+
+
+def test_restore_that_cannot_write_leaves_the_store(tmp_path: Path) -> None:
+    backup, store = tmp_path / "backup.db", tmp_path / "store.db"
+    for path, content in ((backup, "theirs " * 200_000), (store, "mine")):
+        with Memory.open(path) as memory:
+            memory.add(content)
+    command = f"ulimit -f 1000; trap '' XFSZ; {sys.executable} -m memglot --store {store} restore {backup} --force"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 3 and "cannot write" in done.stderr
+    assert not list(tmp_path.glob("*before*")) and not list(tmp_path.glob(".*part*"))
+    with Memory.open(store, write=False) as memory:
+        assert [record.content for record in memory.list()] == ["mine"]
+
+
+def test_notes_are_written_removed_or_kept_as_their_owner_would(memory: Memory, tmp_path: Path) -> None:
+    memory.add("one", id=X)
+    memory.add("two", id=Y)
+    folder = tmp_path / "vault"
+    memory.export(folder, format="markdown")
+    note = folder / f"{X}.md"
+    note.write_text(note.read_text() + "my own words\n")
+    memory.delete(X)
+    memory.export(folder, format="markdown")
+    memory.undelete(X)
+    memory.export(folder, format="markdown")
+    assert "my own words" in note.read_text()
+    note.unlink()
+    memory.update(X, content="changed")
+    memory.export(folder, format="markdown")
+    assert memglot.verify(folder).ok
+    note.write_text(note.read_text().replace("---\n", "---\n# my comment\n", 1))
+    memory.update(X, content="changed again")
+    memory.export(folder, format="markdown")
+    assert "my comment" in note.read_text()
+
+
+def test_an_input_with_errors_removes_no_note(tmp_path: Path) -> None:
+    source, folder = tmp_path / "s.ndjson", tmp_path / "notes"
+    source.write_bytes(line(X, "x") + line(Y, "y"))
+    memglot.convert(source, folder, to="markdown")
+    source.write_bytes(line(X, "x") + b"broken\n")
+    result = memglot.convert(source, folder, to="markdown")
+    assert (folder / f"{Y}.md").exists()
+    assert any("not read this time" in note for note in result.notes)
+
+
+def test_a_broken_record_with_nested_objects_costs_only_itself(memory: Memory) -> None:
+    nested = b'{"content":"a","meta":{"l":[{"content":"x"}, {"content":"y"}]},}'
+    text = b'[{"content":"first"},' + nested + b',{"content":"third"},{"content":"fourth"}]'
+    result = memory.import_from(text, format="json")
+    assert [memory.get(id).content for id in result.ids] == ["first", "third", "fourth"]
+    assert result.failed == 1
+    pretty = b'{\n "content": "1"\n}\n{\n "content": "2"\n\n{\n "content": "3"\n}\n'
+    result = memory.import_from(pretty, format="json")
+    assert (result.imported, result.failed) == (2, 1)
+
+
+def test_a_deletion_that_a_file_brings_is_told_and_undone(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "new.ndjson"
+    memory.import_from(line(X, "x") + line(Y, "y"), format="ndjson")
+    with Memory.open(":memory:") as other:
+        other.import_from(line(X, "x") + line(Y, "y"), format="ndjson")
+        other.delete(X)
+        other.export(path)
+    result = memory.import_from(path, conflict="merge")
+    assert memory.count() == 1 and any("1 memory has been deleted, as the file says" in note for note in result.notes)
+    memory.undo("last")
+    assert memory.count() == 2
+    assert memory.undo(list(memory.imports())[-1].id).imported == 2
+
+
+def test_undo_of_an_import_that_merged_its_own_records(memory: Memory) -> None:
+    memory.import_from(line(X, "x") + line(X, "x", tree="a"), format="ndjson", conflict="merge")
+    assert memory.get(X).tree == "a"
+    memory.undo("last")
+    assert memory.count() == 0
+
+
+def test_undo_does_not_bring_back_what_the_user_took_away(memory: Memory) -> None:
+    relation = {"id": "r", "subject": {"id": X}, "predicate": "knows", "object": {"id": Y}, "updated_at": 1}
+    slot = {"relations": [relation]}
+    memory.import_from(line(X, "x", meta={"memglot": slot}) + line(Y, "y"), format="ndjson")
+    relation |= {"weight": 0.5, "updated_at": 2}
+    memory.import_from(line(X, "x", meta={"memglot": slot}), format="ndjson", conflict="merge")
+    memory.unlink(X, "knows", Y)
+    result = memory.undo("last")
+    assert list(memory.relations()) == [] and any("--force" in note for note in result.notes)
+
+
+def test_every_value_of_a_clash_is_somewhere(memory: Memory) -> None:
+    for content in ("gamma", "beta", "alpha"):
+        memory.import_from(line(X, content), format="ndjson", conflict="merge")
+    store = memory.store
+    kept = str([*store.things(Conflict), *store.revisions(key=X), memory.get(X)])
+    assert all(content in kept for content in ("gamma", "beta", "alpha"))
+
+
+def test_a_zip_of_an_export_holds_all_of_it(memory: Memory, tmp_path: Path) -> None:
+    import zipfile
+
+    memory.add("x", id=X)
+    memory.add("y", id=Y)
+    memory.delete(X)
+    memory.export(tmp_path / "vault", format="markdown")
+    memory.export(tmp_path / "all.json")
+    for names in (["vault/.memglot.json", f"vault/{Y}.md"], ["all.json", "all.json.memglot.ndjson"]):
+        with zipfile.ZipFile(tmp_path / "out.zip", "w", zipfile.ZIP_LZMA) as out:
+            for name in names:
+                out.write(tmp_path / name, name)
+        with Memory.open(":memory:") as other:
+            result = other.import_from(tmp_path / "out.zip")
+            assert (result.imported, other.store.count_things(Tombstone), list(result.errors)) == (1, 1, [])
+    whole = (tmp_path / "out.zip").read_bytes()
+    (tmp_path / "out.zip").write_bytes(whole[:60] + b"\xff\xff\xff" + whole[63:])
+    (tmp_path / "good.json").write_bytes(line(X, "x"))
+    result = memory.import_from(tmp_path / "out.zip", "a" * 300, tmp_path / "good.json", restore_deleted=True)
+    assert result.imported == 1 and len(list(result.errors)) >= 2
+
+
+def test_a_stale_file_beside_is_noticed(memory: Memory, tmp_path: Path) -> None:
+    memory.add("x", id=X)
+    memory.add("y", id=Y)
+    memory.delete(X)
+    path, beside = tmp_path / "v.json", tmp_path / "v.json.memglot.ndjson"
+    memory.export(path)
+    old = beside.read_bytes()
+    memory.add("z")
+    memory.delete(Y)
+    memory.export(path, force=True)
+    beside.write_bytes(old)
+    assert not memglot.verify(path).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "imported", "failed"),
+    [
+        (b'- content: "a" b\n-\n  content: second\n- content: third\n', 2, 1),
+        (b"- content: first\n- @bad\n- content: third\n", 2, 1),
+        (b"- @bad\n- content: third\n", 1, 1),
+    ],
+)
+def test_yaml_goes_on_after_each_kind_of_fault(memory: Memory, text: bytes, imported: int, failed: int) -> None:
+    result = memory.import_from(text, format="yaml")
+    assert (result.imported, result.failed) == (imported, failed)
+
+
+def test_an_editor_that_fails_keeps_the_text(store_path: str, tmp_path: Path) -> None:
+    with Memory.open(store_path) as memory:
+        memory.add("x", id=X)
+    script = tmp_path / "editor"
+    script.write_text('echo more >> "$1"; exit 1\n')
+    environment = {**os.environ, "EDITOR": f"bash {script}", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "memglot", "--store", store_path, "edit", X]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 3 and "your text is kept in" in done.stderr
+    (kept,) = tmp_path.glob(f"memglot-*/{X}.md")
+    assert kept.read_text().endswith("more\n")

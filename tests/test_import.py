@@ -11,7 +11,7 @@ import pytest
 from memglot import MemglotError, Memory
 from memglot.engine.merge import merge_records
 from memglot.model import Conflict, Record, Tombstone
-from memglot.testing.store import make, one_of_each_thing, whole_record
+from memglot.testing.samples import make, one_of_each_thing, whole_record
 
 ID = "0194a000-0001-7000-8000-00000000000%d"
 

@@ -19,7 +19,8 @@ from memglot.store.location import open_store
 from memglot.store.sqlite import connection
 from memglot.store.sqlite.schema import LATE_INDEXES, MIGRATIONS
 from memglot.store.sqlite.store import SqliteStore
-from memglot.testing.store import StoreConformance, make
+from memglot.testing.samples import make
+from memglot.testing.store import StoreConformance
 
 VERSIONS = sorted((Path(__file__).parent / "store" / "versions").glob("v*.sql"))
 

@@ -469,9 +469,10 @@ def no_editor() -> MissingProgram:
     return MissingProgram("no editor is set", "set `$EDITOR`, or use `memglot update`")
 
 
-def editor_failed(program: str, reason: str) -> MissingProgram:
-    """An editor that did not end well."""
-    return MissingProgram(f"the editor `{program}` failed: {reason}", "nothing was changed")
+def editor_failed(program: str, reason: str, kept: str | None = None) -> MissingProgram:
+    """An editor that did not end well; `kept` is where the text lies."""
+    hint = f"nothing was changed; your text is kept in `{kept}`" if kept else "nothing was changed"
+    return MissingProgram(f"the editor `{program}` failed: {reason}", hint)
 
 
 def no_viewer() -> NotYet:

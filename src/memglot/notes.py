@@ -17,6 +17,11 @@ def note_kept_notes(names: list[str]) -> str:
     return f"{kept}; import them, or overwrite them with `--force`"
 
 
+def note_unsure(names: list[str]) -> str:
+    """Notes that an export with errors does not dare to remove."""
+    return f"kept {_count(names, 'note')} whose memory was not read this time: {_some(names)}"
+
+
 def note_foreign_carry(source: str, reason: str) -> str:
     """A key with our name that we did not write."""
     return f"`memglot` in {source} is not this tool's carry slot and stays where it is: {reason}"
@@ -86,6 +91,11 @@ def note_differ(count: int) -> str:
 def note_conflicts(count: int) -> str:
     """Values that no rule decides between."""
     return f"{count:,} fields clash and no rule decides: both values are kept, and one of them stands meanwhile"
+
+
+def note_removed(count: int) -> str:
+    """Deletions that a file brought."""
+    return f"{_many(count)} been deleted, as the file says: `memglot undo` brings them back"
 
 
 def note_unapplied(count: int) -> str:

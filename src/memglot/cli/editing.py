@@ -49,9 +49,10 @@ def edit_text(text: str, name: str) -> Edited:
         with open(path, encoding="utf-8", newline="") as file:
             edited.text = file.read()
     except (OSError, ValueError) as error:
-        raise editor_failed(program, str(error)) from error
-    if status:
-        if edited.text == text:
-            edited.forget()
+        raise editor_failed(program, str(error), str(path)) from error
+    if status and edited.text == text:
+        edited.forget()
         raise editor_failed(program, f"it ended with status {status}")
+    if status:
+        raise editor_failed(program, f"it ended with status {status}", str(path))
     return edited

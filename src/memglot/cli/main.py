@@ -134,7 +134,7 @@ def run(face: Face, arguments: list[str] | None = None) -> int:
     except OSError as error:
         _silence()
         face.json = False
-        face.fail("output", f"cannot write the output: {error.strerror or error}", None)
+        face.fail("output", f"input or output failed: {error.strerror or error}", None)
         return 3
     except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
         face.fail("internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command")

@@ -1,11 +1,12 @@
 """Care of a store: its figures, its health, its backups."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from memglot.engine.verify import Verdict, is_store, verify_store
-from memglot.errors import DamagedStore, NotAStore, TargetExists, Unreadable
+from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Filter, Store
 from memglot.store.location import open_store, quiet, store_file
@@ -79,22 +80,28 @@ def restore(path: Path | str, url: str | None = None, *, force: bool = False) ->
         verdict = verify_store(backup_store)
         if verdict.problems:
             raise NotAStore(str(path), verdict.problems[0])
-        _set_aside(store_path)
-        _copy(backup_store, store_path)
+        _copy(backup_store, store_path, before=lambda: _set_aside(store_path))
         return store_path, backup_store.count()
     finally:
         backup_store.close()
 
 
-def _copy(store: Store, path: Path) -> None:
+def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:
+    """Write a whole copy beside its place, then make room for it, then put it there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     try:
-        store.copy_to(str(part))
+        try:
+            store.copy_to(str(part))
+        except StoreError as error:
+            raise CannotWrite(str(path), str(error)) from error
+        if before is not None:
+            before()
         os.replace(part, path)
     finally:
-        part.unlink(missing_ok=True)
+        for suffix in ("", "-journal"):
+            part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
 def _set_aside(store_path: Path) -> None:

@@ -195,6 +195,8 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
 def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:
     changed = msgspec.structs.replace(relation, weight=weight, updated_at=now())
     store.put([changed])
+    before = plain(relation)
+    store.remember([Revision(kind="relation", key=relation.id, at=changed.updated_at, deed="link", before=before)])
     store.log("link", relation.id, relation.scope, plain(changed))
     return changed
 
@@ -211,6 +213,8 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
         if not found:
             raise NotFound("relation", f"{subject} {predicate} {object}", "`memglot relations` lists them")
         store.take(found)
+        at, kind = now(), "relation"
+        store.remember([Revision(kind=kind, key=one.id, at=at, deed="unlink", before=plain(one)) for one in found])
         for relation in found:
             store.log("unlink", relation.id, relation.scope, plain(relation))
     return len(found)

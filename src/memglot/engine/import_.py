@@ -24,7 +24,15 @@ from memglot.model import (
     plain,
     settle,
 )
-from memglot.notes import note_conflicts, note_deleted, note_differ, note_no_ids, note_twice, note_unapplied
+from memglot.notes import (
+    note_conflicts,
+    note_deleted,
+    note_differ,
+    note_no_ids,
+    note_removed,
+    note_twice,
+    note_unapplied,
+)
 from memglot.report import FailFast, Report, printable
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Import, Revision, Store
@@ -78,6 +86,7 @@ class _Importer:
         self._format = ""
         self._planner = Planner(store, self.entry.id, options.restore_deleted)
         self._without_id = self._twice = self._differ = self._deleted = self._conflicts = 0
+        self._removed = 0
         self._bury = False
         self._prefix = check_tree(options.tree)
         self._gives = bool(self._prefix or options.tags)
@@ -85,6 +94,9 @@ class _Importer:
     def take(self, item: Item) -> None:
         """Take one item; land a batch when there are enough."""
         if not isinstance(item, Record):
+            if isinstance(item, Tombstone) and self._records:
+                # Records that came before a deletion must be in the store to meet it.
+                self.land()
             self._things.append(item)
             self._bury |= isinstance(item, Tombstone)
             if len(self._things) >= BATCH_SIZE:
@@ -209,7 +221,7 @@ class _Importer:
             )
         conflicts = [conflict for *_, found in plan.merged for conflict in found]
         self._conflicts += len(conflicts)
-        revisions += self._replaced(things, batch)
+        revisions += self._replaced([*things, *conflicts], batch)
         revisions += self._buried(things, batch)
         self.store.put([*things, *conflicts], batch)
         self.store.remember(revisions)
@@ -233,11 +245,22 @@ class _Importer:
     def _buried(self, things: list[Thing], batch: int) -> list[Revision]:
         """Remove the records that the tombstones among the things speak of."""
         records = self.store.get([thing.id for thing in things if isinstance(thing, Tombstone)])
-        self.store.remove([record.id for record in records])
-        return [
-            Revision(kind="record", key=record.id, at=self.entry.at, deed="delete", before=plain(record), batch=batch)
+        at, deed = self.entry.at, "delete"
+        found = [
+            Revision(
+                kind="record",
+                key=record.id,
+                at=at,
+                deed=deed,
+                before=plain(record),
+                batch=batch,
+                origin=self.store.origin(record.id),
+            )
             for record in records
         ]
+        self.store.remove([record.id for record in records])
+        self._removed += len(records)
+        return found
 
     def _skip(self, ids: list[str]) -> None:
         self.report.skipped += len(ids)
@@ -256,6 +279,8 @@ class _Importer:
             report.note(note_deleted(self._deleted))
         if self._conflicts:
             report.note(note_conflicts(self._conflicts))
+        if self._removed:
+            report.note(note_removed(self._removed))
         if self._planner.unapplied:
             report.note(note_unapplied(len(self._planner.unapplied)))
         if self.started:

@@ -80,6 +80,9 @@ class Overlay:
     def new_batch(self, import_id: str) -> int:
         return self._scratch.new_batch(import_id)
 
+    def origin(self, id: str) -> int | None:
+        return None
+
     def batch_of(self, id: str) -> str | None:
         return self._scratch.batch_of(id)
 

@@ -64,8 +64,11 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
         if entry.state == "undone":
             return entry
         batches = store.batches(entry.id)
-        kept = _remove_inserted(store, batches, report, force)
-        kept += _put_back(store, batches, report, force)
+        revisions = list(store.revisions(batches=batches))
+        changed = {revision.key for revision in revisions}
+        kept, removed = _remove_inserted(store, batches, report, force, changed)
+        left = [revision for revision in revisions if revision.kind != "record" or revision.key not in removed]
+        kept += _put_back(store, left, report, force)
         if kept:
             report.note(note_kept_since(kept))
         entry.state = "undone" if not kept else "partly undone"
@@ -74,7 +77,10 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
     return entry
 
 
-def _remove_inserted(store: Store, batches: list[int], report: Report, force: bool) -> int:
+def _remove_inserted(
+    store: Store, batches: list[int], report: Report, force: bool, changed: set[str]
+) -> tuple[int, set[str]]:
+    """Remove what the batches inserted; tell how many stayed, and which of those that they also changed went."""
     kept = 0
     ids = []
     for record in store.in_batches(batches):
@@ -86,23 +92,27 @@ def _remove_inserted(store: Store, batches: list[int], report: Report, force: bo
         store.remove(ids[start : start + BATCH_SIZE])
     report.imported += len(ids)
     store.take(list(store.things_in_batches(batches)))
-    return kept
+    return kept, changed.intersection(ids)
 
 
-def _put_back(store: Store, batches: list[int], report: Report, force: bool) -> int:
+def _put_back(store: Store, revisions: list[Revision], report: Report, force: bool) -> int:
     kept = 0
-    for revision in reversed(list(store.revisions(batches=batches))):
+    batches = [revision.batch for revision in revisions if revision.batch is not None]
+    for revision in reversed(revisions):
+        if not force and _changed_since(store, revision.key, batches):
+            kept += 1
+            continue
+        # What was put back is as if it had never changed, also to the next undo.
+        store.forget([revision.number])
         if revision.kind != "record":
             thing = msgspec.convert(revision.before, THINGS[revision.kind])
             if not (isinstance(thing, Tombstone) and store.known([thing.id])):
                 store.put([thing])
-        elif not force and _changed_since(store, revision.key, batches):
-            kept += 1
         elif (before := _record(revision)) is not None:
             if store.known([before.id]):
                 store.replace(before)
             else:
-                store.add([before])
+                store.add([before], revision.origin)
             report.merged += 1
     return kept
 

@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import DamagedStore, Unreadable
 from memglot.formats import registry
-from memglot.formats.beside import beside_is_whole, beside_path
+from memglot.formats.beside import beside_count, beside_path
 from memglot.formats.detect import SQLITE_MAGIC, detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
@@ -97,8 +97,8 @@ def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     problems += _compare(end, prover.end())
     place = beside_path(path)
-    if place is not None and not beside_is_whole(place):
-        problems.append(note_file(place.name, "was cut off or edited"))
+    if place is not None and beside_count(place) != end.beside:
+        problems.append(note_file(place.name, "was cut off, edited, or is another export's"))
     elif place is None and end.beside:
         problems.append(note_file(path.name + BESIDE, "is missing"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)

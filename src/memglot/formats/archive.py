@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
@@ -15,7 +17,7 @@ from memglot.notes import note_left_out, note_links
 from memglot.report import Report
 
 # What a damaged entry raises when it is read; an encrypted or exotic one cannot even be opened.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError)
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
 MAGIC = b"PK\x03\x04"
 
 
@@ -56,16 +58,25 @@ def zip_sources(path: Path, shown: str, extensions: frozenset[str], report: Repo
         report.note(note_links(links))
 
 
+def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The proofs of exported folders in a zip: their names and texts."""
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if PurePosixPath(info.filename).name == FOLDER_PROOF and info.file_size <= MAX_ZIP_BYTES:
+                with suppress(*BROKEN, RuntimeError, NotImplementedError):
+                    yield info.filename, archive.read(info)
+
+
 def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
     """What an entry is to us."""
     name = PurePosixPath(info.filename)
     if name.is_absolute() or ".." in name.parts or "\\" in info.filename:
         return "outside"
-    if any(part.startswith(".") or part == "__MACOSX" for part in name.parts) and name.name != FOLDER_PROOF:
+    if any(part.startswith(".") or part == "__MACOSX" for part in name.parts):
         return "hidden"
     if stat.S_ISLNK(info.external_attr >> 16):
         return "link"
-    return "known" if name.suffix in extensions and name.name != FOLDER_PROOF else "other"
+    return "known" if name.suffix in extensions else "other"
 
 
 def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:

@@ -99,8 +99,8 @@ def beside_items(source: Source, report: Report) -> Iterator[Record | Thing]:
     source.close()
 
 
-def beside_is_whole(place: Path) -> bool:
-    """Tell whether the end mark of a file fits its lines."""
+def beside_count(place: Path) -> int | None:
+    """How many items lie beside a file; `None` where the end mark does not fit the lines."""
     found = BesideSum()
     last = b""
     with open(place, "rb") as file:
@@ -108,4 +108,4 @@ def beside_is_whole(place: Path) -> bool:
             if last:
                 found.add(last)
             last = line.rstrip(b"\n")
-    return last == found.end_line()
+    return found.count if last == found.end_line() else None

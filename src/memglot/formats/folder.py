@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import Unreadable
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats._spill import SortedLines
 from memglot.formats.beside import BesideSum, item_of, line_of, name_of
 from memglot.formats.source import FOLDER_PROOF
 from memglot.formats.target import FolderTarget, Target, replacing
 from memglot.model import Item
-from memglot.notes import note_kept_notes
+from memglot.notes import note_kept_notes, note_unsure
 from memglot.report import End, Report, Spool
 
 Digest = Callable[[Path], "str | None"]
@@ -47,11 +47,11 @@ class Notes:
         self.count += 1
 
     def _is_edited(self, relative: str) -> bool:
-        """Tell whether a note that we wrote is not as we wrote it."""
-        if self._target.force or not self._target.existing or relative not in self._before:
-            return False
+        """Tell whether a note that is there is not as we wrote it, or was never ours."""
         place = self._target.inside(relative)
-        return place is not None and self._digest_of(place) != self._before[relative]
+        if self._target.force or not self._target.existing or place is None or not place.exists():
+            return False
+        return relative not in self._before or self._digest_of(place) != self._before[relative]
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep what belongs to no note."""
@@ -68,7 +68,8 @@ class Notes:
             whole.update(bytes.fromhex(digest))
             self._before.pop(path, None)
         end = End(self.count, "sha256:" + whole.hexdigest())
-        for path, digest in self._before.items():
+        # Where something could not be read, nobody knows whether a note's memory is really gone.
+        for path, digest in self._before.items() if not len(report.errors) else ():
             place = self._target.inside(path)
             # Only what is still as we wrote it is ours to remove.
             if place is not None and place.is_file():
@@ -76,6 +77,8 @@ class Notes:
                     place.unlink()
                 else:
                     self._edited.append(path)
+        if len(report.errors) and self._before:
+            report.note(note_unsure(sorted(self._before)))
         if self._edited:
             report.note(note_kept_notes(sorted(self._edited)))
         if self._plain:
@@ -180,9 +183,13 @@ class FolderProof:
             except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
                 raise _damaged(self._path, error) from error
 
-    def items(self) -> Iterator[Item]:
-        """What belongs to no note; raises `BadRecord`."""
-        return map(item_of, self._beside_lines())
+    def items(self) -> Iterator[Item | BadRecord]:
+        """What belongs to no note; what is wrong with a line comes in its place."""
+        for line in self._beside_lines():
+            try:
+                yield item_of(line)
+            except BadRecord as error:
+                yield error
 
     def beside_is_whole(self) -> bool:
         """Tell whether what belongs to no note is as it was written."""

@@ -105,7 +105,18 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
 
 
 def _digest_of(path: Path) -> str | None:
-    return file_digest(path, lambda source: read(source, Report(), Options()))
+    """The digest of a note that is, byte for byte, as this format writes it; `None` for any other."""
+
+    def as_written(source: Source) -> list[Item]:
+        text = source.whole()
+        items = list(read(Source.text(text), Report(), Options()))
+        if not items or not isinstance(items[0], Record):
+            return []
+        riders = [item for item in items[1:] if not isinstance(item, Record)]
+        dated = [to_text((items[0], riders, False), Report(), Options(created_at=way), None) for way in (True, False)]
+        return items if text in dated else []
+
+    return file_digest(path, as_written)
 
 
 def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
@@ -113,6 +124,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     found = bundles(items, target, report)
     first = next(found, None)
     if first is not None and not first[2]:
+        target.discard()
         raise NeedsFolder("markdown", f"`{target.path}`" if target.path else "standard output")
     prover = Prover()
     with target.file() as out:

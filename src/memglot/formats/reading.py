@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 from memglot.errors import BadRecord, UnknownFormat, Unreadable, empty_input
 from memglot.formats import registry
-from memglot.formats.archive import BROKEN, is_zip, zip_sources
+from memglot.formats.archive import BROKEN, is_zip, zip_proofs, zip_sources
 from memglot.formats.beside import beside_items, read_beside
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
-from memglot.formats.source import BESIDE, Source, walk
+from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.model import Item
 from memglot.notes import note_cut_off, note_no_records
 from memglot.report import Report
@@ -31,6 +32,9 @@ def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, 
         except Unreadable as error:
             report.source = error.name
             report.fault(error)
+        except OSError as error:
+            report.source = "content" if isinstance(given, bytes) else str(given)
+            report.fault(Unreadable(report.source, (error.strerror or str(error)).lower()))
 
 
 def _read_input(given: Input, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
@@ -63,8 +67,28 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
                 yield from read_source(source, format, report, options)
         except BROKEN as error:
             report.fault(Unreadable(source.name, str(error).lower()))
+    yield from _proofs_in_zip(path, report)
     if not found:
         raise Unreadable(str(path), "no file of a known format in it")
+
+
+def _proofs_in_zip(path: Path, report: Report) -> Iterator[Item]:
+    """What the exported folders in a zip keep beside their notes."""
+    for name, text in zip_proofs(path):
+        with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+            (Path(folder) / FOLDER_PROOF).write_bytes(text)
+            report.start_source(f"{path}/{name}")
+            proof = FolderProof.at(Path(folder))
+            if proof is not None:
+                yield from _beside_notes(proof, report)
+
+
+def _beside_notes(proof: FolderProof, report: Report) -> Iterator[Item]:
+    for item in proof.items():
+        if isinstance(item, BadRecord):
+            report.failed_record(item)
+        else:
+            yield item
 
 
 def _read_file(path: Path, name: str, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
@@ -90,10 +114,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
             report.fault(error)
     if proof is not None:
         report.start_source(str(folder))
-        try:
-            yield from proof.items()
-        except BadRecord as error:
-            report.failed_record(error)
+        yield from _beside_notes(proof, report)
     elif not found:
         raise Unreadable(str(folder), "no file of a known format in it")
 

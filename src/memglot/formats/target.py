@@ -52,7 +52,7 @@ class Target:
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
         finally:
-            self._drop_beside()
+            self.discard()
 
     def check(self) -> None:
         """Refuse to overwrite something, unless that was asked for."""
@@ -90,7 +90,8 @@ class Target:
             # What an earlier export left beside this file belongs to the file that was just replaced.
             self.path.with_name(self.path.name + BESIDE).unlink(missing_ok=True)
 
-    def _drop_beside(self) -> None:
+    def discard(self) -> None:
+        """Clear away what was written beside a file that does not come to be."""
         if self._beside is not None:
             self._beside.close()
             os.unlink(self._beside.name)

@@ -1,5 +1,6 @@
 """YAML: a list of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ from memglot.report import Report
 
 # Each restart reads the file from its start again, so a file that is no YAML at all must come to an end.
 _MOST_RESTARTS = 100
+_ITEM = re.compile(rb"-\s")
 
 
 def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
@@ -40,7 +42,7 @@ def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> It
         except Broken as error:
             line = rest.line + error.line
             report.item = rest.item + 1
-            if values.is_list and not error.ended and rest.skip(rest.line + values.line):
+            if values.is_list and not error.ended and rest.skip(rest.line + values.line, values.inside):
                 report.failed_record(error.error, line=line)
             else:
                 report.failed_record(rest_lost(error.error), line=line)
@@ -75,15 +77,19 @@ class _Rest:
         self.line = 0
         self.item = 0
 
-    def skip(self, broken: int) -> bool:
-        """Go to the first line after the given one that begins an item; tell whether there is one."""
+    def skip(self, last: int, inside: bool) -> bool:
+        """Go to the line after the broken item that begins another; tell whether there is one.
+
+        `last` is the line of the last item that was begun; unless the fault lies `inside` it, the next is broken.
+        """
         self._restarts += 1
         stream = self._source.reopen() if self._restarts <= _MOST_RESTARTS else None
         if stream is None:
             return False
         offset = 0
+        to_pass = 0 if inside else 1
         for number, line in enumerate(stream):
-            if number >= broken and line.startswith(b"- "):
+            if number >= last and _ITEM.match(line) and (to_pass := to_pass - 1) < 0:
                 stream.seek(offset)
                 self.stream.close()
                 self.stream, self.offset, self.line = stream, offset, number

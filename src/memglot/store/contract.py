@@ -187,6 +187,9 @@ class Store(Protocol):
     def revisions(self, *, key: str | None = None, batches: Sequence[int] | None = None) -> Iterator[Revision]:
         """What was there before, oldest first: of one thing, or of what some batches changed."""
 
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Drop revisions whose change was taken back."""
+
     def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
         """Add a row to the audit chain."""
 

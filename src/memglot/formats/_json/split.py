@@ -11,9 +11,11 @@ _MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]\s]+")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
+_LINE = re.compile(rb"\n(?=\{)")
 _READ = 1 << 16
 _MARGIN = 4096
 _GUESSES = 4
+_WINDOW = 1 << 14
 _PATIENCE = 64 << 20
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -92,9 +94,7 @@ class Splitter:
                 if is_json(raw):
                     return raw, None
             if (broken := self._malformed(raw)) is not None:
-                # The first place that looked like an end is where the next object most likely begins.
-                following = _NEXT.search(raw)
-                return broken[: following.start() + 1] if following else broken, None
+                return broken, None
             guesses += 1
         return None
 
@@ -109,10 +109,17 @@ class Splitter:
             if match is None:
                 return None
             at = int(match[1])
+            # Braces that balance tell the end of an object that is broken in some other way.
+            window = self.buffer[self.place : self.place + at + _WINDOW]
+            end = _end_of_value(window, 0)
+            if end is not None and _CANDIDATE.match(self.buffer, self.place + end - 1):
+                return window[:end]
             if raw[at : at + 1] == b"{":
                 # A brace where none may be: the next object begins in the middle of one that was never closed.
                 return raw[:at].rstrip(b" \t\r\n,")
-        return raw
+        # The first place that looks like an end is where the next object most likely begins.
+        following = _NEXT.search(raw)
+        return raw[: following.start() + 1] if following else raw
 
     def exact(self) -> bytes | None:
         """The value at the present place by counting braces outside strings; `None` when the file ends inside it."""
@@ -124,6 +131,12 @@ class Splitter:
                 return None
             if not self.more():
                 return self.buffer[self.place : end] if end is not None else None
+
+    def resume_at_line(self) -> bool:
+        """After an object that never ends: go to the next line that begins one, if there is such a line."""
+        match = _LINE.search(self.buffer, self.place)
+        self.place = match.end() if match else len(self.buffer)
+        return match is not None
 
     def resume(self) -> bool:
         """After a value that never ends: go to where the next one seems to start, if there is such a place."""

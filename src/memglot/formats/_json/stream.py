@@ -109,8 +109,9 @@ def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
         report.item, report.line, report.offset = item, values.line, values.offset
         raw = values.exact()
         if raw is None:
-            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
-            return
+            report.failed_record(bad_syntax("JSON", "this memory has no end"))
+            values.resume_at_line()
+            continue
         yield raw, None
         values.place += len(raw)
 

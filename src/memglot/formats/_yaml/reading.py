@@ -48,7 +48,8 @@ class YamlReader:
         self._expanded = 0
         self._level = 0
         self._event: Any = None
-        self.line = 1
+        self.line = 0
+        self.inside = False
         self.is_list = False
 
     def values(self) -> Iterator[Any]:
@@ -75,6 +76,7 @@ class YamlReader:
     def _item(self, event: Any) -> Any:
         """One value, or what is wrong with it; either way all its events are used up."""
         self.line = event.start_mark.line + 1
+        self.inside = True
         base = self._level - (1 if isinstance(event, yaml.CollectionStartEvent) else 0)
         try:
             value = self._build(event, 1)
@@ -82,6 +84,7 @@ class YamlReader:
             while self._level > base:
                 self._next()
             value = error
+        self.inside = False
         return self._text.refused_before(self._event.end_mark.index) or value
 
     def _next(self) -> Any:

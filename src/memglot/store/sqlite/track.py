@@ -48,6 +48,10 @@ class Track(Connection):
                 number=number, kind=kind, key=name, at=at, deed=deed, before=value, batch=batch, origin=origin
             )
 
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Drop revisions whose change was taken back."""
+        self.db.executemany("DELETE FROM revisions WHERE number = ?", [(number,) for number in numbers])
+
     def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
         """Add a row to the audit chain."""
         seq, previous = self.chain_head()

@@ -1,0 +1,70 @@
+"""Records and things for tests of stores: one with every field set, one of each kind."""
+
+from typing import Any
+
+from memglot.model import (
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    End,
+    Entity,
+    Foreign,
+    Minter,
+    Record,
+    Relation,
+    Supersession,
+    Temporal,
+    Thing,
+    Tombstone,
+    settle,
+)
+
+
+def make(content: str, **fields: Any) -> Record:
+    """A record that a store can keep."""
+    record = Record(content=content, **fields)
+    settle(record, Minter(1_700_000_000_000))
+    return record
+
+
+def whole_record() -> Record:
+    """A record with every field set."""
+    return make(
+        "Straße, 東京 and \u2028 more",
+        title="A title",
+        kind="decision",
+        scope="user:7",
+        tree="a.b",
+        tags=["x", "Ünï"],
+        triggers=["when"],
+        meta={"b": [1, 2.5, None, True, {"c": "d"}], "a": 10**30},
+        temporal=Temporal(-5, 7),
+        status="stale",
+        strength=0.5,
+        confidence=1.0,
+        created_at=1,
+        updated_at=2,
+        clocks={"content": 1},
+        last_accessed=3,
+        access_count=4,
+        source={"conversation": "c1"},
+        foreign=[Foreign("agentos", "mt_1"), Foreign("csv", "1", "people.csv")],
+        extra={"agentos": {"emotions": {}}},
+    )
+
+
+def one_of_each_thing() -> list[Thing]:
+    """Things of every kind, with their less common fields set."""
+    return [
+        Relation(
+            id="r1", subject=End("s"), predicate="affects", object=End("e1", entity=True), weight=0.5, confidence="high"
+        ),
+        Entity(id="e1", name="Solid", type="library", aliases=["solid.js"], first_seen=1, mentions=17),
+        Supersession(newer="n", older="o", confidence=0.9, decided_by="auto"),
+        Document(id="identity", name="identity", content="I am", version=2),
+        Embedding(record="s", vector=b"\0\0\x80?", dimensions=1, model="m"),
+        Tombstone(id="t1", content_hash="ab", deleted_at=5, reason="old"),
+        Conflict(record="s", field="title", local="a", remote=None, local_clock=1, remote_clock=1),
+        Blob(tool="agentos", table="images", key="1", owner="s", row={"a": 1}, data=b"\xff\0"),
+    ]
