@@ -106,3 +106,27 @@ def test_a_bad_first_line_costs_only_itself(first: bytes) -> None:
     report = Report()
     source = Source("x", io.BytesIO(first + b'\n{"content":"b"}\n{"content":"c"}\n'))
     assert len(list(objects(source, report, msgspec.json.Decoder(dict[str, Any]).decode))) == 3
+
+
+@given(
+    values=st.lists(OBJECTS.filter(bool), min_size=2, max_size=5),
+    layout=st.sampled_from([(0, ",\n"), (2, ",\n")]),
+    data=st.data(),
+)
+def test_a_letter_that_is_missing_costs_no_sibling(
+    values: list[Any], layout: tuple[int, str], data: st.DataObject
+) -> None:
+    """One letter is deleted anywhere inside one record of an array that has its records on lines of their own."""
+    indent, between = layout
+    texts = [msgspec.json.format(msgspec.json.encode(value), indent=indent).decode() for value in values]
+    broken = data.draw(st.integers(0, len(values) - 1))
+    at = data.draw(st.integers(1, len(texts[broken]) - 2))
+    texts[broken] = texts[broken][:at] + texts[broken][at + 1 :]
+    found, _ = split_values(("[\n" + between.join(texts) + "\n]").encode())
+    for number, value in enumerate(values):
+        assert number == broken or value in found
+
+
+def test_a_compact_array_whose_first_record_is_broken() -> None:
+    values, faults = split_values(b'[{"a":"x","b":[},{"a":1},{"a":2}]')
+    assert (values, len(faults)) == ([{"a": 1}, {"a": 2}], 1)

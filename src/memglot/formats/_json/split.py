@@ -11,7 +11,8 @@ _MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]\s]+")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
-_LINE = re.compile(rb"\n(?=\{)")
+_LOOK_BACK = 256
+_FAR = 1 << 20
 _READ = 1 << 16
 _MARGIN = 4096
 _GUESSES = 4
@@ -34,6 +35,8 @@ class Splitter:
         self.buffer = b""
         self.place = 0
         self.ended = False
+        self._passed = b"\n"
+        self._own_line = False
         self._lines_before = 0
         self._bytes_before = start
 
@@ -53,6 +56,7 @@ class Splitter:
         if not piece:
             self.ended = True
             return False
+        self._passed = (self._passed + self.buffer[: self.place])[-_LOOK_BACK:]
         self._lines_before += self.buffer.count(b"\n", 0, self.place)
         self._bytes_before += self.place
         self.buffer = self.buffer[self.place :] + piece
@@ -108,6 +112,8 @@ class Splitter:
             match = _MALFORMED.match(str(error))
             if match is None:
                 return None
+            if (whole := self._to_next_line()) is not None:
+                return whole
             at = int(match[1])
             # Braces that balance tell the end of an object that is broken in some other way.
             window = self.buffer[self.place : self.place + at + _WINDOW]
@@ -132,15 +138,41 @@ class Splitter:
             if not self.more():
                 return self.buffer[self.place : end] if end is not None else None
 
-    def resume_at_line(self) -> bool:
-        """After an object that never ends: go to the next line that begins one, if there is such a line."""
-        match = _LINE.search(self.buffer, self.place)
-        self.place = match.end() if match else len(self.buffer)
-        return match is not None
+    def _next_line(self) -> re.Pattern[bytes] | None:
+        """What a line looks like that begins an object as the present one began, if that stands first on its line.
+
+        A string holds no newline, so such a line is no part of one, and what is nested deeper is indented more.
+        """
+        before = (self._passed + self.buffer[max(0, self.place - _LOOK_BACK) : self.place]).rpartition(b"\n")
+        indent = before[2].rstrip(b"[")
+        self._own_line = indent == before[2]
+        if not before[1] or indent.strip():
+            return None
+        return re.compile(rb"\n" + re.escape(indent) + rb"(?=\{)")
+
+    def _to_next_line(self) -> bytes | None:
+        """All from the present place to the line that begins the next object, or to the end of the last one."""
+        line = self._next_line()
+        if line is None:
+            return None
+        while (match := line.search(self.buffer, self.place + 1)) is None:
+            if len(self.buffer) - self.place > _FAR or not self.more():
+                break
+        if match is None and not (self.ended and self._own_line):
+            return None
+        end = match.start() if match else max(self.buffer.rfind(b"]"), self.place + 1)
+        return self.buffer[self.place : end].rstrip(b" \t\r\n,")
+
+    def cut(self, raw: bytes) -> bytes:
+        """A text that is no object, cut where a line begins the next one."""
+        line = self._next_line()
+        match = line.search(raw, 1) if line else None
+        return raw[: match.start()].rstrip(b" \t\r\n,") if match else raw
 
     def resume(self) -> bool:
         """After a value that never ends: go to where the next one seems to start, if there is such a place."""
-        match = _NEXT.search(self.buffer, self.place)
+        line = self._next_line()
+        match = (line.search(self.buffer, self.place + 1) if line else None) or _NEXT.search(self.buffer, self.place)
         if match is None:
             self.place = len(self.buffer)
             return False

@@ -91,7 +91,10 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
             report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
             separated = values.resume()
             continue
-        yield raw, found[1] if found else None
+        value = found[1] if found else None
+        if value is None and not is_json(raw):
+            raw = values.cut(raw)
+        yield raw, value
         values.place += len(raw)
         separated = False
     if separated and item:
@@ -110,8 +113,9 @@ def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
         raw = values.exact()
         if raw is None:
             report.failed_record(bad_syntax("JSON", "this memory has no end"))
-            values.resume_at_line()
+            values.resume()
             continue
+        raw = raw if is_json(raw) else values.cut(raw)
         yield raw, None
         values.place += len(raw)
 
