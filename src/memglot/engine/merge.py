@@ -4,7 +4,6 @@ from typing import Any
 
 from memglot.model import Conflict, Record, canonical, content_hash, plain
 
-POLICIES = ("skip", "merge", "prefer-local", "prefer-remote")
 _SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 _LISTS = ("tags", "triggers", "foreign")
 _OBJECTS = ("meta", "source", "extra")

@@ -1,6 +1,5 @@
 """Canonical JSON and the digests made of it: sorted keys, no spaces, defaults left out."""
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
@@ -58,14 +57,6 @@ def sealed_digest(record: Record) -> bytes:
     """The digest of a record, from its seal if it has one."""
     known: bytes | None = record.__dict__.get("seal")
     return known or sha256(canonical_record(record)).digest()
-
-
-def joint_digest(digests: Iterable[bytes]) -> str:
-    """The digest of a sequence of records, in its order, as text."""
-    whole = sha256()
-    for digest in digests:
-        whole.update(digest)
-    return "sha256:" + whole.hexdigest()
 
 
 def _own_words(value: Any) -> None:
