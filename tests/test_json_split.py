@@ -130,3 +130,26 @@ def test_a_letter_that_is_missing_costs_no_sibling(
 def test_a_compact_array_whose_first_record_is_broken() -> None:
     values, faults = split_values(b'[{"a":"x","b":[},{"a":1},{"a":2}]')
     assert (values, len(faults)) == ([{"a": 1}, {"a": 2}], 1)
+
+
+def test_a_large_value_does_not_make_later_reads_larger() -> None:
+    class Watched(io.BytesIO):
+        sizes: list[int] = []
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            self.sizes.append(size or 0)
+            return super().read(size)
+
+    text = b"[" + msgspec.json.encode({"k": "x" * 1_000_000}) + b',{"a":1}' * 200_000 + b"]"
+    stream = Watched(text)
+    values = split.Splitter(stream)
+    values.peek()
+    values.skip()
+    while values.peek() not in (b"]", b""):
+        if values.buffer[values.place : values.place + 1] == b",":
+            values.skip()
+            continue
+        found = values.guess(msgspec.json.decode)
+        assert found is not None
+        values.place += len(found[0])
+    assert max(stream.sizes[-5:]) == split._READ

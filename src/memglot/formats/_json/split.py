@@ -31,7 +31,6 @@ class Splitter:
 
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
         self._stream = stream
-        self._read_size = _READ
         self.buffer = b""
         self.place = 0
         self.ended = False
@@ -52,7 +51,8 @@ class Splitter:
 
     def more(self) -> bool:
         """Read on; tell whether there was anything."""
-        piece = self._stream.read(self._read_size)
+        # A value larger than what was read so far is met with ever larger reads, so that copying stays linear.
+        piece = self._stream.read(max(_READ, len(self.buffer) - self.place))
         if not piece:
             self.ended = True
             return False
@@ -61,8 +61,6 @@ class Splitter:
         self._bytes_before += self.place
         self.buffer = self.buffer[self.place :] + piece
         self.place = 0
-        # A value larger than what was read so far is met with ever larger reads, so that copying stays linear.
-        self._read_size = max(_READ, len(self.buffer))
         return True
 
     def peek(self) -> bytes:
