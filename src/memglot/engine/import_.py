@@ -228,7 +228,6 @@ class _Importer:
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
-        found = ((thing, self.store.kept(thing)) for thing in things)
         return [
             Revision(
                 kind=_NAMES[type(kept)],
@@ -238,7 +237,7 @@ class _Importer:
                 before=plain(kept),
                 batch=batch,
             )
-            for _, kept in found
+            for kept in map(self.store.kept, things)
             if kept is not None
         ]
 

@@ -41,7 +41,7 @@ class Target:
             return
         self.check()
         try:
-            if self.path.exists() and not self.path.is_file():
+            if self._is_special():
                 with open(self.path, "wb") as out:
                     yield out
             else:
@@ -61,6 +61,10 @@ class Target:
                 if place.exists() or place.is_symlink():
                     raise TargetExists(str(place))
 
+    def _is_special(self) -> bool:
+        """Tell whether the path is a pipe or a device, which is written to as it is and has nothing beside it."""
+        return self.path is not None and self.path.exists() and not self.path.is_file()
+
     @property
     def beside_count(self) -> int:
         """How many items went beside the file."""
@@ -68,7 +72,7 @@ class Target:
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep what the format has no place for in `<out>.memglot.ndjson`; a stream has no such place."""
-        if self.path is None or self.plain:
+        if self.path is None or self.plain or self._is_special():
             report.dropped(name_of(item), key_of(item))
             return
         if self._beside is None:
