@@ -40,11 +40,7 @@ def test_each_command_has_help(name: str) -> None:
 
 
 def test_ctrl_c_keeps_whole_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
-    source = tmp_path / "many.ndjson"
-    with open(source, "w") as out:
-        for number in range(300_000):
-            out.write(f'{{"id":"0194a000-0001-7000-8000-{number:012x}","content":"memory number {number}"}}\n')
-    store = str(tmp_path / "store.db")
+    source, store = _many(tmp_path), str(tmp_path / "store.db")
     process = subprocess.Popen([*MEMGLOT, "--store", store, "import", str(source)], stderr=subprocess.PIPE, text=True)
     _wait_for_rows(process, store)
     process.send_signal(signal.SIGINT)
@@ -55,16 +51,20 @@ def test_ctrl_c_keeps_whole_batches_and_the_same_command_finishes(tmp_path: Path
 
 
 def test_a_killed_import_leaves_whole_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
-    source = tmp_path / "many.ndjson"
-    with open(source, "w") as out:
-        for number in range(300_000):
-            out.write(f'{{"id":"0194a000-0001-7000-8000-{number:012x}","content":"memory number {number}"}}\n')
-    store = str(tmp_path / "store.db")
+    source, store = _many(tmp_path), str(tmp_path / "store.db")
     process = subprocess.Popen([*MEMGLOT, "--store", store, "import", str(source)])
     _wait_for_rows(process, store)
     process.kill()
     process.wait()
     _check_cut_off(store, source)
+
+
+def _many(folder: Path) -> Path:
+    source = folder / "many.ndjson"
+    with open(source, "w") as out:
+        for number in range(300_000):
+            out.write(f'{{"id":"0194a000-0001-7000-8000-{number:012x}","content":"memory number {number}"}}\n')
+    return source
 
 
 def _wait_for_rows(process: subprocess.Popen[str] | subprocess.Popen[bytes], store: str) -> None:

@@ -33,6 +33,13 @@ def test_every_error_is_documented() -> None:
             assert f"| `{name}` | `{found.code}` | {found.exit_code} |" in DOCS["commands.md"], name
 
 
+def test_the_tree_of_errors_names_each_of_them() -> None:
+    drawn = set(re.findall(r"[A-Z][A-Za-z]+", (errors.__doc__ or "").split("An error's text")[0]))
+    for name, found in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(found, errors.MemglotError):
+            assert name in drawn, name
+
+
 def test_every_setting_is_documented() -> None:
     source = (Path(memglot.__file__).parent / "settings.py").read_text(encoding="utf-8")
     names = set(re.findall(r'environ(?:\.get)?[\[(]"([A-Z_]+)"', source)) | set(

@@ -2,17 +2,18 @@
 
     MemglotError
     ├── UsageError            2  the call itself is wrong
-    │   ├── UnknownFormat
-    │   ├── NotReadable, NotWritable
-    │   └── TargetExists
+    │   ├── UnknownFormat, NotWritable
+    │   └── TargetExists, NeedsFolder
     ├── Unreadable            2  an input that cannot be read at all
     ├── NotFound              2  no such memory, import or path
     ├── Ambiguous             2  a short id that fits several memories
+    ├── AlreadyThere          2  an id that is taken
     ├── BadRecord             2  one record that breaks a rule; its siblings go on
     ├── CheckFailed           1  a check found something
+    ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore
-        └── NotYet
+        └── NotYet, MissingProgram
 
 An error's text says what happened and where; its `hint` says what to do next.
 """
