@@ -431,6 +431,11 @@ def is_database(name: str) -> Unreadable:
     )
 
 
+def no_dialect(format: str, dialect: str) -> UsageError:
+    """A dialect that a format does not have."""
+    return UsageError(f"`{format}` has no dialect `{dialect}`", "leave `--dialect` out, or choose another format")
+
+
 def empty_input(name: str) -> Unreadable:
     """A file of no bytes, or of white space."""
     return Unreadable(name, "it is empty")

@@ -6,6 +6,18 @@ def note_left_out(names: list[str]) -> str:
     return f"left out {_count(names, 'file')} of no known format: {_some(names)}"
 
 
+def note_left_alone(attachments: list[str], hidden: int) -> str:
+    """What in a vault is no note."""
+    parts = [f"{_count(attachments, 'attachment')} ({_some(attachments)})"] if attachments else []
+    parts += [f"{hidden:,} hidden file" + ("" if hidden == 1 else "s")] if hidden else []
+    return f"left alone {' and '.join(parts)}"
+
+
+def note_other_shape(source: str, named: str, read: str) -> str:
+    """A name that two tools use, and a file that has the other tool's shape."""
+    return f"{source} was named `{named}` and has the shape of `{read}`: it was read as that"
+
+
 def note_links(names: list[str]) -> str:
     """Links in a folder."""
     return f"did not follow {_count(names, 'symbolic link')}: {_some(names)}"

@@ -6,7 +6,7 @@ import lzma
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
@@ -30,7 +30,27 @@ def is_zip(path: Path) -> bool:
         return False
 
 
-def zip_sources(path: Path, shown: str, extensions: frozenset[str], report: Report) -> Iterator[Source]:
+def zip_names(path: Path) -> Iterator[str]:
+    """The paths of the files in a zip; none for one that is damaged."""
+    with suppress(*BROKEN), zipfile.ZipFile(path) as archive:
+        yield from (info.filename for info in archive.infolist() if not info.is_dir())
+
+
+def zip_head(path: Path, name: str, size: int = 1 << 14) -> bytes:
+    """The first bytes of a file in a zip; none where they cannot be had."""
+    with suppress(*BROKEN, RuntimeError, NotImplementedError), zipfile.ZipFile(path) as archive:
+        with archive.open(name) as file:
+            return file.read(size)
+    return b""
+
+
+def zip_sources(
+    path: Path,
+    shown: str,
+    extensions: frozenset[str],
+    report: Report,
+    takes: Callable[[str], bool] | None = None,
+) -> Iterator[Source]:
     """The files of a zip with a known extension, in the order of their paths; raises `Unreadable`."""
     try:
         archive = zipfile.ZipFile(path)
@@ -48,7 +68,7 @@ def zip_sources(path: Path, shown: str, extensions: frozenset[str], report: Repo
             if kind == "outside":
                 report.source = shown_name
                 report.fault(Unreadable(shown_name, "its path leaves the archive"))
-            elif kind == "known":
+            elif kind == "known" and (takes is None or takes(info.filename)):
                 yield from _source(archive, info, shown_name, report)
             elif kind != "hidden":
                 (links if kind == "link" else left_out).append(info.filename)

@@ -77,14 +77,17 @@ class Shelf(Protocol):
         """Keep an item there."""
 
 
-def bundles(items: Iterable[Item], target: Shelf, report: Report) -> Iterator[Bundle]:
-    """Group items for a writer of records; what belongs to no record goes beside the file."""
+def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_deleted: bool = False) -> Iterator[Bundle]:
+    """Group items for a writer of records; what belongs to no record goes beside the file.
+
+    So do deleted records, unless the format has a place for them.
+    """
     current: Record | None = None
     riders: list[Thing] = []
     count = 0
     for item in items:
         if isinstance(item, Record):
-            if item.status == DELETED:
+            if item.status == DELETED and not with_deleted:
                 target.beside(item, report)
                 continue
             if current is not None:
@@ -143,10 +146,47 @@ def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
     return found
 
 
+def differences(record: Record, native: Record) -> dict[str, Any]:
+    """What a reader cannot know of a record that takes `native` from the format's own fields.
+
+    `null` says that a field is absent which the format cannot leave out. What `native` has in `meta` and `extra`, the
+    record must have too: keys can be added and replaced, not taken away.
+    """
+    ours, theirs = plain(record), plain(native)
+    found: dict[str, Any] = {}
+    for name in _FIELDS:
+        mine, given = ours.get(name), theirs.get(name)
+        if mine == given:
+            continue
+        if name in ("meta", "extra"):
+            found[name] = _added(mine or {}, given or {}, deep=name == "extra")
+        else:
+            found[name] = mine
+    if record.updated_at == record.created_at and "created_at" in found:
+        found.pop("updated_at", None)
+    return found
+
+
+def _added(mine: dict[str, Any], given: dict[str, Any], *, deep: bool) -> dict[str, Any]:
+    found = {}
+    for key, value in mine.items():
+        if key in given and given[key] == value:
+            continue
+        both = deep and isinstance(value, dict) and isinstance(given.get(key), dict)
+        found[key] = _added(value, given[key], deep=False) if both else value
+    return found
+
+
 def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool) -> dict[str, Any]:
     """What goes into the carry slot of a record; with `plain_only` nothing does, and the report names the losses."""
     record, riders, _ = bundle
-    found = {} if is_plain(record) else homeless(record, homes)
+    return pack_found({} if is_plain(record) else homeless(record, homes), record, riders, report, plain_only)
+
+
+def pack_found(
+    found: dict[str, Any], record: Record, riders: list[Thing], report: Report, plain_only: bool
+) -> dict[str, Any]:
+    """Like `pack`, for fields that were found already."""
     for rider in riders:
         found.setdefault(_RIDERS[type(rider)], []).append(plain(rider))
     if plain_only:
@@ -155,9 +195,10 @@ def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool
         return {}
     for name in found:
         report.carried[name] += 1
-    unknown = found.get("extra", {}).pop(KEY, None)
-    if unknown is not None:
-        found.update({name: value for name, value in unknown.items() if name not in found})
+    unknown = found["extra"].get(KEY) if isinstance(found.get("extra"), dict) else None
+    if isinstance(unknown, dict) and unknown and not is_slot(unknown):
+        del found["extra"][KEY]
+        found.update(unknown)
         if not found["extra"]:
             del found["extra"]
     return found
@@ -184,6 +225,9 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
     for name in _FIELDS:
         value = getattr(carry, name)
         if value is None:
+            if name in slot:
+                # Said to be absent, where the format itself has no way to say so.
+                setattr(record, name, getattr(Record(content=""), name))
             continue
         if name == "meta":
             record.meta.update(value)

@@ -1,13 +1,16 @@
-"""Which format an input has: by its extension, then by its shape."""
+"""Which format an input has: by its extension, then by its shape; a folder's by what lies in it."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memglot.errors import NotWritable, Unreadable, is_database
+from memglot.errors import NotWritable, Unreadable, is_database, no_dialect
 from memglot.formats import registry
-from memglot.formats.format import Format
+from memglot.formats.format import Format, Options
 from memglot.formats.source import Source
 
 SQLITE_MAGIC = b"SQLite format 3\0"
+_GLANCES = 1_000
+_HEAD = 1 << 14
 
 
 def detect(source: Source) -> Format:
@@ -18,11 +21,22 @@ def detect(source: Source) -> Format:
     start = source.head.lstrip()
     if known is None and not start:
         raise Unreadable(source.name, "it is empty")
-    fallback = known or registry.get(_sniff(start))
-    for format in registry.formats():
-        if format.recognise is not None and format.family == fallback.family and format.recognise(source.head):
+    return _by_shape(source.head, known or registry.get(_sniff(start)))
+
+
+def _by_shape(head: bytes, fallback: Format) -> Format:
+    for format in registry.family(fallback.family):
+        if format.recognise is not None and format.recognise(head):
             return format
     return fallback
+
+
+def other_shape(head: bytes, format: Format) -> Format:
+    """The format of another tool that uses the same name for its own shape, if the input has that shape."""
+    if format.name not in registry.SHARED_NAMES:
+        return format
+    found = _by_shape(head, format)
+    return found if found.tool == registry.SHARED_NAMES[format.name] else format
 
 
 def _sniff(start: bytes) -> str:
@@ -31,7 +45,65 @@ def _sniff(start: bytes) -> str:
     return "json" if start[:1] in (b"{", b"[") else "yaml"
 
 
-def format_to_write(name: str | None, path: Path | None) -> Format:
+class Glance:
+    """A first look at the files of a folder or a zip, for those formats that are known by several files."""
+
+    def __init__(self, names: Iterator[str], head: Callable[[str], bytes]) -> None:
+        self.names = [name for name, _ in zip(names, range(_GLANCES), strict=False)]
+        self._head = head
+        self._heads: dict[str, bytes] = {}
+
+    def heads(self, extension: str) -> Iterator[bytes]:
+        """The first bytes of the files with an extension."""
+        for name in self.names:
+            if name.lower().endswith(extension) and not _is_hidden(name):
+                if name not in self._heads:
+                    self._heads[name] = self._head(name)[:_HEAD]
+                yield self._heads[name]
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
+def glance_at(folder: Path) -> Glance:
+    """A first look at a folder."""
+
+    def names() -> Iterator[str]:
+        waiting = [folder]
+        while waiting:
+            place = waiting.pop(0)
+            try:
+                found = sorted(place.iterdir())
+            except OSError:
+                continue
+            for path in found:
+                if path.is_symlink():
+                    continue
+                if path.is_dir():
+                    waiting.append(path)
+                else:
+                    yield path.relative_to(folder).as_posix()
+
+    def head(name: str) -> bytes:
+        try:
+            with open(folder / name, "rb") as file:
+                return file.read(_HEAD)
+        except OSError:
+            return b""
+
+    return Glance(names(), head)
+
+
+def detect_folder(glance: Glance) -> Format | None:
+    """The format of a folder that is known by what lies in it; `None` where each file speaks for itself."""
+    for format in registry.by_folder():
+        if format.recognise_folder is not None and format.recognise_folder(glance):
+            return format
+    return None
+
+
+def format_to_write(name: str | None, path: Path | None, options: Options = Options()) -> Format:
     """The format that was asked for; else by the extension of the path; else JSON. Raises `NotWritable`."""
     if name is not None and name != "auto":
         format = registry.get(name)
@@ -39,4 +111,6 @@ def format_to_write(name: str | None, path: Path | None) -> Format:
         format = (registry.by_extension(path.suffix.lower()) if path else None) or registry.get("json")
     if format.write is None:
         raise NotWritable(format.name)
+    if options.dialect is not None and options.dialect not in format.dialects:
+        raise no_dialect(format.name, options.dialect)
     return format

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from pathlib import Path
+from typing import Protocol, TypeAlias
 
 from memglot.formats.source import Source
 from memglot.formats.target import Target
@@ -19,11 +20,23 @@ class Options:
     layout: str = "flat"
     created_at: bool = True
     space: str | None = None
+    dialect: str | None = None
 
 
 Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
 Write: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
+ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, Report, Options], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
+
+
+class Glimpse(Protocol):
+    """What can be seen of a folder, or of a zip, without reading all of it."""
+
+    names: list[str]
+    """Paths of files in it, hidden ones too, up to a bound; `/` between their parts."""
+
+    def heads(self, extension: str) -> Iterator[bytes]:
+        """The first bytes of its files with an extension."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,12 @@ class Format:
     `read` yields any item of the model. It never raises for one record: it reports it and goes on, and it sets
     `report.line` and `report.item` before it yields a record. `write` takes items, a record followed by what rides
     with it, and reports what it drops.
+
+    `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
+    in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
+    folder are meant at all. `digest_file` digests a file of a folder where that is not the digest of its record.
+    `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
+    holds everything there is, vectors too.
     """
 
     name: str
@@ -50,6 +69,13 @@ class Format:
     empty_is_error: bool = True
     recognise: Callable[[bytes], bool] | None = None
     aliases: tuple[str, ...] = field(default=())
+    read_folder: ReadFolder | None = None
+    takes: Callable[[str], bool] | None = None
+    recognise_folder: Callable[[Glimpse], bool] | None = None
+    digest_file: Callable[[Path], str | None] | None = None
+    settles: bool = False
+    whole: bool = False
+    dialects: tuple[str, ...] = ()
 
     @property
     def keeps(self) -> frozenset[str]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
 from memglot.errors import BadRecord, UnknownFormat, Unreadable, empty_input
 from memglot.formats import registry
-from memglot.formats.archive import BROKEN, is_zip, zip_proofs, zip_sources
+from memglot.formats.archive import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.beside import beside_items, read_beside
-from memglot.formats.detect import detect
+from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.model import Item
-from memglot.notes import note_cut_off, note_no_records
+from memglot.notes import note_cut_off, note_no_records, note_other_shape
 from memglot.report import Report
 
 Input: TypeAlias = str | Path | bytes
@@ -56,19 +57,25 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Op
 
 
 def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
-    found = False
+    format = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
     known = frozenset(format.extensions) if format else registry.extensions()
-    for source in zip_sources(path, str(path), known, report):
-        found = True
-        try:
-            if source.name.endswith(BESIDE):
-                yield from beside_items(source, report)
-            else:
-                yield from read_source(source, format, report, options)
-        except BROKEN as error:
-            report.fault(Unreadable(source.name, str(error).lower()))
+    found = zip_sources(path, str(path), known, report, format.takes if format else None)
+    first = next(found, None)
+    if first is not None and format is not None and format.read_folder is not None:
+        report.format = format.name
+        named = ((str(source.path), source) for source in chain([first], found))
+        yield from format.read_folder(named, path.stem, report, options)
+    else:
+        for source in chain([] if first is None else [first], found):
+            try:
+                if source.name.endswith(BESIDE):
+                    yield from beside_items(source, report)
+                else:
+                    yield from read_source(source, format, report, options)
+            except BROKEN as error:
+                report.fault(Unreadable(source.name, str(error).lower()))
     yield from _proofs_in_zip(path, report)
-    if not found:
+    if first is None:
         raise Unreadable(str(path), "no file of a known format in it")
 
 
@@ -103,15 +110,22 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
             format = registry.get(proof.format)
         except UnknownFormat as error:
             raise Unreadable(str(folder), str(error), "name another with `--format`") from error
-    known = frozenset(format.extensions) if format else registry.extensions()
+    format = format or detect_folder(glance_at(folder))
     found = False
-    for path in walk(folder, known, report):
-        found = True
-        try:
-            yield from _read_file(path, str(path), format, report, options)
-        except Unreadable as error:
-            report.source = error.name
-            report.fault(error)
+    if format is not None and format.read_folder is not None:
+        report.format = format.name
+        files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True), report)
+        yield from format.read_folder(files, folder.resolve().name, report, options)
+        found = files.found
+    else:
+        known = frozenset(format.extensions) if format else registry.extensions()
+        for path in walk(folder, known, report, takes=format.takes if format else None):
+            found = True
+            try:
+                yield from _read_file(path, str(path), format, report, options)
+            except Unreadable as error:
+                report.source = error.name
+                report.fault(error)
     if proof is not None:
         report.start_source(str(folder))
         yield from _beside_notes(proof, report)
@@ -119,12 +133,35 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
         raise Unreadable(str(folder), "no file of a known format in it")
 
 
+class _Files:
+    """The files of a folder, each opened when its turn comes; one that cannot be opened is reported."""
+
+    def __init__(self, folder: Path, paths: Iterable[Path], report: Report) -> None:
+        self._folder, self._paths, self._report = folder, paths, report
+        self.found = False
+
+    def __iter__(self) -> Iterator[tuple[str, Source]]:
+        for path in self._paths:
+            self.found = True
+            try:
+                source = Source.file(path)
+            except Unreadable as error:
+                self._report.start_source(error.name)
+                self._report.fault(error)
+                continue
+            yield path.relative_to(self._folder).as_posix(), source
+
+
 def read_source(source: Source, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
     """The items of one source. Its proof, if it has one, is compared with what was read."""
     report.start_source(source.name)
     report.current = source
     try:
-        format = format or detect(source)
+        if format is None:
+            format = detect(source)
+        elif (other := other_shape(source.head, format)) is not format:
+            report.note(note_other_shape(source.name, format.name, other.name))
+            format = other
         report.format = format.name
         if source.is_blank() and (source.head or format.empty_is_error):
             raise empty_input(source.name)

@@ -8,13 +8,20 @@ from memglot.errors import UnknownFormat, two_plugins
 from memglot.formats.format import Format
 
 GROUP = "memglot.formats"
-# Name and extensions; a test holds them to what the format itself declares. Looking one up imports no other.
-_BUILT_IN: dict[str, tuple[str, ...]] = {
-    "json": (".json",),
-    "markdown": (".md", ".markdown"),
-    "ndjson": (".ndjson", ".jsonl"),
-    "yaml": (".yaml", ".yml"),
+# Name, family and extensions; a test holds them to what the format itself declares. Looking one up imports no other.
+# The first format that has an extension is what the extension stands for; its shape may tell another of its family.
+_BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "json": ("json", (".json",)),
+    "markdown": ("markdown", (".md", ".markdown")),
+    "ndjson": ("json", (".ndjson", ".jsonl")),
+    "yaml": ("yaml", (".yaml", ".yml")),
 }
+# The store's own file is known to the store alone.
+_ELSEWHERE: dict[str, str] = {}
+# Asked in this order: an AgentOS vault is a vault first.
+_FOLDERS: tuple[str, ...] = ()
+SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
+"""Names that two tools use for shapes of their own: reading takes the other tool's too, with a note."""
 _ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}
 _loaded: dict[str, Format] = {}
 
@@ -29,7 +36,8 @@ def get(name: str) -> Format:
     name = _ALIASES.get(name, name)
     if name not in _loaded:
         if name in _BUILT_IN:
-            _loaded[name] = import_module(f"memglot.formats.{name.replace('-', '_')}").FORMAT
+            module = _ELSEWHERE.get(name, f"memglot.formats.{name.replace('-', '_')}")
+            _loaded[name] = import_module(module).FORMAT
         elif name in (plugins := _plugins()):
             _loaded[name] = plugins[name]
         else:
@@ -44,7 +52,7 @@ def formats() -> Iterator[Format]:
 
 def by_extension(extension: str) -> Format | None:
     """The format that a file extension stands for; plugins are asked only for those that are not built in."""
-    for name, known in _BUILT_IN.items():
+    for name, (_, known) in _BUILT_IN.items():
         if extension in known:
             return get(name)
     for format in _plugins().values():
@@ -56,7 +64,24 @@ def by_extension(extension: str) -> Format | None:
 def extensions() -> frozenset[str]:
     """All file extensions that stand for a format."""
     of_plugins = (extension for format in _plugins().values() for extension in format.extensions)
-    return frozenset((*(extension for known in _BUILT_IN.values() for extension in known), *of_plugins))
+    return frozenset((*(extension for _, known in _BUILT_IN.values() for extension in known), *of_plugins))
+
+
+def by_folder() -> Iterator[Format]:
+    """The formats that may be known by what lies in a folder, in the order they are asked."""
+    for name in _FOLDERS:
+        yield get(name)
+    yield from _plugins().values()
+
+
+def family(name: str) -> Iterator[Format]:
+    """The formats of a family; others are not even imported."""
+    for format, (own, _) in _BUILT_IN.items():
+        if own == name:
+            yield get(format)
+    for plugin in _plugins().values():
+        if plugin.family == name:
+            yield plugin
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import Unreadable
-from memglot.notes import note_left_out, note_links
+from memglot.notes import note_left_alone, note_left_out, note_links
 from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"
@@ -107,13 +107,20 @@ class _Replay(io.RawIOBase):
         super().close()
 
 
-def walk(folder: Path, extensions: frozenset[str], report: Report) -> Iterator[Path]:
+def walk(
+    folder: Path,
+    extensions: frozenset[str],
+    report: Report,
+    *,
+    takes: Callable[[str], bool] | None = None,
+    vault: bool = False,
+) -> Iterator[Path]:
     """The files below `folder` with a known extension, in the order of their paths.
 
     Hidden files and folders are passed over and links are never followed, so that nothing outside the folder is read.
+    With `vault`, the case of an extension does not count, and what is left alone is told as a vault's.
     """
-    left_out: list[str] = []
-    links: list[str] = []
+    passed = _Passed(folder, vault)
     waiting = [folder]
     while waiting:
         place = waiting.pop()
@@ -122,21 +129,62 @@ def walk(folder: Path, extensions: frozenset[str], report: Report) -> Iterator[P
             continue
         found = []
         for entry in _entries(place, report):
-            if entry.name.startswith(".") or entry.name.endswith(BESIDE):
+            if passed.over(entry):
                 continue
-            if entry.is_symlink():
-                links.append(os.path.relpath(entry.path, folder))
-            elif entry.is_dir(follow_symlinks=False):
-                found.append(Path(entry.path))
-            elif os.path.splitext(entry.name)[1] in extensions and entry.is_file(follow_symlinks=False):
+            if entry.is_dir(follow_symlinks=False) or _is_meant(entry, folder, extensions, takes, vault):
                 found.append(Path(entry.path))
             else:
-                left_out.append(os.path.relpath(entry.path, folder))
+                passed.left_out.append(os.path.relpath(entry.path, folder))
         waiting += reversed(found)
-    if left_out:
-        report.note(note_left_out(sorted(left_out)))
-    if links:
-        report.note(note_links(sorted(links)))
+    passed.tell(report)
+
+
+class _Passed:
+    """What a walk passes over, and says so in the end."""
+
+    def __init__(self, folder: Path, vault: bool) -> None:
+        self._folder, self._vault = folder, vault
+        self.left_out: list[str] = []
+        self._links: list[str] = []
+        self._hidden = 0
+
+    def over(self, entry: os.DirEntry[str]) -> bool:
+        """Tell whether an entry is hidden, a link, or lies beside another file."""
+        if entry.name.startswith(".") or entry.name.endswith(BESIDE):
+            self._hidden += _files_in(entry) if self._vault and entry.name != FOLDER_PROOF else 0
+            return True
+        if entry.is_symlink():
+            self._links.append(os.path.relpath(entry.path, self._folder))
+        return entry.is_symlink()
+
+    def tell(self, report: Report) -> None:
+        """Say what was passed over."""
+        if self._vault and (self.left_out or self._hidden):
+            report.note(note_left_alone(sorted(self.left_out), self._hidden))
+        elif self.left_out:
+            report.note(note_left_out(sorted(self.left_out)))
+        if self._links:
+            report.note(note_links(sorted(self._links)))
+
+
+def _is_meant(
+    entry: os.DirEntry[str],
+    folder: Path,
+    extensions: frozenset[str],
+    takes: Callable[[str], bool] | None,
+    vault: bool,
+) -> bool:
+    extension = os.path.splitext(entry.name)[1]
+    if (extension.lower() if vault else extension) not in extensions or not entry.is_file(follow_symlinks=False):
+        return False
+    return takes is None or takes(Path(entry.path).relative_to(folder).as_posix())
+
+
+def _files_in(entry: os.DirEntry[str]) -> int:
+    """How many files lie in what is left alone."""
+    if entry.is_symlink() or not entry.is_dir(follow_symlinks=False):
+        return 1
+    return sum(len(files) for _, _, files in os.walk(entry.path))
 
 
 def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
