@@ -19,28 +19,33 @@ from memglot.model import FIELDS, Item, Record, plain
 from memglot.report import Report
 from strategies import records, stores
 
-FORMATS = list(registry.formats())
-WRITABLE = [format for format in FORMATS if format.write is not None]
-by_name = pytest.mark.parametrize("format", WRITABLE, ids=[format.name for format in WRITABLE])
+WRITABLE = [format for format in registry.formats() if format.write is not None]
+SHAPES = [(format, dialect) for format in WRITABLE for dialect in (None, *format.dialects)]
+NAMES = [f"{format.name}-{dialect}" if dialect else format.name for format, dialect in SHAPES]
+by_name = pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+Shape = tuple[Format, str | None]
 
 
-def write(items: list[Item], format: Format, path: Path, options: Options = Options()) -> Report:
+def write(items: list[Item], shape: Shape, path: Path, *, plain_only: bool = False) -> Report:
     report = Report()
+    format, dialect = shape
     assert format.write is not None
-    format.write(iter(items), Target(path), report, options)
+    options = Options(dialect=dialect, plain=plain_only)
+    format.write(iter(items), Target(path, plain=plain_only), report, options)
     return report
 
 
-def read(path: Path, format: Format) -> tuple[list[Item], Report]:
+def read(path: Path, shape: Shape) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_inputs([path], format, report, Options()):
+    for item in read_inputs([path], shape[0], report, Options()):
         report.read += isinstance(item, Record)
         found.append(item)
     return found, report
 
 
-def place(folder: str, format: Format, name: str = "out") -> Path:
+def place(folder: str, shape: Shape, name: str = "out") -> Path:
+    format = shape[0]
     return Path(folder) / (name if format.folder else name + format.extensions[0])
 
 
@@ -56,11 +61,11 @@ def bytes_below(path: Path) -> dict[str, bytes]:
 
 @by_name
 @given(items=stores())
-def test_what_is_written_is_read_back_equal(format: Format, items: list[Item]) -> None:
+def test_what_is_written_is_read_back_equal(shape: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = place(folder, format)
-        report = write(items, format, path)
-        found, reading = read(path, format)
+        path = place(folder, shape)
+        report = write(items, shape, path)
+        found, reading = read(path, shape)
         assert in_order(found) == in_order(items)
         assert list(reading.faults()) == []
         assert report.losses() == []
@@ -68,35 +73,35 @@ def test_what_is_written_is_read_back_equal(format: Format, items: list[Item]) -
 
 @by_name
 @given(items=stores())
-def test_a_second_write_gives_the_same_bytes(format: Format, items: list[Item]) -> None:
+def test_a_second_write_gives_the_same_bytes(shape: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        first, second = place(folder + "/1", format), place(folder + "/2", format)
-        write(items, format, first)
-        found, _ = read(first, format)
+        first, second = place(folder + "/1", shape), place(folder + "/2", shape)
+        write(items, shape, first)
+        found, _ = read(first, shape)
         beside = [item for item in found if not isinstance(item, Record) or item.status == "deleted"]
         original = [item for item in items if item in found]
         assert len(original) == len(found)
-        write(original, format, second)
+        write(original, shape, second)
         assert bytes_below(first) == bytes_below(second), beside
 
 
 @by_name
 @given(items=st.lists(records(), min_size=1, max_size=4, unique_by=lambda record: record.id))
-def test_an_export_proves_itself(format: Format, items: list[Item]) -> None:
+def test_an_export_proves_itself(shape: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = place(folder, format)
-        write(items, format, path)
+        path = place(folder, shape)
+        write(items, shape, path)
         verdict = verify_path(path, Report())
         assert (verdict.state, verdict.count, verdict.problems) == ("whole", len(items), [])
 
 
 @by_name
 @given(record=records())
-def test_a_plain_write_loses_exactly_what_it_reports(format: Format, record: Record) -> None:
+def test_a_plain_write_loses_exactly_what_it_reports(shape: Shape, record: Record) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = place(folder, format)
-        report = write([record], format, path, Options(plain=True))
-        (found,), _ = read(path, format)
+        path = place(folder, shape)
+        report = write([record], shape, path, plain_only=True)
+        (found,), _ = read(path, shape)
         assert isinstance(found, Record)
         lost = {field for field in FIELDS if getattr(found, field) != getattr(record, field)}
         reported = set(report.dropped_counts)
@@ -111,17 +116,17 @@ def test_a_plain_write_loses_exactly_what_it_reports(format: Format, record: Rec
         assert lost & {"created_at", "updated_at"} <= reported
 
 
-@pytest.mark.parametrize("other", WRITABLE, ids=[format.name for format in WRITABLE])
+@pytest.mark.parametrize("other", SHAPES, ids=NAMES)
 @by_name
 @given(items=stores())
-def test_there_and_back_gives_the_same(format: Format, other: Format, items: list[Item]) -> None:
+def test_there_and_back_gives_the_same(shape: Shape, other: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        there, back = place(folder, other, "there"), place(folder, format, "back")
-        first = place(folder, format, "first")
-        write(items, format, first)
-        found, _ = read(first, format)
+        there, back = place(folder, other, "there"), place(folder, shape, "back")
+        first = place(folder, shape, "first")
+        write(items, shape, first)
+        found, _ = read(first, shape)
         write(found, other, there)
         found, _ = read(there, other)
-        write(found, format, back)
-        found, _ = read(back, format)
+        write(found, shape, back)
+        found, _ = read(back, shape)
         assert in_order(found) == in_order(items)

@@ -79,6 +79,8 @@ class End(msgspec.Struct, omit_defaults=True):
     digest: str
     beside: int = 0
     """How many things lie beside the file."""
+    alone: bool = False
+    """Whether the digest is that of the records alone, without what rides with them."""
 
 
 class FailFast(Exception):

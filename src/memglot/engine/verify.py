@@ -89,13 +89,13 @@ def verify_store(store: Store) -> Verdict:
 def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
-    prover = _prove(source, format, report)
+    prover, alone = _prove(source, format, report)
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if end is None:
         problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
-    problems += _compare(end, prover.end())
+    problems += _compare(end, (alone if end.alone else prover).end())
     place = beside_path(path)
     if place is not None and beside_count(place) != end.beside:
         problems.append(note_file(place.name, "was cut off, edited, or is another export's"))
@@ -112,9 +112,9 @@ def _compare(said: End, found: End) -> list[str]:
     return []
 
 
-def _prove(source: Source, format: Format, report: Report) -> Prover:
-    """Read a source and sum its records up, each with what rides with it."""
-    prover = Prover()
+def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prover]:
+    """Read a source and sum its records up, each with what rides with it, and without."""
+    prover, alone = Prover(), Prover()
     record: Record | None = None
     riders: list[Item] = []
     for item in read_source(source, format, report, Options()):
@@ -123,11 +123,12 @@ def _prove(source: Source, format: Format, report: Report) -> Prover:
                 prover.add(record, riders)
             report.read += 1
             record, riders = item, []
+            alone.add(record)
         else:
             riders.append(item)
     if record is not None:
         prover.add(record, riders)
-    return prover
+    return prover, alone
 
 
 def _verify_folder(folder: Path, report: Report) -> Verdict:

@@ -162,8 +162,11 @@ def differences(record: Record, native: Record) -> dict[str, Any]:
             found[name] = _added(mine or {}, given or {}, deep=name == "extra")
         else:
             found[name] = mine
-    if record.updated_at == record.created_at and "created_at" in found:
-        found.pop("updated_at", None)
+    if "created_at" in found:
+        # A carried time of making stands for both, unless the other is carried too.
+        found["updated_at"] = record.updated_at
+        if record.updated_at == record.created_at:
+            del found["updated_at"]
     return found
 
 

@@ -29,9 +29,9 @@ class Prover:
         self.count += 1
         self._whole.update(digest)
 
-    def end(self, beside: int = 0) -> End:
+    def end(self, beside: int = 0, *, alone: bool = False) -> End:
         """The end mark for all that was taken in, and for so many things beside it."""
-        return End(self.count, "sha256:" + self._whole.hexdigest(), beside)
+        return End(self.count, "sha256:" + self._whole.hexdigest(), beside, alone)
 
 
 def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tuple[Bundle, End | None]]:

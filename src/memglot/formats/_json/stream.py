@@ -69,6 +69,13 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
+    yield from elements(values, report, decode)
+    if values.peek():
+        report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
+
+
+def elements(values: Splitter, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    """The values of a list that was just opened, up to and over its end; a fault is reported."""
     item = 0
     separated = True
     while (byte := values.peek()) != b"]":
@@ -100,8 +107,6 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
     if separated and item:
         report.fault(bad_syntax("JSON", "a comma before the end of the list"), line=values.line)
     values.skip()
-    if values.peek():
-        report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
 
 
 def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:

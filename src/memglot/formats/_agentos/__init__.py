@@ -1,0 +1,1 @@
+"""What AgentOS's four formats share: the trace, and how it becomes a memory and back."""

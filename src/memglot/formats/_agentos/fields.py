@@ -1,0 +1,145 @@
+"""The fields of a trace as files spell them: two spellings, values that the program keeps as text, ISO times."""
+
+import re
+from array import array
+from base64 import b64decode
+from binascii import Error as BadBase64
+from sys import byteorder
+from typing import Any
+
+import msgspec
+
+from memglot.errors import not_an_object, time_out_of_range, wrong_type
+from memglot.formats._agentos.trace import Trace
+from memglot.formats._json.stream import check_depth, decode_value
+from memglot.formats._memory_engine.wire import type_name
+from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
+from memglot.report import Report
+
+
+def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
+    """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
+    check_depth(raw)
+    data = decode_value(raw, report) if value is None else value
+    if not isinstance(data, dict):
+        raise not_an_object(type_name(data))
+    return data
+
+
+def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:
+    """A trace from an object, whose keys `known` maps to the fields of a trace; raises `BadRecord`."""
+    values: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    for key, value in data.items():
+        field = known.get(key)
+        if field is None:
+            more[key] = value
+        elif field and value is not None:
+            values[field] = _READ[field](field, value)
+    if more:
+        check_value(more, "a further key")
+    if "content" not in values:
+        raise wrong_type("content", "text", "null" if "content" in data else "missing")
+    return Trace(more=more, **values)
+
+
+def _text(field: str, value: Any) -> str:
+    if isinstance(value, str):
+        return check_text(value, field)
+    if field == "content" or isinstance(value, (bool, dict, list)):
+        raise wrong_type(field, "text", type_name(value))
+    return str(value)
+
+
+def _number(field: str, value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise wrong_type(field, "a number", "text") from None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong_type(field, "a number", type_name(value))
+    check_value(value, field)
+    return float(value)
+
+
+def _count(field: str, value: Any) -> int:
+    return int(_number(field, value))
+
+
+def _time(field: str, value: Any) -> int:
+    """Microseconds of an integer of milliseconds, or of a time as text."""
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+        return parse_time(value if "T" in value else f"{value}T00:00:00Z")
+    number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
+    microseconds = number * 1000 if number is not None else round(_number(field, value) * 1000)
+    if not EARLIEST <= microseconds <= LATEST:
+        raise time_out_of_range(microseconds)
+    return microseconds
+
+
+def _tags(field: str, value: Any) -> list[str]:
+    value = _decoded(value, "[")
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    if not isinstance(value, list):
+        raise wrong_type(field, "a list of text", type_name(value))
+    found = [_text(field, tag) for tag in value if tag is not None]
+    return list(dict.fromkeys(tag for tag in found if tag))
+
+
+def _object(field: str, value: Any) -> dict[str, Any]:
+    value = _decoded(value, "{")
+    if not isinstance(value, dict):
+        raise wrong_type(field, "an object", type_name(value))
+    check_value(value, field)
+    return value
+
+
+def _decoded(value: Any, start: str) -> Any:
+    """A value that the program keeps as text."""
+    if isinstance(value, str) and value.lstrip().startswith(start):
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return value
+    return value
+
+
+def _vector(field: str, value: Any) -> bytes:
+    """Little-endian float32 from base64 or from a list of numbers."""
+    value = _decoded(value, "[")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        try:
+            return b64decode(value, validate=True)
+        except (BadBase64, ValueError):
+            raise wrong_type(field, "base64 or a list of numbers", "text") from None
+    if not isinstance(value, list):
+        raise wrong_type(field, "base64 or a list of numbers", type_name(value))
+    numbers = array("f", (_number(field, number) for number in value))
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _deleted(field: str, value: Any) -> bool:
+    return value not in (0, False, "0", "false", "")
+
+
+_READ: dict[str, Any] = {
+    "id": _text,
+    "type": _text,
+    "scope": _text,
+    "content": _text,
+    "strength": _number,
+    "tags": _tags,
+    "emotions": _object,
+    "metadata": _object,
+    "created_at": _time,
+    "last_accessed": _time,
+    "retrieval_count": _count,
+    "deleted": _deleted,
+    "embedding": _vector,
+}

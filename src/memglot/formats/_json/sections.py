@@ -1,0 +1,59 @@
+"""A JSON object whose values are long lists, read one element at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import bad_syntax
+from memglot.formats._json.split import Splitter, is_json
+from memglot.formats._json.stream import Decode, elements
+from memglot.formats.source import Source
+from memglot.report import Report
+
+
+def sections(source: Source, report: Report, decode: Decode) -> Iterator[tuple[str, bytes, Any]]:
+    """Yield the elements of all lists in an object, each under its list's key; any other value comes as it is.
+
+    Where the object is broken between two values, that is reported, and nothing more can be read.
+    """
+    values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
+    values.peek()
+    values.skip()
+    while (byte := values.peek()) != b"}":
+        if byte == b",":
+            values.skip()
+            continue
+        key = _key(values) if byte == b'"' else None
+        if key is None:
+            reason = "the file ends inside the object" if not byte else "a key was expected here"
+            report.fault(bad_syntax("JSON", reason), line=values.line)
+            return
+        if values.peek() == b"[":
+            values.skip()
+            for raw, value in elements(values, report, decode):
+                yield key, raw, value
+        else:
+            report.item = None
+            whole = values.exact()
+            if whole is None or not is_json(whole):
+                report.fault(bad_syntax("JSON", f"`{key[:40]}` has no value that can be read"), line=values.line)
+                return
+            yield key, whole, msgspec.json.decode(whole)
+            values.place += len(whole)
+    values.skip()
+    if values.peek():
+        report.fault(bad_syntax("JSON", "something follows the object"), line=values.line)
+
+
+def _key(values: Splitter) -> str | None:
+    raw = values.exact()
+    if raw is None or not is_json(raw):
+        return None
+    values.place += len(raw)
+    if values.peek() != b":":
+        return None
+    values.skip()
+    values.peek()
+    return str(msgspec.json.decode(raw))
