@@ -1,13 +1,13 @@
 """Markdown: one memory a file, its fields as YAML front matter; what they cannot hold rides in `meta.memglot`."""
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
 from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, take_slot, to_wire
-from memglot.formats._yaml.reading import Broken, load
+from memglot.formats._notes.frame import OPENING, split
+from memglot.formats._yaml.reading import Broken
 from memglot.formats._yaml.writing import dump
 from memglot.formats.carry import KEY, Bundle, bundles
 from memglot.formats.folder import writing_notes
@@ -20,10 +20,6 @@ from memglot.model import Item, Record, check_value, format_time
 from memglot.report import End, Report
 
 _RESERVED = HOMES | {"created_at", KEY}
-_OPENING = re.compile(r"---(\r?\n)")
-_CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)
-_FIRST_NEWLINE = re.compile(r"\r?\n")
-_REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
 
 
 def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
@@ -37,8 +33,9 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
             raise bad_bytes(source.start + error.start) from None
         if "\0" in text:
             raise bad_bytes(source.start + len(text[: text.index("\0")].encode()), "NUL")
-        front, content = split(text, options.lenient)
-        if not front and not content.strip() and not _OPENING.match(text):
+        frame = split(text, options.lenient)
+        front, content = frame.front, text[frame.start : frame.end]
+        if not front and not content.strip() and not OPENING.match(text):
             raise empty_content()
         yield from _items(front, content, report, options)
     except Broken as error:
@@ -62,34 +59,6 @@ def _items(front: dict[str, Any], content: str, report: Report, options: Options
         given = record.extra.get(TOOL)
         record.extra[TOOL] = {**(given if isinstance(given, dict) else {}), **kept}
     yield from items
-
-
-def split(text: str, lenient: bool = False) -> tuple[dict[str, Any], str]:
-    """Front matter and content. What looks like front matter and is a list or a scalar belongs to the content.
-
-    Raises `BadRecord` or `Broken` for front matter that is not valid YAML, unless `lenient`.
-    """
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
-    if opening is None or closing is None:
-        first = _FIRST_NEWLINE.search(text)
-        return {}, text.removesuffix(first[0]) if first else text
-    # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
-    block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
-    try:
-        front = load(block.encode("utf-8"))
-    except (BadRecord, Broken):
-        if not lenient:
-            raise
-        front = ""
-    if front is not None and not isinstance(front, dict):
-        return {}, text.removesuffix(opening[1])
-    rest = _REST_OF_LINE.match(text, closing.end())
-    if rest is None:
-        body = text[closing.end() :]
-    else:
-        body = text[rest.end() :].removeprefix(opening[1])
-    return front or {}, body.removesuffix(opening[1])
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:

@@ -12,10 +12,10 @@ GROUP = "memglot.formats"
 # The first format that has an extension is what the extension stands for; its shape may tell another of its family.
 _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "json": ("json", (".json",)),
-    "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
     "markdown": ("markdown", (".md", ".markdown")),
     "ndjson": ("json", (".ndjson", ".jsonl")),
     "yaml": ("yaml", (".yaml", ".yml")),
+    "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
 }
 # The store's own file is known to the store alone.
 _ELSEWHERE: dict[str, str] = {}

@@ -9,12 +9,15 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import not_an_object, time_out_of_range, wrong_type
+from memglot.errors import missing_content, not_an_object, time_out_of_range, wrong_type
 from memglot.formats._agentos.trace import Trace
 from memglot.formats._json.stream import check_depth, decode_value
 from memglot.formats._memory_engine.wire import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
 from memglot.report import Report
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
@@ -39,7 +42,7 @@ def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:
     if more:
         check_value(more, "a further key")
     if "content" not in values:
-        raise wrong_type("content", "text", "null" if "content" in data else "missing")
+        raise wrong_type("content", "text", "null") if "content" in data else missing_content()
     return Trace(more=more, **values)
 
 
@@ -70,7 +73,7 @@ def _count(field: str, value: Any) -> int:
 def _time(field: str, value: Any) -> int:
     """Microseconds of an integer of milliseconds, or of a time as text."""
     if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
-        return parse_time(value if "T" in value else f"{value}T00:00:00Z")
+        return parse_time(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
     number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
     microseconds = number * 1000 if number is not None else round(_number(field, value) * 1000)
     if not EARLIEST <= microseconds <= LATEST:
