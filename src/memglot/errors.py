@@ -356,6 +356,11 @@ def bad_text(field: str, what: str, offset: int) -> BadRecord:
     return BadRecord(f"{_named(field)} contains {what} at character {offset}")
 
 
+def kept_whole(reason: str) -> BadRecord:
+    """A note that cannot be taken apart."""
+    return BadRecord(f"{reason}; the note is kept whole")
+
+
 def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
     """Bytes that are no text."""
     return BadRecord(f"{what} at byte {offset}")

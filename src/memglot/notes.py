@@ -18,6 +18,21 @@ def note_other_shape(source: str, named: str, read: str) -> str:
     return f"{source} was named `{named}` and has the shape of `{read}`: it was read as that"
 
 
+def note_broken_links(count: int, first: list[str]) -> str:
+    """Wikilinks to notes that are not there."""
+    return _links(count, "to a note that is not there", first)
+
+
+def note_ambiguous_links(count: int, first: list[str]) -> str:
+    """Wikilinks that several notes could be meant by."""
+    return _links(count, "that could mean more than one note", first)
+
+
+def _links(count: int, what: str, first: list[str]) -> str:
+    noun = "1 link" if count == 1 else f"{count:,} links"
+    return f"{noun} {what}, kept in the text only: {', '.join(first)}" + (", ..." if count > len(first) else "")
+
+
 def note_links(names: list[str]) -> str:
     """Links in a folder."""
     return f"did not follow {_count(names, 'symbolic link')}: {_some(names)}"

@@ -140,7 +140,7 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
     joint = Prover()
     for path, said in proof.files():
         place = path_inside(folder, path)
-        found = file_digest(place, lambda source: format.read(source, Report(), Options())) if place else None
+        found = _digest_in_folder(place, format) if place else None
         if found is None:
             problems.append(note_file(path, "is missing or cannot be read"))
         elif found != said:
@@ -148,11 +148,20 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
         else:
             joint.add_digest(bytes.fromhex(found))
     problems += _strangers(folder, proof, format, report)
-    if not problems:
+    if not problems and proof.end.digest != joint.end().digest:
+        problems = [note_digest()]
+    if not problems and format.digest_file is None:
         problems = _compare(proof.end, joint.end())
     if not proof.beside_is_whole():
         problems.append(note_file(FOLDER_PROOF, "was edited"))
-    return Verdict(str(folder), "altered" if problems else "whole", format.name, joint.count, problems)
+    count = joint.count if format.digest_file is None else proof.end.count
+    return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
+
+
+def _digest_in_folder(place: Path, format: Format) -> str | None:
+    if format.digest_file is not None:
+        return format.digest_file(place) if place.is_file() else None
+    return file_digest(place, lambda source: format.read(source, Report(), Options()))
 
 
 def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:

@@ -13,6 +13,7 @@ class SortedLines:
     def __init__(self) -> None:
         self._lines: list[bytes] = []
         self._pieces: list[tempfile.SpooledTemporaryFile[bytes]] = []
+        self._length = 0
 
     def __del__(self) -> None:
         for piece in self._pieces:
@@ -20,6 +21,7 @@ class SortedLines:
 
     def add(self, line: bytes) -> None:
         """Take a line that contains no newline."""
+        self._length += 1
         self._lines.append(line + b"\n")
         if len(self._lines) >= _PIECE:
             self._lines.sort()
@@ -27,6 +29,9 @@ class SortedLines:
             piece.writelines(self._lines)
             self._pieces.append(piece)
             self._lines = []
+
+    def __len__(self) -> int:
+        return self._length
 
     def __iter__(self) -> Iterator[bytes]:
         self._lines.sort()

@@ -63,6 +63,7 @@ _RIDERS: dict[type, str] = {
     Embedding: "embeddings",
     Conflict: "conflicts",
 }
+_ORDER = tuple(_RIDERS)
 _FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_RIDERS.values(), "end"})
 
 
@@ -190,7 +191,8 @@ def pack_found(
     found: dict[str, Any], record: Record, riders: list[Thing], report: Report, plain_only: bool
 ) -> dict[str, Any]:
     """Like `pack`, for fields that were found already."""
-    for rider in riders:
+    # In the order of the slot's own fields, so that the same things give the same bytes.
+    for rider in sorted(riders, key=lambda rider: _ORDER.index(type(rider))):
         found.setdefault(_RIDERS[type(rider)], []).append(plain(rider))
     if plain_only:
         for name in found:

@@ -31,20 +31,28 @@ class Notes:
         self._digest_of = digest_of
         self._plain = plain
         self._files = SortedLines()
+        self._slots = SortedLines()
         self._beside: Spool[Any] = Spool()
         self._before = _files_before(target)
         self._edited: list[str] = []
         self.count = 0
 
-    def put(self, relative: str, text: bytes, digest: bytes) -> None:
-        """Write one note; `digest` is the digest of its record. A note that its owner edited since is kept."""
+    def put(
+        self, relative: str, text: bytes, digest: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True
+    ) -> None:
+        """Write one note; `digest` is the digest of its record. A note that its owner edited since is kept.
+
+        `slot` is what the proof carries for a note that must stay as it is. A further note of a memory does not count.
+        """
         if self._target.differs(relative, text):
             if self._is_edited(relative):
                 self._edited.append(relative)
             else:
                 self._target.put(relative, text)
         self._files.add(msgspec.json.encode({relative: digest.hex()})[1:-1])
-        self.count += 1
+        if slot and not self._plain:
+            self._slots.add(msgspec.json.encode({relative: slot})[1:-1])
+        self.count += counts
 
     def _is_edited(self, relative: str) -> bool:
         """Tell whether a note that is there is not as we wrote it, or was never ours."""
@@ -92,12 +100,17 @@ class Notes:
         # One entry a line, so that a large proof can be read as a stream, and compared by eye.
         self._target.folder.mkdir(parents=True, exist_ok=True)
         beside = BesideSum()
+        for line in self._slots:
+            beside.add(line)
         for value in self._beside:
             beside.add(msgspec.json.encode(value))
         head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
         with replacing(self._target.folder / FOLDER_PROOF) as out:
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
+            if len(self._slots):
+                out.write(b'},"slots":{\n')
+                _write_lines(out, self._slots)
             out.write(b'},"beside":[\n')
             _write_lines(out, (msgspec.json.encode(value) for value in self._beside))
             out.write(b"]}\n")
@@ -144,6 +157,7 @@ class _Proof(msgspec.Struct):
     files: dict[str, str] = {}
     beside: list[Any] = []
     beside_digest: str = ""
+    slots: dict[str, Any] = {}
 
 
 class FolderProof:
@@ -183,6 +197,17 @@ class FolderProof:
             except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
                 raise _damaged(self._path, error) from error
 
+    def slots(self) -> Iterator[tuple[str, Any]]:
+        """What is carried for notes that had to stay as they are. Raises `Unreadable`."""
+        if self._whole:
+            yield from self._head.slots.items()
+            return
+        for line in self._section(b'"slots":{', b"},"):
+            try:
+                yield from msgspec.json.decode(b"{" + line + b"}", type=dict[str, Any]).items()
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(self._path, error) from error
+
     def items(self) -> Iterator[Item | BadRecord]:
         """What belongs to no note; what is wrong with a line comes in its place."""
         for line in self._beside_lines():
@@ -194,6 +219,8 @@ class FolderProof:
     def beside_is_whole(self) -> bool:
         """Tell whether what belongs to no note is as it was written."""
         found = BesideSum()
+        for path, slot in self.slots():
+            found.add(msgspec.json.encode({path: slot})[1:-1])
         for line in self._beside_lines():
             found.add(line)
         return self._head.beside_digest == found.end().digest

@@ -1,9 +1,9 @@
 """Format: what a format declares about itself, and the options readers and writers take."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from memglot.formats.source import Source
 from memglot.formats.target import Target
@@ -21,6 +21,8 @@ class Options:
     created_at: bool = True
     space: str | None = None
     dialect: str | None = None
+    slots: Mapping[str, Any] | None = None
+    """What the proof of a folder carries for its notes, by their paths."""
 
 
 Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]

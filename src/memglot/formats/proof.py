@@ -67,4 +67,5 @@ def bundle_digest(record: Record, riders: Sequence[Item] = ()) -> bytes:
     own = sealed_digest(record)
     if not riders:
         return own
-    return sha256(own + b"".join(sha256(canonical(rider)).digest() for rider in riders)).digest()
+    # Readers may give them in another order than writers took them.
+    return sha256(own + b"".join(sorted(sha256(canonical(rider)).digest() for rider in riders))).digest()

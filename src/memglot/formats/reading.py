@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
 from memglot.errors import BadRecord, UnknownFormat, Unreadable, empty_input
 from memglot.formats import registry
+from memglot.formats._notes.shelf import DiskMap
 from memglot.formats.archive import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.beside import beside_items, read_beside
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
@@ -114,6 +116,8 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
     found = False
     if format is not None and format.read_folder is not None:
         report.format = format.name
+        if proof is not None:
+            options = replace(options, slots=DiskMap(proof.slots()))
         files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True), report)
         yield from format.read_folder(files, folder.resolve().name, report, options)
         found = files.found

@@ -16,7 +16,6 @@ from memglot.formats._memory_engine.wire import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
 from memglot.report import Report
 
-
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -38,7 +37,7 @@ def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:
         if field is None:
             more[key] = value
         elif field and value is not None:
-            values[field] = _READ[field](field, value)
+            values[field] = FIELDS[field](field, value)
     if more:
         check_value(more, "a further key")
     if "content" not in values:
@@ -131,7 +130,7 @@ def _deleted(field: str, value: Any) -> bool:
     return value not in (0, False, "0", "false", "")
 
 
-_READ: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "id": _text,
     "type": _text,
     "scope": _text,

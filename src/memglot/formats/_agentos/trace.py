@@ -172,7 +172,7 @@ def native_trace(record: Record, spelling: Spelling, known: Container[str] = ())
         scope = record.scope
     more = own["more"] if isinstance(own.get("more"), dict) else {}
     return Trace(
-        id=_foreign_id(record),
+        id=written_id(record),
         type=record.kind,
         scope=scope,
         content=record.content,
@@ -189,7 +189,8 @@ def native_trace(record: Record, spelling: Spelling, known: Container[str] = ())
     )
 
 
-def _foreign_id(record: Record) -> str:
+def written_id(record: Record) -> str:
+    """The id that AgentOS's formats write: AgentOS's own, where the memory comes from there."""
     for place in record.foreign:
         if place.tool == TOOL and derive_id(TOOL, place.space, place.id) == record.id:
             return place.id

@@ -1,0 +1,59 @@
+"""How a note comes back as it was: the text around its content, kept while the memory says what the note said."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.model import Record, canonical_value
+
+_MIRRORED = (
+    *("content", "title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
+    *("confidence", "last_accessed", "access_count", "source"),
+)
+
+
+class Place(msgspec.Struct, omit_defaults=True):
+    """Where a note lies, and what its file has before and after the content."""
+
+    path: str
+    head: str = ""
+    tail: str = ""
+    of: str = ""
+    tags: list[str] = []
+    empty: bool = False
+
+    def text(self, content: str) -> str:
+        """The file of the note with this content."""
+        return self.head + ("" if self.empty else content) + self.tail
+
+
+def mirror(record: Record, own: Any = None) -> str:
+    """A short digest of all that a note says of its memory, save its tags, which doubles may add to."""
+    values = [getattr(record, field) for field in _MIRRORED]
+    return sha256(canonical_value([*values, own])).hexdigest()[:16]
+
+
+def places_of(record: Record, tool: str, residue: str) -> list[Place]:
+    """The notes of a memory, its own first; what is no place is passed over."""
+    own = record.extra.get(tool)
+    if not isinstance(own, dict):
+        return []
+    around = record.extra.get(residue)
+    found = [{"path": own.get("path"), **(around if isinstance(around, dict) else {})}]
+    found += own["places"] if isinstance(own.get("places"), list) else []
+    places = []
+    for value in found:
+        try:
+            places.append(msgspec.convert(value, Place))
+        except msgspec.ValidationError:
+            continue
+    return places
+
+
+def is_untouched(record: Record, places: list[Place], own: Any = None) -> bool:
+    """Tell whether the memory still says what its first note says."""
+    tags = {tag for place in places for tag in place.tags}
+    return bool(places[0].of) and places[0].of == mirror(record, own) and set(record.tags) == tags

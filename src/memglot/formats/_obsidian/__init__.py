@@ -1,0 +1,1 @@
+"""What an Obsidian vault is made of: notes, their links and tags."""

@@ -1,0 +1,97 @@
+"""Obsidian's own markup in the text of a note: wikilinks and tags, never in code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+# The rest of an unclosed fence is code, as in every Markdown.
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t>]*\1[`~]*[ \t]*$|.*\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
+_INDENTED = re.compile(r"(?:^|\n)[ \t]*\n(?P<code>(?:(?: {4}|\t)[^\n]*(?:\n|$))+)")
+_LIST_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]|\d+[.)])[ \t][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*)*$")
+_MATH = re.compile(r"\$\$.*?\$\$", re.DOTALL)
+_LINK = re.compile(r"(!?)\[\[([^\[\]|\n]+?)(\\?\|[^\[\]\n]*)?\]\]")
+# Everything but white space and these signs may stand in a tag; it needs one character that is no digit.
+_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)(?![#])")
+_DIGITS = re.compile(r"[\d/]+")
+
+
+class Link(NamedTuple):
+    """A wikilink: what it points to, as written, and how."""
+
+    target: str
+    text: str
+    predicate: str
+
+
+def without_code(text: str) -> str:
+    """The text with code and formulas blanked out, every other character in its place."""
+    if "`" in text or "~~~" in text:
+        text = _FENCE.sub(_blank, text)
+        text = _INLINE.sub(_blank, text)
+    if "\n    " in text or "\n\t" in text:
+        text = _blank_indented(text)
+    return _MATH.sub(_blank, text) if "$$" in text else text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _blank_indented(text: str) -> str:
+    def blank(match: re.Match[str]) -> str:
+        # What is indented below a list item belongs to the item.
+        if _LIST_BEFORE.search(text, 0, match.start("code")):
+            return match[0]
+        return match[0][: match.start("code") - match.start()] + re.sub(r"[^\n]", " ", match["code"])
+
+    return _INDENTED.sub(blank, text)
+
+
+def links_in(text: str) -> Iterator[Link]:
+    """The wikilinks of a text without code; one to a place in the same note is none."""
+    for match in _LINK.finditer(text):
+        target = link_target(match[2])
+        if target:
+            yield Link(target, match[0], "embeds" if match[1] else "related_to")
+
+
+def link_target(text: str) -> str:
+    """The note that a link names: without a heading or a block, and without the extension."""
+    name = re.split(r"[#^]", text, maxsplit=1)[0].strip().rstrip("\\").strip("/")
+    return name[:-3] if name.lower().endswith(".md") else name
+
+
+def property_links(front: dict[str, Any]) -> Iterator[Link]:
+    """The wikilinks in the values of properties; the property is the predicate."""
+    for key, value in front.items():
+        for text in _texts(value):
+            for link in links_in(text):
+                yield link._replace(predicate=key)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if "[[" in value:
+            yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+
+
+def tags_in(text: str) -> list[str]:
+    """The tags of a text without code, by Obsidian's grammar, each once."""
+    if "#" not in text:
+        return []
+    found = (match[1].strip("/") for match in _TAG.finditer(_LINK.sub(_blank, text) if "[[" in text else text))
+    return list(dict.fromkeys(tag for tag in found if tag and not _DIGITS.fullmatch(tag)))
+
+
+def tag_line(tags: list[str]) -> str:
+    """Tags as the line that this tool and AgentOS write below a note."""
+    return " ".join("#" + re.sub(r"\s+", "-", tag) for tag in tags)

@@ -1,0 +1,179 @@
+"""Reads a vault: its notes one by one, then the relations that their links tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, bad_bytes, kept_whole
+from memglot.formats._memory_engine.wire import take_slot
+from memglot.formats._notes.frame import Frame, split, whole
+from memglot.formats._notes.place import Place, mirror
+from memglot.formats._obsidian.markup import Link, links_in, property_links, without_code
+from memglot.formats._obsidian.note import (
+    RESIDUE,
+    TOOL,
+    Body,
+    agentos_ids,
+    aliases_of,
+    front_record,
+    front_tags,
+    own_lines,
+    own_path,
+    text_tags,
+)
+from memglot.formats._obsidian.render import render, text_mark
+from memglot.formats._obsidian.web import Web
+from memglot.formats._yaml.reading import Broken
+from memglot.formats.carry import KEY, is_slot
+from memglot.formats.format import Options
+from memglot.formats.source import BOM, Source
+from memglot.model import Blob, Item, Record, Relation, Thing
+from memglot.report import Report
+
+_MARKS = ("own", "text")
+
+
+def read_vault(files: Iterable[tuple[str, Source]], vault: str, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memories of all notes, then what connects them."""
+    web = Web()
+    vault = options.space or vault
+    for path, source in files:
+        report.start_source(source.name)
+        report.item, report.current = 1, source
+        try:
+            yield from _Note(path, source, vault, options).items(web, report)
+        except BadRecord as error:
+            report.failed_record(error)
+        finally:
+            report.current = None
+            source.close()
+    yield from web.relations(report)
+
+
+class _Note:
+    """One note under way."""
+
+    def __init__(self, path: str, source: Source, vault: str, options: Options) -> None:
+        self.path, self.vault = path, vault
+        self._raw = source.whole()
+        self._mark = BOM.decode() if source.start else ""
+        carried = options.slots.get(path) if options.slots is not None else None
+        self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
+
+    def items(self, web: Web, report: Report) -> Iterator[Item]:
+        """The memory of the note, and what rides with it; its names and links go into the web."""
+        try:
+            text = self._raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            yield self._bytes(bad_bytes(error.start), report)
+            return
+        if "\0" in text:
+            yield self._bytes(bad_bytes(len(text[: text.index("\0")].encode()), "NUL"), report)
+            return
+        frame = self._frame(text, report)
+        body, marks = self._body(text, frame)
+        name = self.path.rpartition("/")[2]
+        record = front_record(frame.front, body.content or name, self.path, self.vault)
+        riders = self._take_slots(record, frame.front, report)
+        empty = False
+        if marks.get("text") != text_mark(record):
+            empty = not body.content.strip()
+            if empty:
+                record.content = record.title or name
+            else:
+                text_tags(record, body.content)
+            self._connect(record, body, frame.front, web)
+        for rider in riders:
+            if isinstance(rider, Relation):
+                web.carried(rider.subject.id, rider.object.id)
+        self._remember(record, riders, text, frame, body, empty)
+        marked = TOOL in record.extra and "path" in record.extra[TOOL]
+        for link in links_in(body.related):
+            web.link(record.id, link, self.path, marked=marked)
+        web.note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
+        yield record
+        yield from riders
+
+    def _bytes(self, error: BadRecord, report: Report) -> Blob:
+        """A note that is no text is kept as it is."""
+        report.fault(kept_whole(str(error)))
+        data = (self._mark.encode() if self._mark else b"") + self._raw
+        return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
+
+    def _frame(self, text: str, report: Report) -> Frame:
+        try:
+            return split(text)
+        except Broken as error:
+            report.fault(kept_whole(str(error.error)), line=error.line + 1)
+        except BadRecord as error:
+            report.fault(kept_whole(str(error)), line=1)
+        return whole(text)
+
+    def _body(self, text: str, frame: Frame) -> tuple[Body, dict[str, Any]]:
+        slot = frame.front.get(KEY)
+        slot = slot if isinstance(slot, dict) else {}
+        body = text[frame.start : frame.end]
+        if frame.front.get("id") is None:
+            return Body(body, "", ""), slot
+        only = slot["own"] if isinstance(slot.get("own"), list) else None
+        return own_lines(body, front_tags(frame.front), only), slot
+
+    def _take_slots(self, record: Record, front: dict[str, Any], report: Report) -> list[Thing]:
+        riders: list[Thing] = []
+        given = front.get(KEY)
+        if isinstance(given, dict) and (is_slot(given) or given.keys() <= set(_MARKS) and given):
+            slot = {key: value for key, value in given.items() if key not in _MARKS}
+            self._slots.insert(0, slot)
+        elif KEY in front:
+            record.meta[KEY] = given
+        for slot in self._slots:
+            if slot:
+                riders += take_slot({KEY: slot}, record, report) or []
+        return riders
+
+    def _connect(self, record: Record, body: Body, front: dict[str, Any], web: Web) -> None:
+        links: list[Link] = []
+        if "[[" in body.content:
+            links += links_in(without_code(body.content))
+        links += property_links({key: value for key, value in front.items() if key != KEY})
+        for link in links:
+            web.link(record.id, link, self.path, marked=True)
+
+    def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
+        """Keep the note's place and the text around its content, unless that is just what this tool would write."""
+        own_id = frame.front.get("id")
+        if isinstance(own_id, (str, int)) and self.path == own_path(record, str(own_id)) and not empty:
+            if not self._mark and render_again(record, riders, body, self.path, self.vault) == text:
+                return
+        own = record.extra.get(TOOL)
+        extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
+        if empty:
+            extra["empty"] = record.content
+        record.extra[TOOL] = extra
+        around = own_mirror(record)
+        place = Place(
+            path="",
+            head=self._mark + text[: frame.start] + (body.content if empty else ""),
+            tail=body.own + text[frame.end :],
+            of=mirror(record, around),
+            tags=record.tags,
+            empty=empty,
+        )
+        value = msgspec.to_builtins(place)
+        del value["path"]
+        record.extra[RESIDUE] = value
+
+
+def render_again(record: Record, riders: list[Thing], body: Body, path: str, vault: str) -> str:
+    """The note as this tool would write it, with the related notes that it has."""
+    return render(record, riders, body.related.removesuffix("\n"), path, vault, Report(), plain=False)
+
+
+def own_mirror(record: Record) -> Any:
+    """What a note says that lies in `extra`."""
+    own = record.extra.get(TOOL)
+    own = {key: value for key, value in own.items() if key != "places"} if isinstance(own, dict) else own
+    return [own, record.extra.get("agentos")]

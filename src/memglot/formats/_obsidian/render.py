@@ -1,0 +1,104 @@
+"""A memory as a note that this tool lays out: front matter, content, tags, related notes."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.formats._agentos.trace import NOTES, native_trace, written_id
+from memglot.formats._obsidian.markup import links_in, property_links, tag_line, tags_in, without_code
+from memglot.formats._obsidian.note import RESERVED, RESIDUE, TOOL, front_record, own_lines
+from memglot.formats._yaml.writing import dump
+from memglot.formats.carry import KEY, differences, pack_found
+from memglot.model import Record, Thing, canonical_value, format_time
+from memglot.report import Report
+
+_AGENTOS = frozenset({"contentHash", "content_hash", "import_hash", "entities", "decay", "scopeId"})
+_PLACE = frozenset({"path", "places", "empty"})
+
+
+def render(
+    record: Record, riders: list[Thing], related: str, path: str, vault: str, report: Report, *, plain: bool
+) -> str:
+    """The text of a note at a path; `related` are the lines of its related notes."""
+    placed = without_place(record)
+    front = _front(placed, path)
+    content = "" if is_empty(record) else record.content
+    own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (f"\n\n## Related\n{related}" if related else "")
+    native = front_record(front, record.content, path, vault)
+    slot = pack_found(differences(placed, native), placed, riders, report, plain)
+    if not plain:
+        slot |= _about_text(record, content, own, front)
+    if slot:
+        front[KEY] = slot
+    return f"---\n{dump(front)}---\n\n{content}{own}\n"
+
+
+def _about_text(record: Record, content: str, own: str, front: dict[str, Any]) -> dict[str, Any]:
+    """What a reader must know so as not to misread the text."""
+    found: dict[str, Any] = {}
+    if own_lines(content + own, record.tags).content != content:
+        found["own"] = [name for name, sign in (("tags", record.tags), ("related", "\n\n## Related\n" in own)) if sign]
+    if speaks(content, front) or content and not content.strip():
+        found["text"] = text_mark(record)
+    return found
+
+
+def speaks(content: str, front: dict[str, Any]) -> bool:
+    """Tell whether a note's own text has tags or links."""
+    if "#" in content or "[[" in content:
+        bare = without_code(content)
+        if tags_in(bare) or any(links_in(bare)):
+            return True
+    return any(property_links({key: value for key, value in front.items() if key != KEY}))
+
+
+def text_mark(record: Record) -> str:
+    """A short digest of the text that tags and links are read from."""
+    return sha256(canonical_value([record.content, record.meta])).hexdigest()[:16]
+
+
+def is_empty(record: Record) -> bool:
+    """Tell whether a memory stands for a note without a body, and nobody gave it one since."""
+    own = record.extra.get(TOOL)
+    return isinstance(own, dict) and own.get("empty") == record.content
+
+
+def without_place(record: Record) -> Record:
+    """The memory without what its note's place tells of itself."""
+    if TOOL not in record.extra and RESIDUE not in record.extra:
+        return record
+    extra = {key: value for key, value in record.extra.items() if key != RESIDUE}
+    if isinstance(extra.get(TOOL), dict) and "path" in extra[TOOL]:
+        extra[TOOL] = {key: value for key, value in extra[TOOL].items() if key not in _PLACE}
+        if not extra[TOOL]:
+            del extra[TOOL]
+    return msgspec.structs.replace(record, extra=extra)
+
+
+def _front(record: Record, path: str) -> dict[str, Any]:
+    trace = native_trace(record, NOTES)
+    front: dict[str, Any] = {"id": written_id(record), "type": record.kind, "scope": trace.scope}
+    if record.strength is not None:
+        front["strength"] = record.strength
+    front["tags"] = trace.tags
+    if trace.created_at is not None:
+        front["createdAt"] = format_time(trace.created_at)
+    if record.title and record.title != path.rpartition("/")[2].rpartition(".")[0]:
+        front["title"] = record.title
+    own = record.extra.get(TOOL)
+    if isinstance(own, dict) and own.get("aliases"):
+        front["aliases"] = own["aliases"]
+    if trace.emotions:
+        front["emotions"] = trace.emotions
+    if trace.last_accessed is not None:
+        front["lastAccessed"] = format_time(trace.last_accessed)
+    if trace.retrieval_count:
+        front["retrievalCount"] = trace.retrieval_count
+    metadata = {key: value for key, value in trace.metadata.items() if key in _AGENTOS}
+    if metadata:
+        front["metadata"] = metadata
+    front.update({key: value for key, value in sorted(record.meta.items()) if key not in RESERVED})
+    return front

@@ -1,0 +1,117 @@
+"""Writes a vault: notes that were not touched as they were, others laid out anew, with links between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memglot.formats._agentos.trace import written_id
+from memglot.formats._notes.place import Place, is_untouched, places_of
+from memglot.formats._notes.shelf import DiskMap
+from memglot.formats._notes.writing import NoteFiles
+from memglot.formats._obsidian.note import RESIDUE, TOOL, own_path
+from memglot.formats._obsidian.reading import own_mirror
+from memglot.formats._obsidian.render import is_empty, render
+from memglot.formats._obsidian.web import is_in_text
+from memglot.formats.beside import item_of, line_of
+from memglot.formats.carry import Bundle, pack_found
+from memglot.formats.folder import Notes
+from memglot.formats.format import Options
+from memglot.formats.names import safe_name
+from memglot.model import Blob, Item, Record, Relation, Thing, plain
+from memglot.report import Report, Spool
+
+_LONGEST = 80
+
+
+class VaultWriter:
+    """Takes memories; those with related notes wait until all notes have their names."""
+
+    def __init__(self, notes: Notes, vault: str, report: Report, options: Options) -> None:
+        self._notes, self._vault, self._report, self._options = notes, vault, report, options
+        self._files = NoteFiles(notes)
+        self._names = DiskMap()
+        self._waiting: Spool[Any] = Spool()
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Put a note that is no text back to its place; keep anything else that belongs to no note."""
+        if isinstance(item, Blob) and item.tool == TOOL and item.table == "notes" and item.data is not None:
+            path = item.row.get("path") if isinstance(item.row, dict) else None
+            if isinstance(path, str):
+                self._files.put(self._files.free(path, f"{safe_name(path)}.md"), item.data, counts=False)
+                if not self._options.plain:
+                    self._notes.beside(item, report)
+                return
+        self._notes.beside(item, report)
+
+    def take(self, bundle: Bundle) -> None:
+        """Write a memory's note, or let it wait."""
+        record, riders, _ = bundle
+        places = places_of(record, TOOL, RESIDUE)
+        fallback = own_path(record, written_id(record))
+        path = self._files.free(places[0].path if places else fallback, fallback)
+        link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
+        self._names[record.id] = [link, _description(record)]
+        for place in places[1:]:
+            self._further(place, record)
+        fresh = [rider for rider in riders if isinstance(rider, Relation) and not is_in_text(rider)]
+        if places and path == places[0].path and not fresh and is_untouched(record, places, own_mirror(record)):
+            rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
+            content = "" if is_empty(record) else record.content
+            text = places[0].head + content + places[0].tail
+            self._files.put(path, text.encode(), self._slot(record, rest))
+        elif any(not relation.object.entity for relation in fresh):
+            lines = [line_of(item).decode() for item in (record, *riders)]
+            self._waiting.append({"path": path, "lines": lines})
+        else:
+            self._write(path, record, riders, "")
+
+    def _further(self, place: Place, record: Record) -> None:
+        """Another note of the same content."""
+        path = self._files.free(place.path, own_path(record, written_id(record)))
+        self._files.put(path, place.text(record.content).encode(), counts=False)
+
+    def _slot(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
+        """What a note that stays as it is cannot say."""
+        found: dict[str, Any] = {"id": record.id, "created_at": record.created_at}
+        if record.updated_at != record.created_at:
+            found["updated_at"] = record.updated_at
+        if record.foreign:
+            found["foreign"] = plain(record.foreign)
+        if record.clocks:
+            found["clocks"] = record.clocks
+        extra = {key: value for key, value in record.extra.items() if key not in (TOOL, RESIDUE, "agentos")}
+        if extra:
+            found["extra"] = extra
+        return pack_found(found, record, riders, self._report, self._options.plain)
+
+    def finish(self) -> None:
+        """Write the notes that waited for the names of others."""
+        for value in self._waiting:
+            record, *riders = (item_of(line.encode()) for line in value["lines"])
+            assert isinstance(record, Record)
+            things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+            self._write(value["path"], record, things, self._related(things))
+        self._names.close()
+
+    def _related(self, riders: list[Thing]) -> str:
+        lines = []
+        for relation in riders:
+            if isinstance(relation, Relation) and not relation.object.entity and not is_in_text(relation):
+                found = self._names.get(relation.object.id)
+                if found is not None:
+                    lines.append(f"- [[{found[0]}]]" + (f" — {found[1]}" if found[1] else ""))
+        return "\n".join(dict.fromkeys(lines))
+
+    def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
+        text = render(record, riders, related, path, self._vault, self._report, plain=self._options.plain)
+        self._files.put(path, text.encode())
+
+
+def _description(record: Record) -> str:
+    """The title of a memory, or its first line, in a form that breaks no link."""
+    text = record.title or record.content.strip().partition("\n")[0]
+    text = " ".join(text.translate(_BRACKETS).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+_BRACKETS = str.maketrans("[]|", "()/")
