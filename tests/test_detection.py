@@ -10,7 +10,7 @@ import pytest
 
 from memglot.errors import UnknownFormat, UsageError
 from memglot.formats import registry
-from memglot.formats.detect import detect, format_to_write
+from memglot.formats.detect import Glance, detect, detect_folder, format_to_write
 from memglot.formats.format import Format
 from memglot.formats.source import Source
 
@@ -34,10 +34,28 @@ def found(text: bytes, name: str = "") -> str:
         ("a.txt", b"\n[", "json"),
         ("noextension", b"content: x", "yaml"),
         ("", b"\xef\xbb\xbf{", "json"),
+        ("a.json", b'[{"title":"{","mapping":{"a":{"id"', "chatgpt"),
+        ("a.json", b'[{"content":"x","meta":{"mapping":{}}}]', "json"),
+        ("a.json", b'[{"mapping":[]}]', "json"),
+        ("a.jsonl", b' {"mapping": {}}\n{}', "chatgpt"),
+        ("", b'\n{\n  "title": null,\n  "mapping": {', "chatgpt"),
     ],
 )
 def test_by_extension_then_by_content(name: str, text: bytes, format: str) -> None:
     assert found(text, name) == format
+
+
+@pytest.mark.parametrize(
+    ("names", "format"),
+    [
+        (["conversations.json", "user.json"], "chatgpt"),
+        (["export/conversations-000.json", "chat.html"], "chatgpt"),
+        (["shared_conversations.json", "a.json"], None),
+    ],
+)
+def test_a_folder_is_known_by_what_lies_in_it(names: list[str], format: str | None) -> None:
+    found = detect_folder(Glance(iter(names), lambda name: b""))
+    assert (found.name if found else None) == format
 
 
 def test_the_registry_says_what_the_formats_say() -> None:

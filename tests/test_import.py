@@ -68,6 +68,29 @@ def test_content_dedup_skips_doubles_and_unites_tags(memory: Memory) -> None:
     assert [(record.content, record.tags) for record in memory.list()] == [("same", ["a"])]
 
 
+def test_merging_and_content_dedup_settle_at_once(memory: Memory) -> None:
+    def told(number: int, content: str, tag: str, at: int) -> dict[str, Any]:
+        slot = {"tags": [tag], "created_at": at, "updated_at": at}
+        return {"id": ID % number, "content": content, "meta": {"memglot": slot}}
+
+    def take(*values: dict[str, Any]) -> tuple[int, int, int]:
+        result = memory.import_from(lines(*values), format="ndjson", dedup="content", conflict="merge")
+        return result.imported, result.merged, result.skipped
+
+    first = [told(1, "same", "z", 5), told(2, "same", "a", 5), told(3, "old", "z", 5)]
+    assert take(*first) == (2, 0, 1)
+    assert take(*first) == (0, 0, 3)
+    # A stored memory gets another text, and a new one has the text it had.
+    second = [told(4, "old", "b", 5), told(3, "new", "z", 6), told(5, "same", "b", 5)]
+    assert take(*second) == (1, 1, 1)
+    assert take(*second) == (0, 0, 3)
+    assert sorted((record.content, record.tags) for record in memory.list()) == [
+        ("new", ["z"]),
+        ("old", ["b"]),
+        ("same", ["a", "b", "z"]),
+    ]
+
+
 def test_a_deleted_memory_stays_deleted(memory: Memory) -> None:
     memory.import_from(numbered(2), format="ndjson")
     memory.import_from(lines({"content": "without id"}), format="ndjson")

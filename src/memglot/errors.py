@@ -389,6 +389,26 @@ def bad_pack(field: str) -> BadRecord:
     return BadRecord(f"this memory pack has no valid `{field}`", "a pack's name and version are text: quote them")
 
 
+def no_mapping() -> BadRecord:
+    """Something else where a conversation of ChatGPT's should be."""
+    return BadRecord("a conversation must be an object with its messages in `mapping`")
+
+
+def not_a_message() -> BadRecord:
+    """Something else where a message of ChatGPT's should be."""
+    return BadRecord("a message of this conversation is no object and was left out; the others were read")
+
+
+def circular(conversation: str) -> BadRecord:
+    """Messages that follow each other in a circle."""
+    return BadRecord(f"the messages of `{_short(conversation)}` follow each other in a circle; each was read once")
+
+
+def bad_settings(conversation: str, error: BadRecord) -> BadRecord:
+    """What is said of a whole conversation, in a form that no store can hold."""
+    return BadRecord(f"left out the settings of `{_short(conversation)}`: {error}; its messages were read")
+
+
 def rest_lost(error: BadRecord) -> BadRecord:
     """A fault after which a file cannot be read any further."""
     return BadRecord(f"{error}; nothing after this place could be read", "mend the file and import it again")

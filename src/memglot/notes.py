@@ -187,3 +187,43 @@ def note_file(path: str, what: str) -> str:
 def note_dropped(field: str, count: int) -> str:
     """What reading could not keep."""
     return f"dropped {field} of {count:,}"
+
+
+def note_no_messages(source: str, count: int) -> str:
+    """Conversations that nobody said anything in."""
+    return f"{source}: {_conversations(count)} no messages"
+
+
+def note_no_current(source: str, count: int, first: str) -> str:
+    """Conversations that do not say which of their branches is the current one."""
+    return f"{source}: {_conversations(count)} no current message, and the newest was taken; the first is `{first}`"
+
+
+def note_no_parent(source: str, count: int, first: str) -> str:
+    """Conversations with messages that answer to nothing."""
+    missing = "messages whose parent is missing; each begins a line of its own"
+    return f"{source}: {_conversations(count)} {missing}; the first is `{first}`"
+
+
+def note_unknown_content(source: str, types: list[tuple[str, int]]) -> str:
+    """Contents of messages that no text could be had from."""
+    return f"{source}: no text could be had from " + ", ".join(f"{count:,} of `{type}`" for type, count in types)
+
+
+def note_replaced(source: str, count: int) -> str:
+    """Characters that no store can hold."""
+    return f"{source}: replaced {count:,} NUL or halved characters by U+FFFD"
+
+
+def note_unpaired(source: str, count: int) -> str:
+    """What tools and the system said where nobody asked or answered."""
+    return f"{source}: left out {count:,} messages of tools or the system that belong to no question and no answer"
+
+
+def note_mended(source: str, count: int) -> str:
+    """Messages with fields of another type than they should have."""
+    return f"{source}: {count:,} messages have fields of an unexpected type; the rest of them was read"
+
+
+def _conversations(count: int) -> str:
+    return "1 conversation has" if count == 1 else f"{count:,} conversations have"

@@ -30,7 +30,8 @@ def merge_records(local: Record, remote: Record, policy: str = "merge") -> tuple
     values: dict[str, Any] = {field: merging.scalar(field) for field in _SCALARS}
     values |= {field: merging.union(field) for field in _LISTS}
     values |= {field: merging.object(field) for field in _OBJECTS}
-    values["created_at"] = min(local.created_at, remote.created_at)
+    # A record straight from a reader may have no time, which is 0; it got one when it was stored.
+    values["created_at"] = min(filter(None, (local.created_at, remote.created_at)), default=0)
     values["updated_at"] = max(local.updated_at, remote.updated_at)
     values["last_accessed"] = max(filter(None, (local.last_accessed, remote.last_accessed)), default=None)
     values["access_count"] = max(local.access_count, remote.access_count)
@@ -74,7 +75,7 @@ class _Merging:
             return list(theirs)
         if self.policy == "prefer-local":
             return list(mine)
-        return sorted({canonical(value): value for value in (*mine, *theirs)}.values(), key=canonical)
+        return _united(mine, theirs)
 
     def _choose(self, field: str, mine: Any, theirs: Any) -> Any:
         if self.policy != "merge":
@@ -113,5 +114,12 @@ def clock_of(record: Record, field: str) -> int:
 
 def unite(stays: Record, skipped: Record) -> None:
     """Give the record that stays the tags and foreign ids of the one that was skipped as its double."""
-    stays.tags = [*stays.tags, *(tag for tag in skipped.tags if tag not in stays.tags)]
-    stays.foreign = [*stays.foreign, *(place for place in skipped.foreign if place not in stays.foreign)]
+    for field in ("tags", "foreign"):
+        mine, theirs = getattr(stays, field), getattr(skipped, field)
+        if any(value not in mine for value in theirs):
+            setattr(stays, field, _united(mine, theirs))
+
+
+def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:
+    """Both lists as one, in an order that does not tell which came first: merging again changes nothing."""
+    return sorted({canonical(value): value for value in (*mine, *theirs)}.values(), key=canonical)

@@ -48,11 +48,14 @@ class Planner:
         known = self._store.known(explicit) if explicit else set()
         there = {record.id: record for record in self._store.get(list(known))} if known else {}
         by_content = self.dedup == "content"
-        doubles = self._doubles(rest) if by_content else {}
         for record in rest:
             if record.id in there:
                 self._meet(plan, there[record.id], record)
-            elif by_content and (double := doubles.setdefault(_key(record), record)) is not record:
+        doubles = self._doubles(rest, plan) if by_content else {}
+        for record in rest:
+            if record.id in there:
+                continue
+            if by_content and (double := doubles.setdefault(_key(record), record)) is not record:
                 self._meet_double(plan, double, record)
             else:
                 plan.new.append(record)
@@ -77,11 +80,12 @@ class Planner:
         later = getattr(thing, "updated_at", 0) > getattr(kept, "updated_at", 0)
         return self.conflict == "prefer-remote" or (self.conflict == "merge" and later)
 
-    def _doubles(self, records: list[Record]) -> dict[ContentKey, Record]:
-        """The stored record of each content that is there already."""
+    def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
+        """The stored record of each content that is there already, as it will be when the plan is done."""
         ids = self._store.ids_of_contents([_key(record) for record in records])
         found = {record.id: record for record in self._store.get(list(ids.values()))}
-        return {key: found[id] for key, id in ids.items()}
+        found |= {after.id: after for _, after, _ in plan.merged if after.id in found}
+        return {key: found[id] for key, id in ids.items() if _key(found[id]) == key}
 
     def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
         ids = [record.id for record in records if record.id]
@@ -121,7 +125,8 @@ class Planner:
         plan.skipped.append(stays.id)
         before = plain(stays)
         unite(stays, record)
-        if plain(stays) != before and not any(stays is new for new in plan.new):
+        pending = (*plan.new, *(after for _, after, _ in plan.merged))
+        if plain(stays) != before and not any(stays is other for other in pending):
             plan.united.append((before, stays))
 
 

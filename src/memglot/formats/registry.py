@@ -12,6 +12,7 @@ GROUP = "memglot.formats"
 # The first format that has an extension is what the extension stands for; its shape may tell another of its family.
 _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "json": ("json", (".json",)),
+    "chatgpt": ("json", (".json",)),
     "markdown": ("markdown", (".md", ".markdown")),
     "ndjson": ("json", (".ndjson", ".jsonl")),
     "yaml": ("yaml", (".yaml", ".yml")),
@@ -21,7 +22,7 @@ _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
 # The store's own file is known to the store alone.
 _ELSEWHERE: dict[str, str] = {}
 # Asked in this order: an AgentOS vault is a vault first.
-_FOLDERS: tuple[str, ...] = ("obsidian",)
+_FOLDERS: tuple[str, ...] = ("obsidian", "chatgpt")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
 """Names that two tools use for shapes of their own: reading takes the other tool's too, with a note."""
 _ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}

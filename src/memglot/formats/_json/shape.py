@@ -1,26 +1,42 @@
-"""The shape of a JSON file by its first bytes: which keys its first object has."""
+"""The shape of a JSON file, as far as its first bytes show it."""
 
 import re
 
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*+)"(?:\s*:\s*(?=(.)))?|[{}\[\]]', re.DOTALL)
+import msgspec
+
+_OPENING = re.compile(rb"\s*(?:\[\s*)?\{")
+_KEY = re.compile(rb'[\s,]*("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:\s*(\S)', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
 
 
 def first_keys(head: bytes) -> dict[str, bytes]:
-    """The keys of the first object in a text, alone or in a list, each with the first byte of its value.
+    """The keys of the first object, each with the first byte of its value, in the order they stand there.
 
-    The text may be cut off anywhere; what it no longer shows is not told.
+    The object may stand alone, on the first line, or first in a list. It may be cut off anywhere: what comes before
+    the cut is told. Anything else has no keys.
     """
+    opening = _OPENING.match(head)
+    place = opening.end() if opening else len(head)
     found: dict[str, bytes] = {}
-    level = 0
-    start = head.find(b"{", 0, len(head) - len(head.lstrip(b" \t\r\n[")) + 1)
-    for match in _TOKEN.finditer(head, start) if start >= 0 else ():
+    while (match := _KEY.match(head, place)) is not None:
+        try:
+            found[msgspec.json.decode(match[1], type=str)] = match[2]
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            break
+        place = _after_value(head, match.start(2))
+    return found
+
+
+def _after_value(head: bytes, place: int) -> int:
+    """Where the value at a place is over: at the comma or the brace after it, or at the end of what is there."""
+    depth = 0
+    for match in _TOKEN.finditer(head, place):
         token = match[0]
         if token in (b"{", b"["):
-            level += 1
+            depth += 1
         elif token in (b"}", b"]"):
-            level -= 1
-        elif level == 1 and match[2] is not None:
-            found[match[1].decode("utf-8", "replace")] = match[2]
-        if level <= 0:
-            break
-    return found
+            depth -= 1
+        if depth < 0 or token == b'"' or (depth == 0 and token == b","):
+            # A lone quote opens a string that the cut runs through.
+            return match.start()
+    return len(head)

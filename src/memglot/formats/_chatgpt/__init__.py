@@ -1,0 +1,1 @@
+"""ChatGPT's export: trees of messages, turned into questions with their answers."""
