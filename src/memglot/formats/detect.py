@@ -82,7 +82,8 @@ def glance_at(folder: Path) -> Glance:
                     continue
                 if path.is_dir():
                     waiting.append(path)
-                else:
+                elif path.is_file():
+                    # Nothing else is opened: a pipe would wait for somebody to write into it.
                     yield path.relative_to(folder).as_posix()
 
     def head(name: str) -> bytes:
