@@ -264,7 +264,7 @@ def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[An
     slot = holder[KEY]
     # The slot is tried on a copy, so that a slot that turns out to be foreign leaves no trace.
     trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
-    if trial.meta.get(KEY) is slot:
+    if KEY in trial.meta and trial.meta[KEY] is slot:
         del trial.meta[KEY]
     try:
         if not isinstance(slot, dict) or not is_slot(slot):
