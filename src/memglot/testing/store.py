@@ -64,6 +64,10 @@ class StoreConformance:
         with store.writing():
             store.replace(record)
         assert store.get([record.id]) == [record]
+        record.strength = 0.5
+        with store.writing():
+            store.replace(record)
+        assert store.get([record.id]) == [record]
         assert store.search(Query(words=("apples",)), Filter(), 10)[1] == 0
         assert store.search(Query(words=("fruit",)), Filter(), 10)[1] == 1
         assert list(store.verify()) == []
