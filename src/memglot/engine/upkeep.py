@@ -13,6 +13,7 @@ from memglot.store.contract import Import, Store
 
 # As in `memory.py`, the deeds are imported when they are done.
 if TYPE_CHECKING:
+    from memglot.engine.consolidate import Consolidation
     from memglot.engine.results import ImportResult
     from memglot.engine.verify import Verdict
 
@@ -47,6 +48,12 @@ class Upkeep:
     def audit_verify(self) -> dict[str, Any]:
         """Whether the audit chain is whole."""
         return past.audit_verify(self.store)
+
+    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Merge exact doubles and bring strengths up to date; nothing is deleted for being weak."""
+        from memglot.engine.consolidate import consolidate
+
+        return consolidate(self.store, dry_run=dry_run)
 
     def stats(self) -> dict[str, Any]:
         """How much of what the store keeps."""

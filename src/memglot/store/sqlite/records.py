@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.model import Record, content_hash
+from memglot.model import DEFAULT_STATUS, Record, content_hash
 from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
 from memglot.store.sqlite.connection import Connection
@@ -94,6 +94,15 @@ class Records(Connection):
             if (hash, kind, scope) in wanted:
                 found.setdefault((hash, kind, scope), id)
         return found
+
+    def doubles(self) -> Iterator[list[str]]:
+        """The ids of active records that share their content, kind and scope."""
+        sql = (
+            "SELECT json_group_array(id) FROM records WHERE status = ? GROUP BY content_hash, kind, scope "
+            "HAVING count(*) > 1 ORDER BY min(id)"
+        )
+        for (ids,) in self._rows(sql, (DEFAULT_STATUS,)):
+            yield sorted(msgspec.json.decode(ids, type=list[str]))
 
     def records(
         self,
