@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from memglot.conversion import Conversion, convert
     from memglot.engine.care import restore
+    from memglot.engine.consolidate import Consolidation
     from memglot.engine.diff import Difference, diff
     from memglot.engine.memory import Memory
     from memglot.engine.results import ExportResult, ImportResult
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 # Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
 _PLACES = {
+    "Consolidation": "memglot.engine.consolidate",
     "Conversion": "memglot.conversion",
     "Difference": "memglot.engine.diff",
     "ExportResult": "memglot.engine.results",
@@ -43,6 +45,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "Consolidation",
     "Conversion",
     "Difference",
     "ExportResult",

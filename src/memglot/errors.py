@@ -366,6 +366,52 @@ def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
     return BadRecord(f"{what} at byte {offset}")
 
 
+_REREAD = "; the lines below it were read again, and those with as many fields as the header were taken for rows"
+
+
+def open_quote() -> BadRecord:
+    """A quote in a CSV without its other half."""
+    return BadRecord("a quote opens a field here and never closes", "close it, or double it if it is text" + _REREAD)
+
+
+def bad_quote(*, lines: bool) -> BadRecord:
+    """Text behind the quote that closes a field of a CSV, which may have opened lines before."""
+    hint = "double the quotes inside a quoted field"
+    if not lines:
+        return BadRecord("text follows the quote that closes a field", hint)
+    return BadRecord("a quote opens a field here and closes before other text, lines below", hint + _REREAD)
+
+
+def too_many_fields(found: int, width: int) -> BadRecord:
+    """A row of a CSV that has values without a column."""
+    return BadRecord(f"the row has {found:,} fields, and the header {width:,}", "quote fields that hold a delimiter")
+
+
+def no_content_column(names: Sequence[str]) -> BadRecord:
+    """A CSV of something else."""
+    found = ", ".join(f"`{_short(name)}`" for name in names[:20]) + (", ..." if len(names) > 20 else "")
+    return BadRecord(
+        f"no column is named `content`; the columns are {found}", "rename the one that holds the text of a memory"
+    )
+
+
+def bad_header(error: BadRecord) -> BadRecord:
+    """A header that cannot be read."""
+    return BadRecord(f"the header cannot be read: {error}", "save the file as UTF-8")
+
+
+def bad_column(column: str, error: BadRecord) -> BadRecord:
+    """A value that is wrong in one column."""
+    return BadRecord(f"`{column}`: {error}", error.hint)
+
+
+def unknown_time(text: str) -> BadRecord:
+    """A time in a shape that could mean several."""
+    return BadRecord(
+        f"`{_short(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"
+    )
+
+
 def bad_number(field: str, value: float) -> BadRecord:
     """NaN or an infinity."""
     return BadRecord(f"{_named(field)} contains `{value}`, which JSON cannot hold")

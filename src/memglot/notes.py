@@ -54,6 +54,11 @@ def note_foreign_carry(source: str, reason: str) -> str:
     return f"`memglot` in {source} is not this tool's carry slot and stays where it is: {reason}"
 
 
+def note_kept_as_text(source: str, column: str, wanted: str) -> str:
+    """Values of a column that are not what its name promises."""
+    return f"`{column}` in {source} is not always {wanted}: such values are kept as text in `meta.{column}`"
+
+
 def _count(names: list[str], noun: str) -> str:
     return f"{len(names):,} {noun}" + ("" if len(names) == 1 else "s")
 

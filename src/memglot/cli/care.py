@@ -1,4 +1,4 @@
-"""`formats`, `stats`, `doctor`, `backup`, `restore`, `completion`, `serve`."""
+"""`formats`, `stats`, `consolidate`, `doctor`, `backup`, `restore`, `completion`, `serve`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,26 @@ def stats(face: Face) -> None:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
     lines.append(f"{value['imports']:,} imports, {value['events']:,} audit rows")
     face.answer(value, lines, asked=True)
+
+
+@command("consolidate")
+@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+def consolidate(face: Face, dry_run: bool) -> int:
+    """Merge memories of the same content, kind and scope, and bring strengths up to date.
+
+    The most used of several doubles stays, and takes in what the others say; `undelete` brings one back. A strength
+    fades from the day its memory arrived or was last used. Nothing is deleted for being weak.
+    """
+    from memglot.engine.decay import FADED
+
+    with face.memory(write=not dry_run) as memory:
+        result = memory.consolidate(dry_run=dry_run)
+    done = "would have merged" if dry_run else "merged"
+    lines = [f"{done} {memories(result.merged)}, updated {result.updated:,} strengths"]
+    if result.faded:
+        lines.append(f"{result.faded:,} of {memories(result.memories)} faded below {FADED:g} and stay")
+    face.answer(result.value(), lines if result.merged or result.updated else ["nothing changed", *lines[1:]])
+    return result.exit_code
 
 
 @command("doctor")
@@ -106,6 +126,7 @@ def serve(face: Face, port: int | None, open_: bool) -> None:
 COMMANDS = {
     "formats": formats,
     "stats": stats,
+    "consolidate": consolidate,
     "doctor": doctor,
     "backup": backup,
     "restore": restore,

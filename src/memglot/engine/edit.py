@@ -114,15 +114,22 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
     with store.writing():
         wanted = list(dict.fromkeys(resolve(store, id) for id in ids))
-        for record in store.get(wanted):
-            at = now()
-            origin = store.origin(record.id)
-            before = plain(record)
-            store.remember([Revision(kind="record", key=record.id, at=at, deed="delete", before=before, origin=origin)])
-            store.put([_tombstone(record, at, reason)])
+        records = store.get(wanted)
+        bury(store, records, reason=reason)
+        for record in records:
             store.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
-        store.remove(wanted)
     return wanted
+
+
+def bury(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
+    """Remove records, each with a tombstone and what `undelete` needs to bring it back."""
+    at = now()
+    for record in records:
+        origin = store.origin(record.id)
+        before = plain(record)
+        store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before, origin=origin)])
+        store.put([_tombstone(record, at, reason)])
+    store.remove([record.id for record in records])
 
 
 def _tombstone(record: Record, at: int, reason: str) -> Tombstone:

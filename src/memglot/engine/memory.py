@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memglot.engine import edit, past, tree
+from memglot.engine import edit, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, without_conversations
+from memglot.engine.upkeep import Upkeep
 from memglot.errors import NoStore, no_meaning
-from memglot.model import Entity, Event, Record, Relation
+from memglot.model import Entity, Record, Relation
 from memglot.report import Report
-from memglot.store.contract import Import, Store
+from memglot.store.contract import Store
 from memglot.store.location import open_store
 
 # The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
     from memglot.engine.results import ExportResult, ImportResult
-    from memglot.engine.verify import Verdict
     from memglot.formats.reading import Input
 
 Progress = Callable[[Report], None]
 
 
-class Memory:
+class Memory(Upkeep):
     """One store of memories. Use it as a context manager, or call `close()`.
 
     Every optional argument is named as the flag of the command line. Errors are `memglot.MemglotError`; their
@@ -282,46 +282,3 @@ class Memory:
             id = edit.resolve(self.store, id)
             yield from self.store.things(Relation, [id])
             yield from self.store.mentions(Relation, id)
-
-    # Past and care
-
-    def history(self, id: str) -> tuple[Sequence[past.Version], str | None]:
-        """Every version of a memory, oldest first, and the import that brought it."""
-        return past.history(self.store, id)
-
-    def imports(self) -> Iterator[Import]:
-        """All imports, newest first."""
-        return self.store.imports()
-
-    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
-        """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
-        from memglot.engine.results import ImportResult
-
-        report = Report()
-        return ImportResult(report, past.undo(self.store, import_id, report, force=force), dry_run=False)
-
-    def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
-        """Rows of the audit chain, newest first."""
-        return past.audit_log(self.store, target=target, limit=limit)
-
-    def audit_verify(self) -> dict[str, Any]:
-        """Whether the audit chain is whole."""
-        return past.audit_verify(self.store)
-
-    def stats(self) -> dict[str, Any]:
-        """How much of what the store keeps."""
-        from memglot.engine import care
-
-        return care.stats(self.store)
-
-    def doctor(self, *, fix: bool = False) -> Verdict:
-        """Check the store; with `fix`, rebuild its indexes."""
-        from memglot.engine import care
-
-        return care.doctor(self.store, fix=fix)
-
-    def backup(self, path: str | Path, *, force: bool = False) -> int:
-        """Write a clean copy of the whole store; tells its size in bytes."""
-        from memglot.engine import care
-
-        return care.backup(self.store, Path(path), force=force)

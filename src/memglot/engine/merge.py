@@ -4,6 +4,10 @@ from typing import Any
 
 from memglot.model import Conflict, Record, canonical, content_hash, plain
 
+MERGED = "merged into "
+"""How the reason of a tombstone begins whose memory lives on in another one."""
+DECAY = "consolidation"
+"""Where `extra` keeps what a strength decays from."""
 _SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 _LISTS = ("tags", "triggers", "foreign")
 _OBJECTS = ("meta", "source", "extra")
@@ -63,6 +67,9 @@ class _Merging:
                 continue
             if (field, key) == ("source", "machine"):
                 found[key] = min(mine[key], theirs[key], key=canonical)
+            elif (field, key) == ("extra", DECAY):
+                # It goes by the strength it was written with, and means nothing beside another one.
+                found[key] = max(mine[key], theirs[key], key=canonical)
             else:
                 found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
         return found

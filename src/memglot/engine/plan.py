@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from memglot.engine.merge import merge_records, same, unite
+from memglot.engine.merge import MERGED, merge_records, same, unite
 from memglot.model import Conflict, Record, Thing, Tombstone, content_hash, plain
 from memglot.store.contract import ContentKey, Store
 
@@ -97,7 +97,7 @@ class Planner:
                 rest.append(record)
                 plan.restored += [tombstone] if tombstone is not None else []
             else:
-                plan.deleted += 1
+                plan.deleted += not tombstone.reason.startswith(MERGED)
                 plan.skipped.append(tombstone.id)
         return rest
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from memglot.errors import BadRecord, not_a_slot
 from memglot.model import (
     DELETED,
     Conflict,
@@ -22,6 +23,7 @@ from memglot.model import (
     id_time,
     plain,
 )
+from memglot.notes import note_foreign_carry
 from memglot.report import End, Report
 
 KEY = "memglot"
@@ -252,3 +254,25 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
     date_by_id(record)
     check_record(record)
     return [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
+
+
+def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any] | None:
+    """Take the carry slot out of the object that holds it, and return what rode with the record.
+
+    What is not ours stays where it was, with a note, and `None` is returned.
+    """
+    slot = holder[KEY]
+    # The slot is tried on a copy, so that a slot that turns out to be foreign leaves no trace.
+    trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
+    if KEY in trial.meta and trial.meta[KEY] is slot:
+        del trial.meta[KEY]
+    try:
+        if not isinstance(slot, dict) or not is_slot(slot):
+            raise not_a_slot()
+        riders = unpack(slot, trial, report)
+    except (msgspec.ValidationError, BadRecord) as error:
+        report.note(note_foreign_carry(report.source, str(error)))
+        return None
+    for name in record.__struct_fields__:
+        setattr(record, name, getattr(trial, name))
+    return riders

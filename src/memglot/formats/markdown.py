@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
-from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, take_slot, to_wire
+from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, to_wire
 from memglot.formats._notes.frame import OPENING, split
 from memglot.formats._yaml.reading import Broken
 from memglot.formats._yaml.writing import dump
-from memglot.formats.carry import KEY, Bundle, bundles
+from memglot.formats.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.folder import writing_notes
 from memglot.formats.format import Format, Options
 from memglot.formats.names import safe_name

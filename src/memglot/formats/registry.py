@@ -11,6 +11,7 @@ GROUP = "memglot.formats"
 # Name, family and extensions; a test holds them to what the format itself declares. Looking one up imports no other.
 # The first format that has an extension is what the extension stands for; its shape may tell another of its family.
 _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "csv": ("csv", (".csv", ".tsv")),
     "json": ("json", (".json",)),
     "chatgpt": ("json", (".json",)),
     "markdown": ("markdown", (".md", ".markdown")),

@@ -124,6 +124,9 @@ class Store(Protocol):
     def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         """The first record of each content, kind and scope that is there."""
 
+    def doubles(self) -> Iterator[list[str]]:
+        """The ids, in order, of active records that share their content, kind and scope, where there are several."""
+
     def records(
         self,
         filter: Filter = ...,

@@ -25,6 +25,11 @@ class Scratch:
         self._db.execute("INSERT OR IGNORE INTO kept VALUES (?, ?)", (key, value))
         return self._db.changes() > 0
 
+    def get(self, key: str) -> bytes | None:
+        """The value with this key, which stays."""
+        rows: list[Any] = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchall()
+        return bytes(rows[0][0]) if rows else None
+
     def was_taken(self, key: str) -> bool:
         """Tell whether a value with this key was taken out before."""
         return bool(self._db.execute("SELECT 1 FROM taken WHERE key = ?", (key,)).fetchall())

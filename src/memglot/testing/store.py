@@ -64,6 +64,10 @@ class StoreConformance:
         with store.writing():
             store.replace(record)
         assert store.get([record.id]) == [record]
+        record.strength = 0.5
+        with store.writing():
+            store.replace(record)
+        assert store.get([record.id]) == [record]
         assert store.search(Query(words=("apples",)), Filter(), 10)[1] == 0
         assert store.search(Query(words=("fruit",)), Filter(), 10)[1] == 1
         assert list(store.verify()) == []
@@ -94,6 +98,14 @@ class StoreConformance:
         hash = content_hash("same")
         keys = [(hash, "semantic", "user"), (hash, "note", "user"), (hash, "note", "other")]
         assert store.ids_of_contents(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}
+
+    def test_doubles_share_content_kind_and_scope(self, store: Store) -> None:
+        records = [make("same") for _ in range(3)] + [make("other"), make("other")]
+        alone = [make("same", kind="note"), make("same", scope="team"), make("same", status=DELETED), make("single")]
+        with store.writing():
+            store.add([*alone, *records])
+        groups = [sorted(record.id for record in some) for some in (records[:3], records[3:])]
+        assert sorted(store.doubles()) == sorted(groups)
 
     @pytest.mark.parametrize(
         ("filter", "found"),

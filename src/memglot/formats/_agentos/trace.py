@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.formats._memory_engine.wire import take_slot
-from memglot.formats.carry import KEY, Bundle, differences, pack_found
+from memglot.formats.carry import KEY, Bundle, differences, pack_found, take_slot
 from memglot.model import (
     DELETED,
     Embedding,

@@ -6,17 +6,15 @@ from typing import Any
 import msgspec
 
 from memglot.errors import (
-    BadRecord,
     bad_temporal,
     bad_time,
     missing_content,
-    not_a_slot,
     not_an_object,
     temporal_object,
     wrong_type,
 )
 from memglot.formats._memory_engine.dialects import lenient_tree
-from memglot.formats.carry import KEY, Bundle, is_plain, is_slot, pack, unpack
+from memglot.formats.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.format import Options
 from memglot.model import (
     LATEST,
@@ -34,7 +32,6 @@ from memglot.model import (
     id_time,
     parse_time,
 )
-from memglot.notes import note_foreign_carry
 from memglot.report import End, Report
 
 TOOL = "memory-engine"
@@ -106,27 +103,6 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
     riders = take_slot(record.meta, record, report) if KEY in record.meta else None
     yield record
     yield from riders or ()
-
-
-def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any] | None:
-    """Take the carry slot out of the object that holds it, and return what rode with the record.
-
-    What is not ours stays where it was, with a note, and `None` is returned.
-    """
-    slot = holder[KEY]
-    # The slot is tried on a copy, so that a slot that turns out to be foreign leaves no trace.
-    trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
-    trial.meta.pop(KEY, None)
-    try:
-        if not isinstance(slot, dict) or not is_slot(slot):
-            raise not_a_slot()
-        riders = unpack(slot, trial, report)
-    except (msgspec.ValidationError, BadRecord) as error:
-        report.note(note_foreign_carry(report.source, str(error)))
-        return None
-    for name in record.__struct_fields__:
-        setattr(record, name, getattr(trial, name))
-    return riders
 
 
 def to_wire(

@@ -7,12 +7,12 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.model import Record, content_hash
+from memglot.model import DEFAULT_STATUS, Record, content_hash
 from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.filters import condition
-from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, UPDATE, from_row, from_sealed_row, to_row
+from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, TEXT, UPDATE, from_row, from_sealed_row, to_row
 
 _UNINDEX = """
 INSERT INTO record_text (record_text, rowid, content, title, tags, tree)
@@ -42,11 +42,14 @@ class Records(Connection):
 
     def replace(self, record: Record) -> None:
         """Put a record in the place of the one with its id."""
-        ((seq, batch),) = self._rows("SELECT seq, batch FROM records WHERE id = ?", (record.id,))
-        indexed = seq <= self.indexed_to()
+        sql = "SELECT seq, batch, title, tags, tree, content_hash FROM records WHERE id = ?"
+        ((seq, batch, *text),) = self._rows(sql, (record.id,))
+        row = to_row(record, batch)
+        # What is searched seldom changes with the rest, and indexing it again is most of the work.
+        indexed = text != [row[place] for place in TEXT] and seq <= self.indexed_to()
         if indexed:
             self.db.execute(f"{_UNINDEX} WHERE seq = ?", (seq,))
-        self.db.execute(UPDATE, (*to_row(record, batch), seq))
+        self.db.execute(UPDATE, (*row, seq))
         if indexed:
             self.db.execute(f"{_REINDEX} WHERE seq = ?", (seq,))
 
@@ -91,6 +94,15 @@ class Records(Connection):
             if (hash, kind, scope) in wanted:
                 found.setdefault((hash, kind, scope), id)
         return found
+
+    def doubles(self) -> Iterator[list[str]]:
+        """The ids of active records that share their content, kind and scope."""
+        sql = (
+            "SELECT json_group_array(id) FROM records WHERE status = ? GROUP BY content_hash, kind, scope "
+            "HAVING count(*) > 1 ORDER BY min(id)"
+        )
+        for (ids,) in self._rows(sql, (DEFAULT_STATUS,)):
+            yield sorted(msgspec.json.decode(ids, type=list[str]))
 
     def records(
         self,

@@ -96,6 +96,8 @@ def _rest_of(record: Record) -> str | None:
 
 DIGEST = -2
 """Where the digest stands in a row."""
+TEXT = tuple(_ALL_COLUMNS.index(column) for column in ("title", "tags", "tree", "content_hash"))
+"""Where that stands in a row which tells whether the text that is searched has changed."""
 
 
 def from_row(row: Sequence[Any]) -> Record:

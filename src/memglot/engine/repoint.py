@@ -1,0 +1,57 @@
+"""Repoint: what hangs on one memory comes to hang on another."""
+
+import msgspec
+
+from memglot.formats.beside import key_of, name_of
+from memglot.model import Embedding, End, Relation, Supersession, Thing, plain
+from memglot.store.contract import Revision, Store
+
+
+def repoint(store: Store, old: str, new: str, at: int, deed: str) -> None:
+    """Let relations, supersessions and vectors of one record be those of another.
+
+    What would relate the other to itself, or is there already, goes; revisions remember what was.
+    """
+    have = {_meaning(relation) for relation in _relations(store, new)}
+    for relation in _relations(store, old):
+        moved = msgspec.structs.replace(
+            relation,
+            subject=_moved(relation.subject, old, new),
+            object=_moved(relation.object, old, new),
+            source_record=new if relation.source_record == old else relation.source_record,
+            updated_at=at,
+        )
+        fits = moved.subject != moved.object and _meaning(moved) not in have
+        have.add(_meaning(moved))
+        _exchange(store, relation, moved if fits else None, at, deed)
+    for decision in [*store.things(Supersession, [old]), *store.mentions(Supersession, old)]:
+        newer, older = (new if id == old else id for id in (decision.newer, decision.older))
+        later = msgspec.structs.replace(decision, newer=newer, older=older)
+        fits = newer != older and store.kept(later) is None
+        _exchange(store, decision, later if fits else None, at, deed)
+    for vector in list(store.things(Embedding, [old])):
+        own = msgspec.structs.replace(vector, record=new)
+        store.take([vector])
+        if store.kept(own) is None:
+            store.put([own])
+
+
+def _relations(store: Store, id: str) -> list[Relation]:
+    """The relations with a record at either end, each once; an entity may have the same id."""
+    found = [*store.things(Relation, [id]), *store.mentions(Relation, id)]
+    return list({one.id: one for one in found if End(id) in (one.subject, one.object)}.values())
+
+
+def _moved(end: End, old: str, new: str) -> End:
+    return End(new) if end == End(old) else end
+
+
+def _meaning(relation: Relation) -> tuple[End, str, End]:
+    return relation.subject, relation.predicate, relation.object
+
+
+def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str) -> None:
+    store.take([old])
+    if new is not None:
+        store.put([new])
+    store.remember([Revision(kind=name_of(old), key=key_of(old), at=at, deed=deed, before=plain(old))])

@@ -1,0 +1,74 @@
+"""Upkeep: the part of `Memory` that looks at a store's past and cares for the store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memglot.engine import past
+from memglot.model import Event
+from memglot.report import Report
+from memglot.store.contract import Import, Store
+
+# As in `memory.py`, the deeds are imported when they are done.
+if TYPE_CHECKING:
+    from memglot.engine.consolidate import Consolidation
+    from memglot.engine.results import ImportResult
+    from memglot.engine.verify import Verdict
+
+
+class Upkeep:
+    """What `Memory` does with the past of a store, and for its health."""
+
+    @property
+    def store(self) -> Store:
+        """The store underneath."""
+        raise NotImplementedError
+
+    def history(self, id: str) -> tuple[Sequence[past.Version], str | None]:
+        """Every version of a memory, oldest first, and the import that brought it."""
+        return past.history(self.store, id)
+
+    def imports(self) -> Iterator[Import]:
+        """All imports, newest first."""
+        return self.store.imports()
+
+    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
+        """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
+        from memglot.engine.results import ImportResult
+
+        report = Report()
+        return ImportResult(report, past.undo(self.store, import_id, report, force=force), dry_run=False)
+
+    def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
+        """Rows of the audit chain, newest first."""
+        return past.audit_log(self.store, target=target, limit=limit)
+
+    def audit_verify(self) -> dict[str, Any]:
+        """Whether the audit chain is whole."""
+        return past.audit_verify(self.store)
+
+    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Merge exact doubles and bring strengths up to date; nothing is deleted for being weak."""
+        from memglot.engine.consolidate import consolidate
+
+        return consolidate(self.store, dry_run=dry_run)
+
+    def stats(self) -> dict[str, Any]:
+        """How much of what the store keeps."""
+        from memglot.engine import care
+
+        return care.stats(self.store)
+
+    def doctor(self, *, fix: bool = False) -> Verdict:
+        """Check the store; with `fix`, rebuild its indexes."""
+        from memglot.engine import care
+
+        return care.doctor(self.store, fix=fix)
+
+    def backup(self, path: str | Path, *, force: bool = False) -> int:
+        """Write a clean copy of the whole store; tells its size in bytes."""
+        from memglot.engine import care
+
+        return care.backup(self.store, Path(path), force=force)

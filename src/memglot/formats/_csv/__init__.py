@@ -1,0 +1,1 @@
+"""What the CSV format is made of."""
