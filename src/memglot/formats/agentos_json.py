@@ -6,6 +6,7 @@ read; `--dialect program` writes that object, and with it the graph, documents a
 
 from __future__ import annotations
 
+import re
 from array import array
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ KNOWN = {
     "brain_id": "",
 }
 _SIGNS = frozenset({"createdAt", "strength", "retrievalCount", "lastAccessed", "emotions"})
+_TRACE_ID = re.compile(rb'\s*(?:\[\s*)?\{\s*"id"\s*:\s*"mt_')
 _AT_ONCE = 100
 
 
@@ -44,7 +46,7 @@ def recognise(head: bytes) -> bool:
     keys = first_keys(head)
     if keys.get("traces") == b"[":
         return True
-    return "content" in keys and (not _SIGNS.isdisjoint(keys) or b'"id":"mt_' in head[:4096].replace(b'": "', b'":"'))
+    return "content" in keys and (not _SIGNS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
 
 
 def read(source: Source, report: Report, options: Options) -> Iterator[Item]:

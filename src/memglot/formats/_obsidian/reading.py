@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, bad_bytes, kept_whole
-from memglot.formats._memory_engine.wire import take_slot
 from memglot.formats._notes.frame import Frame, split, whole
 from memglot.formats._notes.place import Place, mirror
 from memglot.formats._obsidian.markup import Link, links_in, property_links, without_code
@@ -27,7 +26,7 @@ from memglot.formats._obsidian.note import (
 from memglot.formats._obsidian.render import render, text_mark
 from memglot.formats._obsidian.web import Web
 from memglot.formats._yaml.reading import Broken
-from memglot.formats.carry import KEY, is_slot
+from memglot.formats.carry import KEY, is_slot, take_slot
 from memglot.formats.format import Options
 from memglot.formats.source import BOM, Source
 from memglot.model import Blob, Item, Record, Relation, Thing
@@ -146,7 +145,7 @@ class _Note:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
         own_id = frame.front.get("id")
         if isinstance(own_id, (str, int)) and self.path == own_path(record, str(own_id)) and not empty:
-            if not self._mark and render_again(record, riders, body, self.path, self.vault) == text:
+            if not self._mark and self._is_ours(record, riders, text, frame, body):
                 return
         own = record.extra.get(TOOL)
         extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
@@ -166,10 +165,13 @@ class _Note:
         del value["path"]
         record.extra[RESIDUE] = value
 
-
-def render_again(record: Record, riders: list[Thing], body: Body, path: str, vault: str) -> str:
-    """The note as this tool would write it, with the related notes that it has."""
-    return render(record, riders, body.related.removesuffix("\n"), path, vault, Report(), plain=False)
+    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body) -> bool:
+        """Tell whether this tool would write the note just so, with the related notes that it has."""
+        related = body.related.removesuffix("\n")
+        ways = (False,) if KEY in frame.front else (False, True)
+        return any(
+            render(record, riders, related, self.path, self.vault, Report(), plain=plain) == text for plain in ways
+        )
 
 
 def own_mirror(record: Record) -> Any:
