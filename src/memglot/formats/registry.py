@@ -18,12 +18,13 @@ _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "ndjson": ("json", (".ndjson", ".jsonl")),
     "yaml": ("yaml", (".yaml", ".yml")),
     "obsidian": ("markdown", (".md", ".markdown")),
+    "agentos-markdown": ("markdown", (".md", ".markdown")),
     "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
 }
 # The store's own file is known to the store alone.
 _ELSEWHERE: dict[str, str] = {}
 # Asked in this order: an AgentOS vault is a vault first.
-_FOLDERS: tuple[str, ...] = ("obsidian", "chatgpt")
+_FOLDERS: tuple[str, ...] = ("obsidian", "chatgpt", "agentos-markdown")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
 """Names that two tools use for shapes of their own: reading takes the other tool's too, with a note."""
 _ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}

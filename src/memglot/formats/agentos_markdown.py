@@ -1,0 +1,234 @@
+"""AgentOS's Markdown: a trace a note, `{type}/{id}.md`; what it cannot hold rides in `metadata.memglot`.
+
+The program writes `{scope}/{type}/{id}.md` and times in milliseconds; both are read, `--dialect program` writes that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
+from memglot.formats._agentos.fields import FIELDS
+from memglot.formats._agentos.trace import HOMES, NOTES, TOOL, Trace, items_of, trace_of
+from memglot.formats._notes.frame import split
+from memglot.formats._notes.place import Place, is_untouched, mirror, places_of
+from memglot.formats._notes.writing import NoteFiles, digest_file
+from memglot.formats._yaml.reading import Broken
+from memglot.formats._yaml.writing import dump
+from memglot.formats.carry import KEY, Bundle, bundles, pack_found, take_slot
+from memglot.formats.folder import writing_notes
+from memglot.formats.format import Format, Glimpse, Options
+from memglot.formats.names import safe_name
+from memglot.formats.source import BOM, Source
+from memglot.formats.target import Target
+from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, plain
+from memglot.report import Report
+
+RESIDUE, PLACE = "agentos.markdown", "agentos.note"
+_FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")}
+_FRONT |= {"createdAt": "created_at", "lastAccessed": "last_accessed", "retrievalCount": "retrieval_count"}
+_FRONT |= {"created_at": "created_at", "last_accessed": "last_accessed", "retrieval_count": "retrieval_count"}
+_TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
+_BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
+_SIGNS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
+_TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
+
+
+def recognise(head: bytes) -> bool:
+    """A note of AgentOS has a type and a scope, or one of its ids."""
+    block = _BLOCK.match(head)
+    if block is None:
+        return False
+    return all(sign.search(block[1]) for sign in _SIGNS) or _TRACE_ID.search(block[1]) is not None
+
+
+def recognise_folder(glimpse: Glimpse) -> bool:
+    """A folder of which some note is AgentOS's."""
+    return any(map(recognise, glimpse.heads(".md")))
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the trace of one note."""
+    path = "/".join(source.path.parts[-3:]) if source.path else "note.md"
+    yield from read_folder([(path, source)], "", report, options)
+
+
+def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the traces of all notes of a folder."""
+    for path, source in files:
+        report.start_source(source.name)
+        report.item, report.current = 1, source
+        try:
+            yield from _items(path, source, options.space or name, report, options)
+        except Broken as error:
+            report.failed_record(error.error, line=error.line + 1)
+        except BadRecord as error:
+            report.failed_record(error)
+        finally:
+            report.current = None
+            source.close()
+
+
+def _items(path: str, source: Source, space: str, report: Report, options: Options) -> Iterator[Item]:
+    raw = source.whole()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad_bytes(source.start + error.start) from None
+    if "\0" in text:
+        raise bad_bytes(source.start + len(text[: text.index("\0")].encode()), "NUL")
+    frame = split(text, options.lenient)
+    content = text[frame.start : frame.end]
+    if not content.strip() and (not content or not frame.fenced):
+        raise empty_content()
+    record, *riders = items_of(_trace(frame.front, content, path), space, NOTES, report)
+    assert isinstance(record, Record)
+    things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+    slot = options.slots.get(path) if options.slots is not None else None
+    if isinstance(slot, dict):
+        things += take_slot({KEY: slot}, record, report) or []
+    mark = BOM.decode() if source.start else ""
+    if mark or not _is_ours(record, things, path, text, space):
+        place = Place(path="", head=mark + text[: frame.start], tail=text[frame.end :], tags=record.tags)
+        record.extra[PLACE] = {"path": path}
+        place.of = mirror(record, record.extra.get(TOOL))
+        record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
+    yield record
+    yield from things
+
+
+def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
+    """A trace by its front matter; a value that is not what AgentOS means is kept as the user's own."""
+    values: dict[str, Any] = {"content": content}
+    rest: dict[str, Any] = {}
+    for key, value in front.items():
+        field = _FRONT.get(key)
+        if field is None or value is None or field in ("type", "scope") and not isinstance(value, str):
+            rest[key] = value
+            continue
+        try:
+            values[field] = FIELDS[field](field, value)
+        except BadRecord:
+            rest[key] = value
+    values.setdefault("type", _type_of(path))
+    if rest:
+        check_value(rest, "front matter")
+        values["metadata"] = {**values.get("metadata", {}), **rest}
+    return Trace(**values)
+
+
+def _type_of(path: str) -> str:
+    for part in reversed(path.split("/")[:-1]):
+        if part.lower() in _TYPES:
+            return part.lower()
+    return "episodic"
+
+
+def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:
+    """Tell whether this tool would write the note just so, in one of its dialects."""
+    for dialect in (None, "program"):
+        options = Options(dialect=dialect, space=space)
+        found, trace = _layout((record, riders, False), Report(), options, space)
+        if found == path and found == _layout_path(trace, record, options):
+            return _text(trace, options) == text or _text(trace, Options(dialect=dialect, plain=True)) == text
+    return False
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a folder of notes, by type; in the program's dialect, by scope and type."""
+    if target.path is None:
+        raise NeedsFolder("agentos-markdown", "standard output")
+    space = options.space or target.path.resolve().name
+    with writing_notes(target, digest_file, plain=options.plain) as notes:
+        files = NoteFiles(notes)
+        for bundle in bundles(items, notes, report):
+            _write_note(bundle, files, report, options, space)
+        report.written(notes.finish("agentos-markdown", report))
+
+
+def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Options, space: str) -> None:
+    record, riders, last = bundle
+    extra = {key: value for key, value in record.extra.items() if key not in (PLACE, RESIDUE)}
+    bare = msgspec.structs.replace(record, extra=extra)
+    places = places_of(record, PLACE, RESIDUE)
+    fallback, trace = _layout((bare, riders, last), report, options, space)
+    path = files.free(places[0].path if places else fallback, fallback)
+    if places and path == places[0].path and is_untouched(record, places, record.extra.get(TOOL)):
+        files.put(path, places[0].text(record.content).encode(), _slot(bare, riders, report, options))
+    else:
+        files.put(path, _text(trace, options).encode())
+
+
+def _slot(record: Record, riders: list[Thing], report: Report, options: Options) -> dict[str, Any]:
+    """What a note that stays as it is cannot say."""
+    found: dict[str, Any] = {"id": record.id, "created_at": record.created_at, "foreign": plain(record.foreign)}
+    if record.updated_at != record.created_at:
+        found["updated_at"] = record.updated_at
+    if record.clocks:
+        found["clocks"] = record.clocks
+    extra = {key: value for key, value in record.extra.items() if key != TOOL}
+    if extra:
+        found["extra"] = extra
+    return pack_found(found, record, riders, report, options.plain)
+
+
+def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:
+    trace = trace_of(bundle, space, NOTES, report, plain=options.plain)
+    return _layout_path(trace, bundle[0], options), trace
+
+
+def _layout_path(trace: Trace, record: Record, options: Options) -> str:
+    name = safe_name(trace.id)
+    if name != trace.id:
+        name += f"-{derive_id(TOOL, 'name', trace.id)[-8:]}"
+    path = f"{safe_name(trace.type)}/{name}.md"
+    return f"{safe_name(trace.scope)}/{path}" if options.dialect == "program" else path
+
+
+def _text(trace: Trace, options: Options) -> str:
+    time = _milliseconds if options.dialect == "program" else format_time
+    front: dict[str, Any] = {"id": trace.id, "type": trace.type, "scope": trace.scope}
+    if trace.strength is not None:
+        front["strength"] = trace.strength
+    front["tags"] = trace.tags
+    if trace.created_at is not None:
+        front["createdAt"] = time(trace.created_at)
+    if trace.emotions:
+        front["emotions"] = trace.emotions
+    if trace.last_accessed is not None:
+        front["lastAccessed"] = time(trace.last_accessed)
+    if trace.retrieval_count:
+        front["retrievalCount"] = trace.retrieval_count
+    if trace.metadata:
+        front["metadata"] = trace.metadata
+    return f"---\n{dump(front)}---\n\n{trace.content}\n"
+
+
+def _milliseconds(at: int) -> int:
+    return at // 1000
+
+
+FORMAT = Format(
+    name="agentos-markdown",
+    title="AgentOS Markdown, a trace a note",
+    tool=TOOL,
+    family="markdown",
+    extensions=(".md", ".markdown"),
+    homes=HOMES,
+    carry="metadata.memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+    folder=True,
+    recognise=recognise,
+    read_folder=read_folder,
+    recognise_folder=recognise_folder,
+    digest_file=digest_file,
+    settles=True,
+    dialects=("program",),
+)
