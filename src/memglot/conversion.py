@@ -24,7 +24,7 @@ def convert_items(
     given: Input, target: Target, report: Report, *, from_: str | None, to: str | None, options: Options
 ) -> Format:
     """Write everything that `given` holds to `target`; the report tells what was kept, carried and dropped."""
-    format = format_to_write(to, target.path)
+    format = format_to_write(to, target.path, options)
     assert format.write is not None
     reader = registry.get(from_) if from_ else None
     items = _watched(read_inputs([given], reader, report, options), format, report)
@@ -52,7 +52,7 @@ def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[
             if format.folder and item.id:
                 seen.add(item.id)
             report.imported += 1
-            if format.folder:
+            if format.folder or format.settles:
                 # A note is named by its id, so one that has none gets one here.
                 settle(item, minter)
             for field in plain(item):
@@ -77,6 +77,7 @@ def convert(
     to: str | None = None,
     plain: bool = False,
     lenient: bool = False,
+    dialect: str | None = None,
     force: bool = False,
     stream: BinaryIO | None = None,
     progress: Callable[[Report], None] | None = None,
@@ -86,7 +87,7 @@ def convert(
         raise no_target()
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
-    options = Options(plain=plain, lenient=lenient)
+    options = Options(plain=plain, lenient=lenient, dialect=dialect)
     used = convert_items(src, target, report, from_=from_, to=to, options=options)
     return Conversion(report, used.name)
 

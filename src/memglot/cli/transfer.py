@@ -66,6 +66,7 @@ def _import_text(result: Any) -> list[str]:
 @click.option("--include-embeddings", is_flag=True, help="Vectors too.")
 @click.option("--no-conversations", is_flag=True, help="Leave out what came from conversations.")
 @click.option("--plain", is_flag=True, help="Only what the format itself has a place for; no proof.")
+@click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
 @click.option("--layout", type=click.Choice(["flat", "kind", "tree"]), default="flat", help="Folders of Markdown.")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 def export(face: Face, path: str | None, no_conversations: bool, **options: Any) -> None:
@@ -96,6 +97,7 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
 @click.option("--to", type=FormatName(), help="The format of OUT; else by extension, else json.")
 @click.option("--plain", is_flag=True, help="Only what the format itself has a place for.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
+@click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
 @click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
 def convert(face: Face, source: str, target: str, report: bool, **options: Any) -> int:

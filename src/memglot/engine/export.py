@@ -42,7 +42,7 @@ class ExportOptions:
 
 def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
     """Write what the filter selects, by `created_at`, then id. Returns the format that was used."""
-    format = format_to_write(options.format, target.path)
+    format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
     format.write(store_items(store, options, report), target, report, options.writing)

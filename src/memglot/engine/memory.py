@@ -130,6 +130,8 @@ class Memory(Upkeep):
         include_conversations: bool = True,
         plain: bool = False,
         layout: str = "flat",
+        dialect: str | None = None,
+        space: str | None = None,
         force: bool = False,
         stream: Any = None,
         created_at: bool = True,
@@ -139,6 +141,7 @@ class Memory(Upkeep):
         """Write memories to a file or folder, or to a binary stream; without either, `result.content` holds them.
 
         The filters are those of `list`. An export proves itself: `memglot verify` finds what was cut or edited.
+        `dialect="program"` writes what the real tool reads, where that differs from what its page says.
         """
         from memglot.engine.export import ExportOptions, export_to
         from memglot.engine.results import ExportResult
@@ -155,7 +158,7 @@ class Memory(Upkeep):
             filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
             include_embeddings=include_embeddings,
-            writing=Options(plain=plain, layout=layout, created_at=created_at),
+            writing=Options(plain=plain, layout=layout, created_at=created_at, dialect=dialect, space=space),
         )
         used = export_to(self.store, target, options, report)
         return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)

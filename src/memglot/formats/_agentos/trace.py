@@ -31,7 +31,7 @@ DEFAULT_TYPE, DEFAULT_SCOPE = "episodic", "user"
 _HASHES = ("contentHash", "content_hash", "import_hash")
 _OWN = frozenset({"entities", "decay"})
 _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
-_UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*", re.DOTALL)
+_UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
 
 
 class Spelling(NamedTuple):
