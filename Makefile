@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: test lint types unit wheel fix accept demo bench docs clean
+.PHONY: test lint types unit wheel fix accept demo bench bench-formats docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -50,6 +50,9 @@ $(VENV)/demo: pyproject.toml
 
 bench: $(STAMP)  ## ratios against bare scripts; see docs/performance.md
 	$(BIN)/python bench/core.py
+
+bench-formats: $(STAMP)  ## the formats of other tools
+	$(BIN)/python bench/formats.py
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/data
