@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from memglot.errors import BadRecord
+from memglot.formats._yaml.quick import quick_load
 from memglot.formats._yaml.reading import Broken, load
 from memglot.formats._yaml.writing import dump, flow_of
 from strategies import JSON, OBJECTS
@@ -70,3 +72,27 @@ def test_a_document_that_is_wrong_is_told_with_its_line(text: bytes) -> None:
     with pytest.raises(Broken) as caught:
         load(text)
     assert caught.value.line >= 1
+
+
+WORDS = st.sampled_from(
+    ["a", "b c", "key", "1", "-1", "1.5", "1e3", "0x1f", "true", "No", "null", "~", "2024-01-02", "12:30", "a:b"]
+) | st.text("ab1 -:#[]{}'\"\\,&*!|>%@`~.\t\u00e9\u2028", max_size=6)
+LINES = st.one_of(
+    st.builds("{}:{}{}".format, WORDS, st.sampled_from(["", " ", "  "]), WORDS),
+    st.builds("{}- {}".format, st.sampled_from(["", "  ", "    "]), WORDS),
+    st.builds("{}: [{}, {}]".format, WORDS, WORDS, WORDS),
+    st.builds('{}: "{}"'.format, WORDS, WORDS),
+    WORDS,
+)
+
+
+@given(st.lists(LINES, max_size=6).map("\n".join))
+def test_the_quick_way_says_what_the_parser_says(text: str) -> None:
+    found = quick_load(text + "\n")
+    if found is not None:
+        assert found == (load((text + "\n").encode()) or {})
+
+
+def test_the_quick_way_reads_plain_front_matter() -> None:
+    text = "id: mt_1\ntags:\n  - a b\n  - '1'\nrating: 7\nempty:\nmade: 2024-01-02T03:04:05Z\nlist: [a, 2]\n"
+    assert quick_load(text) == load(text.encode()) != {}

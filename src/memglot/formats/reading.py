@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -145,15 +146,17 @@ class _Files:
         self.found = False
 
     def __iter__(self) -> Iterator[tuple[str, Source]]:
+        start = len(str(self._folder)) + 1
         for path in self._paths:
             self.found = True
+            name = str(path)
             try:
-                source = Source.file(path)
+                source = Source.file(path, name)
             except Unreadable as error:
                 self._report.start_source(error.name)
                 self._report.fault(error)
                 continue
-            yield path.relative_to(self._folder).as_posix(), source
+            yield name[start:].replace(os.sep, "/"), source
 
 
 def read_source(source: Source, format: Format | None, report: Report, options: Options) -> Iterator[Item]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,8 +32,15 @@ class Source:
         head = stream.read(_HEAD)
         self.start = len(BOM) if head.startswith(BOM) else 0
         self.head = head[self.start :]
-        self._replay = _Replay(self.head, stream)
-        self.stream = io.BufferedReader(self._replay, _BUFFER)
+        self._rest = stream
+        self._replay: _Replay | None = None
+        self._ended = len(head) < _HEAD and size is not None and size == len(head)
+
+    @cached_property
+    def stream(self) -> io.BufferedReader:
+        """All of it from its start, after a byte order mark; it can be read once."""
+        self._replay = _Replay(self.head, self._rest)
+        return io.BufferedReader(self._replay, _BUFFER)
 
     @classmethod
     def file(cls, path: Path, name: str | None = None) -> Source:
@@ -39,10 +48,9 @@ class Source:
         shown = name or str(path)
         try:
             stream = open(path, "rb", buffering=0)
-            if os.path.isdir(path):
-                raise Unreadable(shown, "it is a folder")
-            source = cls(shown, stream, path=path, size=os.fstat(stream.fileno()).st_size)
-            if path.is_file():
+            there = os.fstat(stream.fileno())
+            source = cls(shown, stream, path=path, size=there.st_size)
+            if stat.S_ISREG(there.st_mode):
                 source._again = lambda: open(path, "rb")
             return source
         except OSError as error:
@@ -67,7 +75,7 @@ class Source:
     @property
     def consumed(self) -> int:
         """How many bytes were read so far."""
-        return self._replay.consumed
+        return self._replay.consumed if self._replay is not None else 0
 
     def is_blank(self) -> bool:
         """Tell whether there is nothing but white space in it, as far as the head shows."""
@@ -75,11 +83,15 @@ class Source:
 
     def whole(self) -> bytes:
         """All of it at once, for formats of one memory a file."""
-        return self.stream.read()
+        # Most notes are in the head already.
+        return self.head if self._ended else self.stream.read()
 
     def close(self) -> None:
         """Let go of the file."""
-        self.stream.close()
+        if self._replay is not None:
+            self.stream.close()
+        else:
+            self._rest.close()
 
 
 class _Replay(io.RawIOBase):
@@ -121,18 +133,20 @@ def walk(
     With `vault`, the case of an extension does not count, and what is left alone is told as a vault's.
     """
     passed = _Passed(folder, vault)
-    waiting = [folder]
+    waiting = [(str(folder), False)]
     while waiting:
-        place = waiting.pop()
-        if place != folder and not os.path.isdir(place):
-            yield place
+        place, is_file = waiting.pop()
+        if is_file:
+            yield Path(place)
             continue
         found = []
         for entry in _entries(place, report):
             if passed.over(entry):
                 continue
-            if entry.is_dir(follow_symlinks=False) or _is_meant(entry, folder, extensions, takes, vault):
-                found.append(Path(entry.path))
+            if entry.is_dir(follow_symlinks=False):
+                found.append((entry.path, False))
+            elif _is_meant(entry, folder, extensions, takes, vault):
+                found.append((entry.path, True))
             else:
                 passed.left_out.append(os.path.relpath(entry.path, folder))
         waiting += reversed(found)
@@ -187,11 +201,11 @@ def _files_in(entry: os.DirEntry[str]) -> int:
     return sum(len(files) for _, _, files in os.walk(entry.path))
 
 
-def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
+def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             # A folder sorts by its name and a slash, as the whole path of a file in it would.
             return sorted(entries, key=lambda entry: entry.name + "/" * entry.is_dir(follow_symlinks=False))
     except OSError as error:
-        report.fault(Unreadable(str(folder), (error.strerror or str(error)).lower()))
+        report.fault(Unreadable(folder, (error.strerror or str(error)).lower()))
         return []

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from memglot.errors import BadRecord
+from memglot.formats._yaml.quick import quick_load
 from memglot.formats._yaml.reading import Broken, load
 
 OPENING = re.compile(r"---(\r?\n)")
@@ -33,7 +34,9 @@ def split(text: str, lenient: bool = False) -> Frame:
     # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
     block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
     try:
-        front = load(block.encode("utf-8"))
+        front: Any = quick_load(block)
+        if front is None:
+            front = load(block.encode("utf-8"))
     except (BadRecord, Broken):
         if not lenient:
             raise

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memglot.errors import BadRecord
 from memglot.formats._agentos.fields import FIELDS
 from memglot.formats._agentos.trace import NOTES, Trace, record_of
-from memglot.formats._obsidian.markup import tag_line, tags_in, without_code
+from memglot.formats._obsidian.markup import tag_line
 from memglot.formats.carry import KEY
 from memglot.formats.names import safe_name
 from memglot.model import Foreign, Record, check_value, derive_id
@@ -121,13 +121,6 @@ def file_stem(id: str) -> str:
 def own_path(record: Record, id: str) -> str:
     """The place of a note that has none of its own yet: in the folder of its kind, by its id."""
     return f"{safe_name(record.kind)}/{file_stem(id)}.md"
-
-
-def text_tags(record: Record, content: str) -> None:
-    """Give a memory the tags that stand in its text."""
-    if "#" in content:
-        found = tags_in(without_code(content))
-        record.tags = list(dict.fromkeys([*record.tags, *found]))
 
 
 def aliases_of(record: Record) -> list[str]:

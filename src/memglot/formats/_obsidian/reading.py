@@ -10,7 +10,7 @@ import msgspec
 from memglot.errors import BadRecord, bad_bytes, kept_whole
 from memglot.formats._notes.frame import Frame, split, whole
 from memglot.formats._notes.place import Place, mirror
-from memglot.formats._obsidian.markup import Link, links_in, property_links, without_code
+from memglot.formats._obsidian.markup import links_in, property_links, tags_in, without_code
 from memglot.formats._obsidian.note import (
     RESIDUE,
     TOOL,
@@ -21,7 +21,6 @@ from memglot.formats._obsidian.note import (
     front_tags,
     own_lines,
     own_path,
-    text_tags,
 )
 from memglot.formats._obsidian.render import render, text_mark
 from memglot.formats._obsidian.web import Web
@@ -82,15 +81,13 @@ class _Note:
             empty = not body.content.strip()
             if empty:
                 record.content = record.title or name
-            else:
-                text_tags(record, body.content)
-            self._connect(record, body, frame.front, web)
+            self._connect(record, "" if empty else body.content, frame.front, web)
         for rider in riders:
             if isinstance(rider, Relation):
                 web.carried(rider.subject.id, rider.object.id)
         self._remember(record, riders, text, frame, body, empty)
         marked = TOOL in record.extra and "path" in record.extra[TOOL]
-        for link in links_in(body.related):
+        for link in links_in(body.related) if body.related else ():
             web.link(record.id, link, self.path, marked=marked)
         web.note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
         yield record
@@ -133,11 +130,14 @@ class _Note:
                 riders += take_slot({KEY: slot}, record, report) or []
         return riders
 
-    def _connect(self, record: Record, body: Body, front: dict[str, Any], web: Web) -> None:
-        links: list[Link] = []
-        if "[[" in body.content:
-            links += links_in(without_code(body.content))
-        links += property_links({key: value for key, value in front.items() if key != KEY})
+    def _connect(self, record: Record, content: str, front: dict[str, Any], web: Web) -> None:
+        """Take the tags and the links that stand in the text and in the properties."""
+        links = list(property_links({key: value for key, value in front.items() if key != KEY}))
+        if "#" in content or "[[" in content:
+            bare = without_code(content)
+            links = [*links_in(bare), *links]
+            if found := tags_in(bare):
+                record.tags = list(dict.fromkeys([*record.tags, *found]))
         for link in links:
             web.link(record.id, link, self.path, marked=True)
 

@@ -96,14 +96,17 @@ class Web:
     def _look_up(self, target: str) -> list[str]:
         """The notes that a target may mean, by the first kind of name that fits any."""
         name = _folded(target)
-        for level in (_ID, _PATH, _NAME, _TITLE, _ALIAS):
-            sql = "SELECT DISTINCT id FROM names WHERE name = ? AND level = ? LIMIT 3"
-            found = [id for (id,) in self._db.execute(sql, (name, level))]
-            if not found and level == _PATH and "/" in name:
-                found = self._by_end_of_path(name)
-            if found:
-                return found
-        return []
+        best: int | None = None
+        found: list[str] = []
+        for id, level in self._db.execute("SELECT id, level FROM names WHERE name = ? ORDER BY level", (name,)):
+            if best is None and level > _PATH and "/" in name and (by_path := self._by_end_of_path(name)):
+                return by_path
+            if best is not None and level != best or len(found) > 2:
+                break
+            best = level
+            if id not in found:
+                found.append(id)
+        return found if found or "/" not in name else self._by_end_of_path(name)
 
     def _by_end_of_path(self, name: str) -> list[str]:
         sql = "SELECT DISTINCT id, path FROM names WHERE name = ? AND level = ?"

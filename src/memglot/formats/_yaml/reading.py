@@ -173,13 +173,13 @@ def _scalar(event: Any) -> Any:
     tag = event.tag
     if tag is None or not tag.startswith(_STANDARD):
         # An unknown tag says nothing that we could use; `!` alone says that it is text.
-        return text if not event.implicit[0] and tag is None or tag == "!" or event.style else _resolve(text)
+        return text if not event.implicit[0] and tag is None or tag == "!" or event.style else resolve(text)
     if tag == _STANDARD + "str":
         return text
-    return _resolve(text)
+    return resolve(text)
 
 
-def _resolve(text: str) -> Any:
+def resolve(text: str) -> Any:
     """What a plain scalar means in the core schema."""
     if text and text[0] not in _TYPED:
         return text
