@@ -56,8 +56,10 @@ class Notes:
 
     def _is_edited(self, relative: str) -> bool:
         """Tell whether a note that is there is not as we wrote it, or was never ours."""
+        if self._target.force or not self._target.existing:
+            return False
         place = self._target.inside(relative)
-        if self._target.force or not self._target.existing or place is None or not place.exists():
+        if place is None or not place.exists():
             return False
         return relative not in self._before or self._digest_of(place) != self._before[relative]
 

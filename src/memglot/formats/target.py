@@ -133,18 +133,19 @@ class FolderTarget:
 
     def put(self, relative: str, content: bytes) -> None:
         """Write one file."""
-        place = self.folder / relative
         parent = os.path.dirname(relative)
+        place = os.path.join(self.folder, relative)
         try:
             if parent not in self._made:
                 if path_inside(self.folder, parent or ".") is None:
                     raise OSError(0, "a link leads out of the folder")
-                place.parent.mkdir(parents=True, exist_ok=True)
+                os.makedirs(os.path.dirname(place), exist_ok=True)
                 self._made.add(parent)
             if not self.existing:
-                place.write_bytes(content)
+                with open(place, "wb", buffering=0) as out:
+                    out.write(content)
             else:
-                with replacing(place) as out:
+                with replacing(Path(place)) as out:
                     out.write(content)
         except OSError as error:
             raise self._cannot(relative, error) from error
