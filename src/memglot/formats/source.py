@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +28,7 @@ class Source:
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
         self._again: Callable[[], BinaryIO] | None = None
+        self._on_disk = False
         self.path = path
         self.size = size
         head = stream.read(_HEAD)
@@ -44,6 +48,7 @@ class Source:
             source = cls(shown, stream, path=path, size=os.fstat(stream.fileno()).st_size)
             if path.is_file():
                 source._again = lambda: open(path, "rb")
+                source._on_disk = True
             return source
         except OSError as error:
             raise Unreadable(shown, (error.strerror or str(error)).lower()) from error
@@ -58,6 +63,18 @@ class Source:
     def reopen(self) -> BinaryIO | None:
         """The same bytes from their start once more; `None` for a stream that comes only once."""
         return self._again() if self._again is not None else None
+
+    @contextmanager
+    def as_file(self) -> Iterator[Path]:
+        """The source as a file on the disk, for readers that need one: its own, or a copy that is gone afterwards."""
+        if self._on_disk and self.path is not None:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+            place = Path(folder) / "copy"
+            with open(place, "wb") as out:
+                shutil.copyfileobj(self.stream, out, _BUFFER)
+            yield place
 
     @property
     def extension(self) -> str:
