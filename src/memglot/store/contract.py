@@ -32,8 +32,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_all(self) -> bool:
-        """Tell whether this asks for everything there is."""
-        return self == Filter(with_deleted=self.with_deleted)
+        """Tell whether this asks for everything there is, conversations or not."""
+        return self == Filter(with_deleted=self.with_deleted, with_conversations=self.with_conversations)
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
