@@ -11,7 +11,7 @@ from memglot.formats.format import ALL_FIELDS, Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.source import Source
 from memglot.formats.target import Target
-from memglot.model import Item, Record, Thing, plain
+from memglot.model import Item, Record, Thing
 from memglot.notes import note_twice
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
@@ -62,6 +62,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         finally:
             store.close()
         quiet(path)
+    if filling.twice:
+        report.note(note_twice(filling.twice))
     report.written(filling.prover.end(alone=True))
 
 
@@ -72,7 +74,7 @@ class _Filling:
         self._store, self._report = store, report
         self._records: dict[str, Record] = {}
         self._things: list[Thing] = []
-        self._twice = 0
+        self.twice = 0
         self.prover = Prover()
 
     def take(self, item: Item) -> None:
@@ -103,10 +105,8 @@ class _Filling:
 
     def _double(self, record: Record) -> None:
         """A store has one memory of an id; the first one stays."""
-        self._twice += 1
-        for field in plain(record):
-            self._report.dropped(field, record.id)
-        self._report.note(note_twice(self._twice))
+        self.twice += 1
+        self._report.dropped("record", record.id)
 
 
 def is_store(path: Path) -> bool:
