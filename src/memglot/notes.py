@@ -144,6 +144,12 @@ def note_removed(count: int) -> str:
     return f"{_many(count)} been deleted, as the file says: `memglot undo` brings them back"
 
 
+def note_to_itself(count: int) -> str:
+    """Relations between two memories that became one."""
+    many = "1 relation leads" if count == 1 else f"{count:,} relations lead"
+    return f"{many} from a memory to its own double and stayed out"
+
+
 def note_unapplied(count: int) -> str:
     """Deletions in a file that was imported without merging."""
     return f"{_many(count)} been deleted according to the file and stay here: `--conflict merge` deletes them"
