@@ -37,6 +37,7 @@ def database(source: Source) -> Iterator[apsw.Connection]:
     if not is_database(source.head):
         raise not_a_database(source.name)
     with source.as_file() as path:
+        check_whole(source, path)
         try:
             db = _open(path, source.head)
             try:
@@ -45,6 +46,17 @@ def database(source: Source) -> Iterator[apsw.Connection]:
                 db.close()
         except apsw.Error as error:
             _translate(error, source.name)
+
+
+def check_whole(source: Source, path: Path) -> None:
+    """Raise `Unreadable` for a file that is shorter than its header says; SQLite takes what is missing for zeros."""
+    head = source.head
+    known = head[24:28] == head[92:96]
+    page = int.from_bytes(head[16:18], "big")
+    said = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+    size = path.stat().st_size
+    if known and size < said and not path.with_name(path.name + "-wal").exists():
+        raise damaged_database(source.name, f"it should be {said:,} bytes long and is {size:,}")
 
 
 def _open(path: Path, head: bytes) -> apsw.Connection:

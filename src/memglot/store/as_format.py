@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import StoreError, Unreadable, not_a_database
-from memglot.formats.database import application_id, is_database
+from memglot.formats.database import application_id, check_whole, is_database
 from memglot.formats.format import ALL_FIELDS, Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.source import Source
@@ -32,6 +32,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     if not is_database(source.head):
         raise not_a_database(source.name)
     with source.as_file() as path:
+        check_whole(source, path)
         try:
             store = open_store(str(path), write=False)
             try:

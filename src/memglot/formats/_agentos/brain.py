@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.errors import BadRecord, bad_bytes, bad_syntax, no_brain
 from memglot.formats._agentos.brain_rows import BRAIN, Meaning, Table, damaged_row, digest, rows, tables
-from memglot.formats._agentos.brain_schema import FACTS, FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
+from memglot.formats._agentos.brain_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
 from memglot.formats._agentos.brain_trace import COLUMNS, DEFAULTS, RESIDUE, parse, residue
 from memglot.formats._agentos.graph import EDGES, NODES
 from memglot.formats._agentos.rows import META, to_value
@@ -159,7 +159,7 @@ class _Brain:
         if BRAIN in row:
             return False
         if not self._usual:
-            self._usual = own_meta(*next(iter(self._db.execute(FACTS))))
+            self._usual = own_meta(self._db, self.tables[TRACES].names)
         return row.get("key") == "schema_version" or self._usual.get(str(row.get("key"))) == row.get("value")
 
     def own(self) -> Iterator[Item]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import apsw
 
 VERSION = "2"
 DIMENSIONS = "1536"
+COLUMNS_ASKED = ("created_at", "embedding")
 TRACES = "memory_traces"
 FULL_TEXT = "memory_traces_fts"
 OURS = "memglot"
@@ -116,16 +122,17 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-FACTS = (
-    "SELECT min(created_at), max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 "
-    "THEN length(embedding) / 4 END) FROM memory_traces"
-)
+_OLDEST = "CAST(min(CASE WHEN typeof(created_at) IN ('integer', 'real') THEN created_at END) AS INTEGER)"
+_LONGEST = "max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 THEN length(embedding) / 4 END)"
 
 
-def own_meta(oldest: object, dimensions: object) -> dict[str, str]:
-    """What stands in `brain_meta` where nobody says otherwise, by what `FACTS` tells of the traces."""
+def own_meta(db: apsw.Connection, columns: Container[str] = COLUMNS_ASKED) -> dict[str, str]:
+    """What stands in `brain_meta` where nobody says otherwise, by the traces that are there."""
+    oldest = _OLDEST if "created_at" in columns else "NULL"
+    longest = _LONGEST if "embedding" in columns else "NULL"
+    ((at, dimensions),) = db.execute(f"SELECT {oldest}, {longest} FROM {TRACES}").fetchall()
     return {
         "schema_version": VERSION,
-        "created_at": str(oldest if isinstance(oldest, int) else 0),
+        "created_at": str(at or 0),
         "embedding_dimensions": str(dimensions or DIMENSIONS),
     }

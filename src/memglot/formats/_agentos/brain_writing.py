@@ -12,7 +12,6 @@ import msgspec
 from memglot.formats._agentos.brain import END, INSTEAD, ITEM, SPACE
 from memglot.formats._agentos.brain_rows import BRAIN, SCHEMA, Meaning, digest
 from memglot.formats._agentos.brain_schema import (
-    FACTS,
     INDEXES,
     OURS,
     OWN_TABLE,
@@ -252,7 +251,7 @@ class _Writer:
         for value in self._relations:
             self._relation(msgspec.convert(value, Relation))
         self._finish_schemas()
-        for key, text in own_meta(*next(iter(self._db.execute(FACTS)))).items():
+        for key, text in own_meta(self._db).items():
             self._db.execute("INSERT OR IGNORE INTO brain_meta VALUES (?, ?, ?)", (self._name, key, text))
         end = self._prover.end(alone=True)
         if not self._plain:
