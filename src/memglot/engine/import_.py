@@ -98,18 +98,17 @@ class _Importer:
 
     def take(self, item: Item) -> None:
         """Take one item; land a batch when there are enough."""
+        if self.report.format != self._format:
+            self.land()
+            self.land_waiting()
+            self._set_format(self.report.format)
         if not isinstance(item, Record):
             self._take_thing(item)
             return
         if self._things and self._bury:
             # What comes after a deletion must meet it in the store.
             self.land()
-        report = self.report
-        report.read += 1
-        if report.format != self._format:
-            self.land()
-            self.land_waiting()
-            self._set_format(report.format)
+        self.report.read += 1
         if item.id:
             if item.id in self._explicit and self._is_double(item.id):
                 return

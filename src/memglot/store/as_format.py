@@ -117,21 +117,7 @@ def is_store(path: Path) -> bool:
             head = file.read(100)
     except OSError:
         return False
-    if not is_database(head) or recognise(head):
-        return is_database(head)
-    log = path.with_name(path.name + "-wal")
-    # The mark of a new store stays in its log until that is taken in.
-    return application_id(head) == 0 and log.exists() and log.stat().st_size > 0 and _has_mark(path)
-
-
-def _has_mark(path: Path) -> bool:
-    from memglot.store.location import open_store
-
-    try:
-        open_store(str(path), write=False).close()
-    except StoreError:
-        return False
-    return True
+    return recognise(head)
 
 
 FORMAT = Format(
