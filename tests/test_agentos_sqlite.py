@@ -236,6 +236,27 @@ def test_unknown_tables_and_columns_come_back(tmp_path: Path) -> None:
     assert in_order(read(target)[0]) == in_order(read(source)[0])
 
 
+def test_no_sql_of_a_file_is_run(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("mt_1"),
+        "CREATE TABLE t (a TEXT COLLATE nocase DEFAULT 'x', rowid TEXT, oid INT, _rowid_ INT);",
+        "INSERT INTO t VALUES ('a', 'b', 3, 4);",
+        """CREATE TABLE "x); DROP TABLE memory_traces; --" ("y); --" "z); --");""",
+        """INSERT INTO "x); DROP TABLE memory_traces; --" VALUES (1);""",
+    )
+    there_and_back(source, target)
+    assert rows(target)["memory_traces"] == rows(source)["memory_traces"]
+    assert in_order(read(target)[0]) == in_order(read(source)[0])
+    items, _ = read(source)
+    for item in items:
+        if isinstance(item, Blob) and item.table == "sqlite_schema":
+            item.row["columns"][0]["type"] = "TEXT); DROP TABLE memory_traces; --"
+    FORMAT.write(iter(items), Target(tmp_path / "hostile.sqlite"), Report(), Options())  # type: ignore[misc]
+    assert in_order(read(tmp_path / "hostile.sqlite")[0]) == in_order(items)
+
+
 def in_order(items: list[Item]) -> list[str]:
     return sorted(line_of(item).decode() for item in items)
 
@@ -456,3 +477,6 @@ def test_two_memories_of_one_foreign_id_are_both_written(tmp_path: Path) -> None
     FORMAT.write(iter(items), Target(tmp_path / "x.sqlite"), Report(), Options())  # type: ignore[misc]
     assert [row["id"] for row in rows(tmp_path / "x.sqlite")["memory_traces"]][-1] == "same"
     assert in_order(read(tmp_path / "x.sqlite")[0]) == in_order(items)
+    with sqlite3.connect(tmp_path / "x.sqlite") as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()

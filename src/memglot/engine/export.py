@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from memglot.errors import CannotWrite, StoreError
 from memglot.formats.detect import format_to_write
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover
@@ -61,7 +62,10 @@ def _copy(store: Store, target: Target, report: Report) -> None:
     """Write the store itself, with its history and its log."""
     prover = Prover()
     with target.place() as path:
-        store.copy_to(str(path))
+        try:
+            store.copy_to(str(path))
+        except StoreError as error:
+            raise CannotWrite(str(target.path or "stream"), str(error)) from error
         for record in store.records(Filter(with_deleted=True), sealed=True):
             prover.add(record)
     report.written(prover.end(alone=True))

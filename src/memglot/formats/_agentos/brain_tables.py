@@ -15,7 +15,14 @@ from memglot.formats._agentos.rows import blob_of, to_column
 from memglot.formats._agentos.trace import TOOL
 from memglot.model import Blob, Item, Record
 
-_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]{0,40}(\(\d{1,9}(, ?\d{1,9})?\))?")
+# A type may be any words, and some words are SQL: only those that are nothing but types are taken.
+_WORD = (
+    "INT|INTEGER|TINYINT|SMALLINT|MEDIUMINT|BIGINT|UNSIGNED|BIG|INT2|INT8|CHARACTER|CHAR|VARCHAR|VARYING|NCHAR|NATIVE|"
+    "NVARCHAR|TEXT|CLOB|STRING|BLOB|REAL|DOUBLE|PRECISION|FLOAT|NUMERIC|DECIMAL|BOOLEAN|BOOL|DATE|TIME|DATETIME|"
+    "TIMESTAMP|JSON|JSONB|UUID|ANY"
+)
+_TYPE = re.compile(rf"({_WORD})( ({_WORD}))*( ?\(\d{{1,9}}(, ?\d{{1,9}})?\))?", re.IGNORECASE)
+_ROW_NUMBERS = frozenset({"rowid", "_rowid_", "oid"})
 _NUMBERED = frozenset({"consolidation_log", "retrieval_feedback"})
 _MOST_COLUMNS = 500
 _STATEMENTS = 100
@@ -36,6 +43,8 @@ class Columns:
         there = self.names[table]
         if column.lower() in there:
             return there[column.lower()] == column
+        if column.lower() in _ROW_NUMBERS:
+            return False
         return bool(column) and "\0" not in column and column.isprintable() and len(there) < _MOST_COLUMNS
 
     def unfit(self, record: Record, brain: str | None) -> Container[str]:
@@ -151,7 +160,11 @@ class Tables:
             parts = [quoted(BRAIN)]
         if keys:
             parts.append(f"PRIMARY KEY ({', '.join(quoted(key) for _, key in sorted(keys))})")
-        self._db.execute(f"CREATE TABLE {quoted(name)} ({', '.join(parts)})")
+        try:
+            self._db.execute(f"CREATE TABLE {quoted(name)} ({', '.join(parts)})")
+        except apsw.SQLError:
+            del self._columns.names[name]
+            return False
         return True
 
     def _is_free(self, name: str) -> bool:

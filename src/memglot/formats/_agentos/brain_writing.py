@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from memglot.errors import CannotWrite
 from memglot.formats._agentos.brain import END, INSTEAD, ITEM, SPACE
 from memglot.formats._agentos.brain_rows import BRAIN, SCHEMA, Meaning, digest
 from memglot.formats._agentos.brain_schema import (
@@ -49,14 +50,18 @@ _LARGEST = (1 << 63) - 1
 
 def write_brain(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write a brain named after its file; it takes its place when it is whole."""
+    name = target.path.stem if target.path else "brain"
     with target.place() as path:
-        writer = _Writer(path, target.path.stem if target.path else "brain", report, options)
         try:
-            for bundle in bundles(items, writer, report, with_deleted=True):
-                writer.trace(bundle)
-            end = writer.finish()
-        finally:
-            writer.close()
+            writer = _Writer(path, name, report, options)
+            try:
+                for bundle in bundles(items, writer, report, with_deleted=True):
+                    writer.trace(bundle)
+                end = writer.finish()
+            finally:
+                writer.close()
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            raise CannotWrite(str(target.path or name), str(error)) from error
     report.written(end)
 
 
