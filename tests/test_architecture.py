@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": {"errors"},
     "report": {"model", "errors"},
     "formats": {"notes", "report", "model", "errors"},
-    "store": {"notes", "report", "model", "errors", "settings"},
+    "store": {"notes", "formats", "report", "model", "errors", "settings"},
     "conversion": {"notes", "formats", "report", "model", "errors"},
     "engine": {"notes", "conversion", "store", "formats", "report", "model", "errors", "settings"},
     "cli": {"engine", "conversion", "formats", "report", "model", "errors", "settings"},

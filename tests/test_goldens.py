@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +36,57 @@ def test_golden(case: Path, tmp_path: Path) -> None:
     (source,) = case.glob("input*")
     report = Report()
     items: list[Item] = []
-    for item in read_inputs([source], format, report, Options()):
+    given = _database(source, tmp_path) if source.suffix == ".sql" else source
+    for item in read_inputs([given], format, report, Options()):
         report.read += isinstance(item, Record)
         items.append(item)
     model = {
         "items": [{type(item).__name__: plain(item)} for item in items],
-        "errors": [_inside(msgspec.to_builtins(fault), case) for fault in report.faults()],
-        "notes": [note.replace(f"{case}/", "") for note in report.notes],
+        "errors": [_inside(msgspec.to_builtins(fault), given.parent) for fault in report.faults()],
+        "notes": [note.replace(f"{given.parent}/", "") for note in report.notes],
     }
-    output = tmp_path / source.name.replace("input", "output")
+    output = tmp_path / given.name.replace("input", "output")
     writing = Report()
     if items and format.write is not None:
         format.write(iter(items), Target(output), writing, Options())
+    if source.suffix == ".sql":
+        output = _dump(output)
     model["losses"] = writing.losses()
     _compare(case / "model.json", msgspec.json.format(msgspec.json.encode(model), indent=2) + b"\n")
     if ACCEPT:
         _accept(output, case / output.name)
     assert _files(output) == _files(case / output.name)
+
+
+def _database(source: Path, folder: Path) -> Path:
+    """A database is bytes that nobody can review, so a golden holds the SQL that makes it."""
+    path = folder / "input.sqlite"
+    with sqlite3.connect(path) as db:
+        db.executescript(source.read_text(encoding="utf-8"))
+    db.close()
+    return path
+
+
+def _dump(path: Path) -> Path:
+    """The ordinary tables of a database and their rows, as SQL."""
+    lines = []
+    with sqlite3.connect(path) as db:
+        for name in ("application_id", "user_version"):
+            lines += [f"PRAGMA {name} = {value};" for (value,) in db.execute(f"PRAGMA {name}") if value]
+        tables = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"
+        made = db.execute(tables).fetchall()
+        indexes = [name for name, sql in made if sql.startswith("CREATE VIRTUAL")]
+        for name, sql in made:
+            if name.startswith(tuple(indexes)):
+                continue
+            lines.append(f"{sql};")
+            columns = [column for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", (name,))]
+            quoted = " || ', ' || ".join(f'quote("{column}")' for column in columns)
+            lines += [f"INSERT INTO {name} VALUES ({row});" for (row,) in db.execute(f"SELECT {quoted} FROM {name}")]
+    db.close()
+    text = path.with_suffix(".sql")
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return text
 
 
 def _inside(fault: dict[str, Any], case: Path) -> dict[str, Any]:

@@ -58,8 +58,9 @@ def test_a_cut_or_altered_zip_is_told(memory: Memory, tmp_path: Path) -> None:
     assert memory.count() == 0
 
 
-def test_a_database_is_named_as_such(memory: Memory, tmp_path: Path) -> None:
+def test_a_store_in_a_zip_is_merged(memory: Memory, tmp_path: Path) -> None:
     with Memory.open(str(tmp_path / "other.db")) as other:
         other.add("x")
-    (fault,) = memory.import_from(tmp_path / "other.db").errors
-    assert "SQLite database" in fault.error
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(tmp_path / "other.db", "inside/other.db")
+    assert memory.import_from(tmp_path / "all.zip").imported == 1

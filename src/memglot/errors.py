@@ -495,10 +495,31 @@ def zip_too_large(name: str) -> Unreadable:
     )
 
 
-def is_database(name: str) -> Unreadable:
-    """A SQLite file where a file of memories should be."""
+def not_a_database(name: str) -> Unreadable:
+    """A file that SQLite cannot read."""
     return Unreadable(
-        name, "it is a SQLite database", "use it with `--store`, or put it in place with `memglot restore`"
+        name, "it is not a SQLite database, or an encrypted one", "decrypt it first, or name its format with `--format`"
+    )
+
+
+def damaged_database(name: str, reason: str) -> Unreadable:
+    """A database whose file is broken or cut off."""
+    return Unreadable(
+        name, f"the database is cut off or damaged: {reason}", "`sqlite3 FILE .recover` may save what is left of it"
+    )
+
+
+def closed_database(name: str, reason: str) -> Unreadable:
+    """A database that cannot be opened or is in use."""
+    return Unreadable(name, f"the database cannot be opened: {reason}", "close the program that uses it and try again")
+
+
+def no_brain(name: str) -> Unreadable:
+    """A database of some other program."""
+    return Unreadable(
+        name,
+        "it has no table `memory_traces`: it is neither a memglot store nor an AgentOS brain",
+        "`--format sqlite` reads a store that is in use",
     )
 
 

@@ -67,6 +67,20 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
+def note_virtual(names: list[str]) -> str:
+    """Virtual tables of a database, which only their own program can fill."""
+    return f"left out {_count(names, 'virtual table')}, which hold no rows of their own: {_some(names)}"
+
+
+def note_not_kept(found: dict[str, int]) -> str:
+    """Parts of a database that are programs, not memories."""
+    names = {"index": "indexes"}
+    parts = [
+        f"{count:,} {kind if count == 1 else names.get(kind, kind + 's')}" for kind, count in sorted(found.items())
+    ]
+    return f"left out {' and '.join(parts)} of the database: they hold no rows of their own"
+
+
 def note_incomplete() -> str:
     """A store whose last load was cut off."""
     return (
@@ -128,6 +142,12 @@ def note_conflicts(count: int) -> str:
 def note_removed(count: int) -> str:
     """Deletions that a file brought."""
     return f"{_many(count)} been deleted, as the file says: `memglot undo` brings them back"
+
+
+def note_to_itself(count: int) -> str:
+    """Relations between two memories that became one."""
+    many = "1 relation leads" if count == 1 else f"{count:,} relations lead"
+    return f"{many} from a memory to its own double and stayed out"
 
 
 def note_unapplied(count: int) -> str:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memglot.engine.verify import Verdict, is_store, verify_store
+from memglot.engine.verify import Verdict, verify_store
 from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
+from memglot.store.as_format import is_store
 from memglot.store.contract import Filter, Store
 from memglot.store.location import open_store, quiet, store_file
 
@@ -72,7 +73,7 @@ def restore(path: Path | str, url: str | None = None, *, force: bool = False) ->
     if not path.exists():
         raise Unreadable(str(path), "no such file")
     if not is_store(path):
-        raise NotAStore(str(path), "it is not a database")
+        raise NotAStore(str(path), "it is not a database, or another program's")
     if store_path.exists() and (not force or os.path.samefile(path, store_path)):
         raise TargetExists(str(store_path))
     backup_store = open_store(str(path), write=False)

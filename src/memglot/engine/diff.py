@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from memglot.engine.export import ExportOptions, store_items
-from memglot.engine.verify import is_store
 from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
 from memglot.report import Report
+from memglot.store.as_format import is_store
 from memglot.store.location import open_store
 from memglot.store.scratch import Scratch
 

@@ -1,32 +1,21 @@
 """Export: records and what rides with them, streamed from a store into a writer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import dataclass, field, replace
 
+from memglot.errors import CannotWrite, StoreError
 from memglot.formats.detect import format_to_write
 from memglot.formats.format import Format, Options
+from memglot.formats.proof import Prover
 from memglot.formats.target import Target
-from memglot.model import (
-    Blob,
-    Conflict,
-    Document,
-    Embedding,
-    Entity,
-    Item,
-    Record,
-    Relation,
-    Supersession,
-    Thing,
-    Tombstone,
-)
+from memglot.model import Item
 from memglot.notes import note_filtered, note_no_match
 from memglot.report import Report
-from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
+from memglot.store.items import ALONE, all_items, some_items
 
-_RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
-_ALONE: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
+STORE = "sqlite"
+"""The format that is a store itself."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,11 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
-    format.write(store_items(store, options, report), target, report, options.writing)
+    if format.name == STORE and _asks_for_all(options):
+        _copy(store, target, report)
+        return format
+    whole = replace(options, include_embeddings=options.include_embeddings or format.whole)
+    format.write(store_items(store, whole, report), target, report, options.writing)
     if report.end is not None and not report.end.count and not options.filter.is_all:
         report.note(note_no_match())
     return format
@@ -53,46 +46,26 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
 
 def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
     """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
-    everything = options.filter.is_all and options.limit is None
-    filter = Filter(with_deleted=True) if everything else options.filter
-    riding = [kind for kind in _RIDING if store.count_things(kind)]
-    if options.include_embeddings and store.count_things(Embedding):
-        riding.append(Embedding)
-    records: Iterator[Item] = store.records(filter, limit=options.limit, sealed=True)
-    if riding:
-        records = _with_riders(store, records, riding)
-    if everything:
-        return chain(records, *(store.things(kind) for kind in _ALONE), _ownerless(store, riding))
-    if alone := sum(store.count_things(kind) for kind in _ALONE):
+    filter, embeddings = options.filter, options.include_embeddings
+    if options.limit is None and filter.is_all:
+        return all_items(store, embeddings=embeddings, conversations=filter.with_conversations, sealed=True)
+    if alone := sum(store.count_things(kind) for kind in ALONE):
         report.note(note_filtered(alone))
-    return records
+    return some_items(store, filter, options.limit, embeddings=embeddings)
 
 
-def _with_riders(store: Store, records: Iterator[Item], riding: list[type[Thing]]) -> Iterator[Item]:
-    while batch := list(islice(records, BATCH_SIZE)):
-        ids = [record.id for record in batch if isinstance(record, Record)]
-        found: dict[str, list[Thing]] = {}
-        for kind in riding:
-            for thing in store.things(kind, ids):
-                found.setdefault(_owner(thing), []).append(thing)
-        for record in batch:
-            assert isinstance(record, Record)
-            yield record
-            yield from found.get(record.id, ())
+def _asks_for_all(options: ExportOptions) -> bool:
+    return options.limit is None and options.filter.is_all and options.filter.with_conversations
 
 
-def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Item]:
-    """What would ride with a record that is not there rides with nobody."""
-    for kind in riding:
-        for thing in store.things(kind):
-            if not store.known([_owner(thing)]):
-                yield thing
-
-
-def _owner(thing: Thing) -> str:
-    if isinstance(thing, Relation):
-        return thing.subject.id
-    if isinstance(thing, Supersession):
-        return thing.newer
-    assert isinstance(thing, (Embedding, Conflict))
-    return thing.record
+def _copy(store: Store, target: Target, report: Report) -> None:
+    """Write the store itself, with its history and its log."""
+    prover = Prover()
+    with target.place() as path:
+        try:
+            store.copy_to(str(path))
+        except StoreError as error:
+            raise CannotWrite(str(target.path or "stream"), str(error)) from error
+        for record in store.records(Filter(with_deleted=True), sealed=True):
+            prover.add(record)
+    report.written(prover.end(alone=True))

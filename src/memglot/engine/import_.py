@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from memglot.engine.doubles import Doubles
 from memglot.engine.plan import Plan, Planner
 from memglot.formats import registry
 from memglot.formats.beside import key_of
@@ -30,6 +31,7 @@ from memglot.notes import (
     note_differ,
     note_no_ids,
     note_removed,
+    note_to_itself,
     note_twice,
     note_unapplied,
 )
@@ -61,11 +63,13 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
     with ExitStack() as stack:
         importer = _Importer(store, options, report, names, stack)
+        stack.callback(importer.doubles.close)
         report.fail_fast = options.fail_fast
         with suppress(FailFast):
             for item in read_inputs(inputs, format, report, options.reading):
                 importer.take(item)
         importer.land()
+        importer.land_waiting()
         importer.finish()
     return importer.entry if importer.started else None
 
@@ -85,6 +89,7 @@ class _Importer:
         self._explicit: set[str] = set()
         self._format = ""
         self._planner = Planner(store, self.entry.id, options.restore_deleted)
+        self.doubles = Doubles(store)
         self._without_id = self._twice = self._differ = self._deleted = self._conflicts = 0
         self._removed = 0
         self._bury = False
@@ -93,23 +98,17 @@ class _Importer:
 
     def take(self, item: Item) -> None:
         """Take one item; land a batch when there are enough."""
+        if self.report.format != self._format:
+            self.land()
+            self.land_waiting()
+            self._set_format(self.report.format)
         if not isinstance(item, Record):
-            if isinstance(item, Tombstone) and self._records:
-                # Records that came before a deletion must be in the store to meet it.
-                self.land()
-            self._things.append(item)
-            self._bury |= isinstance(item, Tombstone)
-            if len(self._things) >= BATCH_SIZE:
-                self.land()
+            self._take_thing(item)
             return
         if self._things and self._bury:
             # What comes after a deletion must meet it in the store.
             self.land()
-        report = self.report
-        report.read += 1
-        if report.format != self._format:
-            self.land()
-            self._set_format(report.format)
+        self.report.read += 1
         if item.id:
             if item.id in self._explicit and self._is_double(item.id):
                 return
@@ -118,6 +117,17 @@ class _Importer:
             self._give(item)
         self._records.append(item)
         if len(self._records) >= BATCH_SIZE:
+            self.land()
+
+    def _take_thing(self, thing: Thing) -> None:
+        if isinstance(thing, Tombstone) and self._records:
+            # Records that came before a deletion must be in the store to meet it.
+            self.land()
+        if self._planner.dedup == "content" and self.doubles.wait(thing):
+            return
+        self._things.append(thing)
+        self._bury |= isinstance(thing, Tombstone)
+        if len(self._things) >= BATCH_SIZE:
             self.land()
 
     def _is_double(self, id: str) -> bool:
@@ -154,10 +164,19 @@ class _Importer:
             self._land(records, things)
         self.report.tick()
 
+    def land_waiting(self) -> None:
+        """Land the relations that waited for all memories of their format."""
+        for thing in self.doubles.waiting():
+            self._things.append(thing)
+            if len(self._things) >= BATCH_SIZE:
+                self.land()
+        self.land()
+
     def _land_first(self, records: list[Record], things: list[Thing]) -> None:
         # A load is begun only when something will change, so that a repeated import writes nothing at all.
         plan = self._planner.records(records)
-        if plan.is_empty and not self._planner.things(things):
+        self.doubles.learn(plan.doubles)
+        if plan.is_empty and not self._planner.things(self.doubles.repointed(things)):
             self._account(plan)
             return
         self.started = self._planner.started = True
@@ -170,12 +189,13 @@ class _Importer:
         report, store = self.report, self.store
         with store.writing():
             plan = self._planner.records(records)
-            new_things = self._planner.things(things)
+            for record in plan.new:
+                if not record.id or not record.created_at:
+                    settle(record, self._minter)
+            self.doubles.learn(plan.doubles)
+            new_things = self._planner.things(self.doubles.repointed(things))
             if not plan.is_empty or new_things:
                 batch = store.new_batch(self.entry.id)
-                for record in plan.new:
-                    if not record.id or not record.created_at:
-                        settle(record, self._minter)
                 digest = store.add(plan.new, batch)
                 self._change(plan, new_things, batch)
                 report.formats[self._format] += len(plan.new)
@@ -215,10 +235,7 @@ class _Importer:
             revisions.append(Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch))
         for tombstone in plan.restored:
             self.store.take([tombstone])
-            value = plain(tombstone)
-            revisions.append(
-                Revision(kind="tombstone", key=tombstone.id, at=at, deed="import", before=value, batch=batch)
-            )
+            revisions.append(self._revision(tombstone, batch))
         conflicts = [conflict for *_, found in plan.merged for conflict in found]
         self._conflicts += len(conflicts)
         revisions += self._replaced([*things, *conflicts], batch)
@@ -228,18 +245,11 @@ class _Importer:
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
-        return [
-            Revision(
-                kind=_NAMES[type(kept)],
-                key=key_of(kept),
-                at=self.entry.at,
-                deed="import",
-                before=plain(kept),
-                batch=batch,
-            )
-            for kept in map(self.store.kept, things)
-            if kept is not None
-        ]
+        return [self._revision(kept, batch) for kept in map(self.store.kept, things) if kept is not None]
+
+    def _revision(self, thing: Thing, batch: int) -> Revision:
+        name, at = _NAMES[type(thing)], self.entry.at
+        return Revision(kind=name, key=key_of(thing), at=at, deed="import", before=plain(thing), batch=batch)
 
     def _buried(self, things: list[Thing], batch: int) -> list[Revision]:
         """Remove the records that the tombstones among the things speak of."""
@@ -280,6 +290,8 @@ class _Importer:
             report.note(note_conflicts(self._conflicts))
         if self._removed:
             report.note(note_removed(self._removed))
+        if self.doubles.to_itself:
+            report.note(note_to_itself(self.doubles.to_itself))
         if self._planner.unapplied:
             report.note(note_unapplied(len(self._planner.unapplied)))
         if self.started:

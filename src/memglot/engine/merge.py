@@ -10,6 +10,7 @@ DECAY = "consolidation"
 """Where `extra` keeps what a strength decays from."""
 _SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 _LISTS = ("tags", "triggers", "foreign")
+_VAULT = "obsidian"
 _OBJECTS = ("meta", "source", "extra")
 _DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
 
@@ -125,6 +126,24 @@ def unite(stays: Record, skipped: Record) -> None:
         mine, theirs = getattr(stays, field), getattr(skipped, field)
         if any(value not in mine for value in theirs):
             setattr(stays, field, _united(mine, theirs))
+    _unite_places(stays, skipped)
+
+
+def _unite_places(stays: Record, skipped: Record) -> None:
+    """Let the record that stays know the notes of a vault that the skipped one stands in."""
+    theirs = skipped.extra.get(_VAULT)
+    if not isinstance(theirs, dict):
+        return
+    note = skipped.extra.get(f"{_VAULT}.note")
+    found = [{"path": theirs["path"], **(note if isinstance(note, dict) else {})}] if "path" in theirs else []
+    found += [place for place in theirs.get("places") or () if isinstance(place, dict) and "path" in place]
+    mine = stays.extra.get(_VAULT)
+    mine = mine if isinstance(mine, dict) else {}
+    places = {canonical(place["path"]): place for place in reversed([*(mine.get("places") or ()), *found])}
+    places.pop(canonical(mine.get("path")), None)
+    if places:
+        united = {**mine, "places": [places[path] for path in sorted(places)]}
+        stays.extra = {**stays.extra, _VAULT: united}
 
 
 def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from memglot.engine.merge import MERGED, merge_records, same, unite
-from memglot.model import Conflict, Record, Thing, Tombstone, content_hash, plain
+from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, plain
 from memglot.store.contract import ContentKey, Store
+
+_TIMES = ("updated_at", "deleted_at", "decided_at", "last_seen", "created_at")
 
 
 @dataclass
@@ -19,6 +22,8 @@ class Plan:
     united: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
     restored: list[Tombstone] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    doubles: list[tuple[Record, Record]] = field(default_factory=list)
+    """Records that are skipped, each with the one of the same content that stays."""
     without_id: int = 0
     differ: int = 0
     deleted: int = 0
@@ -55,7 +60,9 @@ class Planner:
         for record in rest:
             if record.id in there:
                 continue
-            if by_content and (double := doubles.setdefault(_key(record), record)) is not record:
+            # What was deleted in its source is no double of what was not.
+            alone = not by_content or record.status == DELETED
+            if not alone and (double := doubles.setdefault(_key(record), record)) is not record:
                 self._meet_double(plan, double, record)
             else:
                 plan.new.append(record)
@@ -77,15 +84,14 @@ class Planner:
         kept = self._store.kept(thing)
         if kept is None or kept == thing:
             return kept is None
-        later = getattr(thing, "updated_at", 0) > getattr(kept, "updated_at", 0)
-        return self.conflict == "prefer-remote" or (self.conflict == "merge" and later)
+        return self.conflict == "prefer-remote" or (self.conflict == "merge" and _rank(thing) > _rank(kept))
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
         """The stored record of each content that is there already, as it will be when the plan is done."""
-        ids = self._store.ids_of_contents([_key(record) for record in records])
+        ids = self._store.ids_of_contents([_key(record) for record in records if record.status != DELETED])
         found = {record.id: record for record in self._store.get(list(ids.values()))}
         found |= {after.id: after for _, after, _ in plan.merged if after.id in found}
-        return {key: found[id] for key, id in ids.items() if _key(found[id]) == key}
+        return {key: found[id] for key, id in ids.items() if _key(found[id]) == key and found[id].status != DELETED}
 
     def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
         ids = [record.id for record in records if record.id]
@@ -123,11 +129,21 @@ class Planner:
     def _meet_double(self, plan: Plan, stays: Record, record: Record) -> None:
         """A record whose content is there already gives its tags and foreign ids to the one that stays."""
         plan.skipped.append(stays.id)
+        plan.doubles.append((record, stays))
         before = plain(stays)
         unite(stays, record)
         pending = (*plan.new, *(after for _, after, _ in plan.merged))
         if plain(stays) != before and not any(stays is other for other in pending):
             plan.united.append((before, stays))
+
+
+def _rank(thing: Thing) -> tuple[bool, float, bytes]:
+    """Which of two things with one key stands: the later one, else one that every machine chooses alike."""
+    row = thing.row if isinstance(thing, Blob) and isinstance(thing.row, dict) else {}
+    times = [getattr(thing, name, None) or row.get(name) for name in _TIMES]
+    latest = max((time for time in times if isinstance(time, (int, float))), default=0)
+    settled = isinstance(thing, Conflict) and thing.state != "open"
+    return settled, latest, sha256(canonical(thing)).digest()
 
 
 def _key(record: Record) -> ContentKey:

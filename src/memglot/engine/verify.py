@@ -8,7 +8,7 @@ import msgspec
 from memglot.errors import DamagedStore, Unreadable
 from memglot.formats import registry
 from memglot.formats.beside import beside_count, beside_path
-from memglot.formats.detect import SQLITE_MAGIC, detect
+from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover, file_digest
@@ -18,6 +18,7 @@ from memglot.formats.target import path_inside
 from memglot.model import Item, Record
 from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof
 from memglot.report import End, Report
+from memglot.store.as_format import is_store
 from memglot.store.chain import first_broken
 from memglot.store.contract import Store
 from memglot.store.location import open_store
@@ -36,15 +37,6 @@ class Verdict(msgspec.Struct):
     def ok(self) -> bool:
         """Tell whether nothing is amiss."""
         return self.state == "whole"
-
-
-def is_store(path: Path) -> bool:
-    """Tell whether a file is a SQLite database."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
-    except OSError:
-        return False
 
 
 def verify(path: Path | str, *, format: str | None = None) -> Verdict:

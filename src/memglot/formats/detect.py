@@ -3,20 +3,20 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memglot.errors import NotWritable, Unreadable, is_database, no_dialect
+from memglot.errors import NotWritable, Unreadable, no_dialect
 from memglot.formats import registry
+from memglot.formats.database import is_database
 from memglot.formats.format import Format, Options
 from memglot.formats.source import Source
 
-SQLITE_MAGIC = b"SQLite format 3\0"
 _GLANCES = 1_000
 _HEAD = 1 << 14
 
 
 def detect(source: Source) -> Format:
     """The format of a source that nobody named; raises `Unreadable` for one that is empty and has no extension."""
-    if source.head.startswith(SQLITE_MAGIC):
-        raise is_database(source.name)
+    if is_database(source.head):
+        return _by_shape(source.head, registry.get("agentos-sqlite"))
     known = registry.by_extension(source.extension)
     start = source.head.lstrip()
     if known is None and not start:

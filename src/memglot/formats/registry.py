@@ -16,13 +16,15 @@ _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "chatgpt": ("json", (".json",)),
     "markdown": ("markdown", (".md", ".markdown")),
     "ndjson": ("json", (".ndjson", ".jsonl")),
+    "sqlite": ("sqlite", (".sqlite", ".db", ".sqlite3")),
+    "agentos-sqlite": ("sqlite", (".sqlite", ".db", ".sqlite3")),
     "yaml": ("yaml", (".yaml", ".yml")),
     "obsidian": ("markdown", (".md", ".markdown")),
     "agentos-markdown": ("markdown", (".md", ".markdown")),
     "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
 }
 # The store's own file is known to the store alone.
-_ELSEWHERE: dict[str, str] = {}
+_ELSEWHERE: dict[str, str] = {"sqlite": "memglot.store.as_format"}
 # Asked in this order: an AgentOS vault is a vault first.
 _FOLDERS: tuple[str, ...] = ("obsidian", "chatgpt", "agentos-markdown")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +30,7 @@ class Source:
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
         self._again: Callable[[], BinaryIO] | None = None
+        self._on_disk = False
         self.path = path
         self.size = size
         head = stream.read(_HEAD)
@@ -52,6 +56,7 @@ class Source:
             source = cls(shown, stream, path=path, size=there.st_size)
             if stat.S_ISREG(there.st_mode):
                 source._again = lambda: open(path, "rb")
+                source._on_disk = True
             return source
         except OSError as error:
             raise Unreadable(shown, (error.strerror or str(error)).lower()) from error
@@ -66,6 +71,18 @@ class Source:
     def reopen(self) -> BinaryIO | None:
         """The same bytes from their start once more; `None` for a stream that comes only once."""
         return self._again() if self._again is not None else None
+
+    @contextmanager
+    def as_file(self) -> Iterator[Path]:
+        """The source as a file on the disk, for readers that need one: its own, or a copy that is gone afterwards."""
+        if self._on_disk and self.path is not None:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+            place = Path(folder) / "copy"
+            with open(place, "wb") as out:
+                shutil.copyfileobj(self.stream, out, _BUFFER)
+            yield place
 
     @property
     def extension(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from memglot.formats.beside import BesideSum, key_of, line_of, name_of
 from memglot.formats.source import BESIDE, FOLDER_PROOF
 from memglot.model import Item
 from memglot.report import Report
+
+_LOGS = ("-wal", "-shm", "-journal")
 
 
 class Target:
@@ -48,6 +51,39 @@ class Target:
                 # A link stays a link: what it points to is replaced.
                 with replacing(self.path.resolve()) as out:
                     yield out
+            self._finish_beside()
+        except OSError as error:
+            raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
+        finally:
+            self.discard()
+
+    @contextmanager
+    def place(self) -> Iterator[Path]:
+        """A path to write to, for writers that need one, such as databases; what is there takes its place afterwards.
+
+        A stream gets the finished file.
+        """
+        if self.path is None or self._is_special():
+            with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+                part = Path(folder) / "part"
+                yield part
+                with self.file() as out, open(part, "rb") as whole:
+                    shutil.copyfileobj(whole, out)
+            return
+        self.check()
+        place = self.path.resolve()
+        try:
+            _check_unused(place)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part = _temporary(place)
+            try:
+                yield part
+                with open(part, "rb+") as out:
+                    _seal(out)
+                os.replace(part, place)
+            finally:
+                for suffix in ("", *_LOGS):
+                    part.with_name(part.name + suffix).unlink(missing_ok=True)
             self._finish_beside()
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
@@ -192,6 +228,14 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         out.close()
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _check_unused(path: Path) -> None:
+    """Make sure that nobody uses a database at a path: its log would be played into the file that comes there."""
+    for suffix in _LOGS:
+        log = path.with_name(path.name + suffix)
+        if log.exists() and log.stat().st_size:
+            raise OSError(0, f"`{log.name}` lies beside it: it is a database in use, or one that was not closed")
 
 
 def _seal(out: BinaryIO) -> None:

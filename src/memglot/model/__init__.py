@@ -26,7 +26,7 @@ from memglot.model.check import (
 )
 from memglot.model.graph import End, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keeping import Blob, Conflict, Document, Embedding, Event, Tombstone
+from memglot.model.keeping import CONVERSATION_TABLES, Blob, Conflict, Document, Embedding, Event, Tombstone
 from memglot.model.memory import (
     DEFAULT_KIND,
     DEFAULT_SCOPE,
@@ -57,6 +57,7 @@ THINGS: dict[str, type[Thing]] = {
 }
 
 __all__ = [
+    "CONVERSATION_TABLES",
     "DEFAULT_KIND",
     "DEFAULT_SCOPE",
     "DEFAULT_STATUS",

@@ -63,6 +63,10 @@ class Blob(msgspec.Struct, kw_only=True, omit_defaults=True):
     data: bytes | None = None
 
 
+CONVERSATION_TABLES = frozenset({"conversations", "messages"})
+"""The tables of blobs that are conversations."""
+
+
 class Event(msgspec.Struct, kw_only=True):
     """One row of the audit chain; `this_hash` covers every other field and the row before it."""
 

@@ -32,8 +32,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_all(self) -> bool:
-        """Tell whether this asks for everything there is."""
-        return self == Filter(with_deleted=self.with_deleted)
+        """Tell whether this asks for everything there is, conversations or not."""
+        return self == Filter(with_deleted=self.with_deleted, with_conversations=self.with_conversations)
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class Store(Protocol):
         """Ids that begin so, in their order."""
 
     def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
-        """The first record of each content, kind and scope that is there."""
+        """The first record of each content, kind and scope that is there; deleted ones are passed over."""
 
     def doubles(self) -> Iterator[list[str]]:
         """The ids, in order, of active records that share their content, kind and scope, where there are several."""

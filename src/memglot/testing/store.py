@@ -93,8 +93,9 @@ class StoreConformance:
 
     def test_contents_are_known_by_hash_kind_and_scope(self, store: Store) -> None:
         records = [make("same"), make("same"), make("same", kind="note")]
+        deleted = make("same", status=DELETED)
         with store.writing():
-            store.add(records)
+            store.add([deleted, *records])
         hash = content_hash("same")
         keys = [(hash, "semantic", "user"), (hash, "note", "user"), (hash, "note", "other")]
         assert store.ids_of_contents(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}

@@ -103,11 +103,11 @@ def _end(id: str, is_entity: bool, space: str) -> End:
     return End(derive_id(f"{TOOL}-node", places[0].space if places else "", id), entity=True)
 
 
-def node_row(entity: Entity, space: str) -> dict[str, Any]:
-    """The node of an entity; one that its own columns cannot hold rides in `properties`."""
+def node_row(entity: Entity, space: str, *, plain_only: bool = False, id: str | None = None) -> dict[str, Any]:
+    """The node of an entity; one that its own columns cannot hold rides in `properties`, unless `plain_only`."""
     own = _own(entity)
     row: dict[str, Any] = {
-        "id": _foreign_id(entity, f"{TOOL}-node"),
+        "id": id or _foreign_id(entity, f"{TOOL}-node"),
         "type": entity.type,
         "label": entity.name,
         "properties": _own_text(own, "properties"),
@@ -117,19 +117,27 @@ def node_row(entity: Entity, space: str) -> dict[str, Any]:
         "created_at": (entity.first_seen or 0) // 1000,
     }
     row |= {key: value for key, value in own.items() if key not in _NODE}
-    if entity.type == OF_TRACE or native_entity(row, space) != entity:
+    if not plain_only and (entity.type == OF_TRACE or native_entity(row, space) != entity):
         row["properties"] = _with_slot(row["properties"], plain(entity))
     return row
 
 
-def edge_row(relation: Relation, ends: list[str], are_entities: list[bool], space: str) -> dict[str, Any]:
+def edge_row(
+    relation: Relation,
+    ends: list[str],
+    are_entities: list[bool],
+    space: str,
+    *,
+    plain_only: bool = False,
+    id: str | None = None,
+) -> dict[str, Any]:
     """The edge of a relation between two nodes; one that its own columns cannot hold rides in `metadata`.
 
-    `are_entities` tells of each node whether a reader will know it for an entity.
+    `are_entities` tells of each node whether a reader will know it for an entity. With `plain_only` nothing rides.
     """
     own = _own(relation)
-    id = _foreign_id(relation, f"{TOOL}-edge")
-    if id == relation.id and not relation.subject.entity and not relation.object.entity:
+    given, id = id, id or _foreign_id(relation, f"{TOOL}-edge")
+    if given is None and id == relation.id and not relation.subject.entity and not relation.object.entity:
         id = sha256(f"mem_edge:{ends[0]}:{ends[1]}:{relation.id}".encode()).hexdigest()[:32]
     row: dict[str, Any] = {
         "id": id,
@@ -142,14 +150,14 @@ def edge_row(relation: Relation, ends: list[str], are_entities: list[bool], spac
         "created_at": relation.created_at // 1000,
     }
     row |= {key: value for key, value in own.items() if key not in _EDGE}
-    if native_relation(row, space, are_entities) != relation:
+    if not plain_only and native_relation(row, space, are_entities) != relation:
         row["metadata"] = _with_slot(row["metadata"], plain(relation))
     return row
 
 
-def made_node(id: str, type: str = OF_TRACE, label: str | None = None) -> dict[str, Any]:
+def made_node(id: str, type: str = OF_TRACE, label: str | None = None, *, plain_only: bool = False) -> dict[str, Any]:
     """A node for the end of an edge that has none of its own; a reader knows it by its mark."""
-    properties = msgspec.json.encode({KEY: _MADE}).decode()
+    properties = "{}" if plain_only else msgspec.json.encode({KEY: _MADE}).decode()
     row = {"id": id, "type": type, "label": label or id, "properties": properties, "embedding": None}
     return {**row, "confidence": 1.0, "source": "{}", "created_at": 0}
 

@@ -15,7 +15,6 @@ _LOGS = frozenset({"consolidation_log", "retrieval_feedback"})
 _KEYS = {META: ("key",), "archived_traces": ("trace_id",), "archive_access_log": ("trace_id", "accessed_at")}
 _OF_TRACE = ("trace_id", "source_trace_id")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-CONVERSATIONS = frozenset({"conversations", "messages"})
 
 
 def blob_of(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] | None = None) -> Blob:

@@ -78,10 +78,19 @@ def identify(foreign_id: str, space: str) -> tuple[str, list[Foreign]]:
     return derive_id(TOOL, place.space, foreign_id), [place]
 
 
+def is_unique(foreign_id: str) -> bool:
+    """Tell whether an id means the same memory in every brain."""
+    return not foreign_id or _UNIQUE.fullmatch(foreign_id) is not None or is_id(foreign_id)
+
+
 def items_of(trace: Trace, space: str, spelling: Spelling, report: Report) -> Iterator[Item]:
     """The memory of a trace, and what rides with it; raises `BadRecord`."""
     check_content(trace.content)
-    record = record_of(trace, space, spelling)
+    yield from with_riders(record_of(trace, space, spelling), trace, report)
+
+
+def with_riders(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
+    """The memory that the trace's own fields tell of, with what its carry slot adds, and what rides with it."""
     riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
     yield record
     if trace.embedding:
@@ -147,19 +156,28 @@ def trace_of(
     """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
     record, riders, _ = bundle
     trace = native_trace(record, spelling, known)
-    vectors = [rider for rider in riders if isinstance(rider, Embedding)]
-    rest: list[Thing] = riders
-    if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
-        trace.embedding = vectors[0].vector
-        rest = [rider for rider in riders if rider is not vectors[0]]
+    rest = take_vector(trace, riders)
     # What a reader will make of the trace by itself; only the difference must be carried.
     found = differences(record, record_of(trace, space, spelling))
-    slot = pack_found(found, record, rest, report, plain)
-    if end is not None and not plain:
+    fill_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
+    return trace
+
+
+def take_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
+    """Give a trace the one vector that it has a place for; return the other riders."""
+    vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+    if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
+        trace.embedding = vectors[0].vector
+        return [rider for rider in riders if rider is not vectors[0]]
+    return riders
+
+
+def fill_slot(trace: Trace, slot: dict[str, Any], end: End | None = None) -> None:
+    """Put what must be carried into `metadata`."""
+    if end is not None:
         slot["end"] = msgspec.to_builtins(end)
     if slot:
         trace.metadata[KEY] = slot
-    return trace
 
 
 def native_trace(record: Record, spelling: Spelling, known: Container[str] = ()) -> Trace:

@@ -101,6 +101,9 @@ class Connection:
         if not self.write:
             Connection(self.url, write=True).close()
             return
+        if not version:
+            # Before there is a log, so that the file itself tells from its first moment on what it is.
+            self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         for pragma in (
             "journal_mode=WAL",
             "synchronous=NORMAL",
@@ -129,7 +132,6 @@ class Connection:
             for number in range(int(self._value("PRAGMA user_version")) + 1, len(MIGRATIONS) + 1):
                 self.db.execute(MIGRATIONS[number - 1])
                 self.db.execute(f"PRAGMA user_version = {number}")
-            self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def close(self) -> None:
         """Let go of the file."""

@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.model import DEFAULT_STATUS, Record, content_hash
+from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
 from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
 from memglot.store.sqlite.connection import Connection
@@ -83,12 +83,12 @@ class Records(Connection):
         return [id for (id,) in self._rows(sql, (prefix, limit))]
 
     def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
-        """The first record of each content, kind and scope that is there."""
+        """The first record of each content, kind and scope that is there; deleted ones are passed over."""
         wanted = set(keys)
         found: dict[ContentKey, str] = {}
         sql = (
             "SELECT content_hash, kind, scope, id FROM records WHERE substr(content_hash, 1, 8) IN "
-            f"({', '.join('?' * len(wanted))}) ORDER BY seq"
+            f"({', '.join('?' * len(wanted))}) AND status <> '{DELETED}' ORDER BY seq"
         )
         for hash, kind, scope, id in self._rows(sql, [key[0][:8] for key in wanted]):
             if (hash, kind, scope) in wanted:

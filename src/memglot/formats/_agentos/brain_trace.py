@@ -1,0 +1,174 @@
+"""A trace as a row of a brain: its columns are composed and read here, and what composing would not give is kept."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, wrong_type
+from memglot.formats._agentos.brain_schema import TRACES, required_columns
+from memglot.formats._agentos.fields import trace_from
+from memglot.formats._agentos.rows import to_column, to_value
+from memglot.formats._agentos.trace import PROGRAM, Trace, native_trace
+from memglot.formats.carry import KEY
+from memglot.model import Record, canonical, canonical_value
+
+RESIDUE = "agentos.sqlite"
+COLUMNS = (
+    "id",
+    "type",
+    "scope",
+    "content",
+    "embedding",
+    "strength",
+    "created_at",
+    "last_accessed",
+    "retrieval_count",
+    "tags",
+    "emotions",
+    "metadata",
+    "deleted",
+)
+DEFAULTS = {"type": "'episodic'", "scope": "'user'", "strength": "1.0", "retrieval_count": "0", "deleted": "0"}
+DEFAULTS |= {"tags": "'[]'", "emotions": "'{}'", "metadata": "'{}'"}
+_FIELDS = {column: column for column in COLUMNS}
+_PLACE = {column: number for number, column in enumerate(COLUMNS)}
+_JSON = ("tags", "emotions", "metadata")
+_TEXT = frozenset({"type", "scope", *_JSON})
+_NUMBERS = frozenset({"strength", "created_at", "last_accessed", "retrieval_count", "deleted"})
+# The order in which AgentOS writes them; what it does not know follows, sorted.
+_DECAY = ("stability", "accessCount", "reinforcementInterval", "nextReinforcementAt")
+_EMOTIONS = ("valence", "arousal", "dominance", "intensity", "gmiMood")
+_INTEGERS = range(-(1 << 63), 1 << 63)
+_encode = msgspec.json.Encoder().encode
+Row = list[Any]
+"""The values of `COLUMNS`."""
+
+
+def compose(trace: Trace) -> Row:
+    """The row of a trace."""
+    return [
+        trace.id,
+        trace.type,
+        trace.scope,
+        trace.content,
+        trace.embedding,
+        trace.strength,
+        (trace.created_at or 0) // 1000,
+        None if trace.last_accessed is None else trace.last_accessed // 1000,
+        trace.retrieval_count,
+        canonical_value(trace.tags).decode() if trace.tags else "[]",
+        _encode(_ordered(trace.emotions, _EMOTIONS)).decode() if trace.emotions else "{}",
+        _metadata_text(trace.metadata),
+        int(trace.deleted),
+    ]
+
+
+def _metadata_text(metadata: dict[str, Any]) -> str:
+    """Metadata as text: its own keys in the order they come, whatever is inside them sorted."""
+    return _encode({key: _inside(value, _DECAY if key == "decay" else ()) for key, value in metadata.items()}).decode()
+
+
+def _inside(value: Any, first: tuple[str, ...] = ()) -> Any:
+    if isinstance(value, dict):
+        return _ordered(value, first)
+    return msgspec.Raw(canonical_value(value)) if isinstance(value, list) else value
+
+
+def _ordered(value: dict[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
+    keys = [key for key in first if key in value] + sorted(key for key in value if key not in first)
+    return {key: _inside(value[key]) for key in keys}
+
+
+def parse(row: Row) -> Trace:
+    """The trace of a row; raises `BadRecord`. JSON that is none is taken for empty."""
+    data = dict(zip(COLUMNS, row, strict=True))
+    for column, value in data.items():
+        if isinstance(value, bytes) and column != "embedding" and column not in _JSON:
+            raise wrong_type(column, "text" if column not in _NUMBERS else "a number", "bytes")
+    data["embedding"] = _vector(data["embedding"])
+    try:
+        return trace_from(data, _FIELDS)
+    except BadRecord:
+        for column in _JSON:
+            if not _is_readable(column, data[column]):
+                data[column] = None
+        return trace_from(data, _FIELDS)
+
+
+def _is_readable(column: str, value: Any) -> bool:
+    try:
+        trace_from({"content": "x", column: value}, _FIELDS)
+    except BadRecord:
+        return False
+    return not isinstance(value, bytes)
+
+
+def _vector(value: Any) -> bytes | None:
+    """A vector as bytes, from bytes or from the JSON that AgentOS once wrote; `None` where it is neither."""
+    if isinstance(value, bytes) and not value.startswith(b"["):
+        return value if len(value) % 4 == 0 else None
+    if isinstance(value, (bytes, str)):
+        try:
+            numbers = msgspec.json.decode(value, type=list[float])
+            return trace_from({"content": "x", "embedding": numbers}, _FIELDS).embedding
+        except (msgspec.MsgspecError, UnicodeError, BadRecord, RecursionError, OverflowError):
+            return value if isinstance(value, bytes) and len(value) % 4 == 0 else None
+    return None
+
+
+def residue(row: Row, trace: Trace, record: Record) -> dict[str, Any]:
+    """The columns that composing the record's row would not give back, each with the hash of what it would give."""
+    native = native_trace(record, PROGRAM)
+    native.embedding = trace.embedding or None
+    composed = compose(native)
+    if composed == row:
+        return {}
+    found = {}
+    for column, raw, made in zip(COLUMNS, row, composed, strict=True):
+        if raw != made and _survives(column, raw) and not (column == "metadata" and KEY in trace.metadata):
+            found[column] = {"raw": to_value(raw), "of": _hash(made)}
+    return found
+
+
+def _survives(column: str, raw: Any) -> bool:
+    """Tell whether a value comes out of a column of ours as it was put in."""
+    if raw is None:
+        return column not in required_columns(TRACES)
+    if column == "embedding":
+        return isinstance(raw, (bytes, str))
+    if column in _NUMBERS:
+        return isinstance(raw, (int, float))
+    return column in _TEXT and isinstance(raw, (str, bytes) if column in _JSON else str)
+
+
+def with_raws(row: Row, kept: Any) -> tuple[Row, dict[str, Any]]:
+    """A row with the values that were kept for it, as far as what they stand for is unchanged; and these."""
+    if not isinstance(kept, dict):
+        return row, {}
+    row, used = list(row), {}
+    for column, entry in kept.items():
+        place = _PLACE.get(column)
+        if place is None or not isinstance(entry, dict) or entry.keys() != {"raw", "of"}:
+            continue
+        raw = entry["raw"] if isinstance(entry["raw"], (str, int, float)) else to_column(entry["raw"])
+        if _survives(column, raw) and entry["of"] == _hash(row[place]) and not isinstance(raw, bool):
+            row[place], used[column] = raw, entry
+    return row, used
+
+
+def _hash(value: Any) -> str:
+    return sha256(canonical(to_value(value))).hexdigest()[:16]
+
+
+def fits(value: Any) -> bool:
+    """Tell whether a value of JSON comes out of an untyped column as it was put in."""
+    if isinstance(value, bool) or value is None:
+        return False
+    if isinstance(value, int):
+        return value in _INTEGERS
+    if isinstance(value, dict):
+        return value.keys() == {"base64"} and to_value(to_column(value)) == value
+    return isinstance(value, (str, float))
