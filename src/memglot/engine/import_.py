@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memglot.engine.doubles import Doubles
+from memglot.engine.forward import in_text
 from memglot.engine.plan import Plan, Planner
 from memglot.formats import registry
 from memglot.formats.beside import key_of
@@ -18,6 +19,7 @@ from memglot.model import (
     Item,
     Minter,
     Record,
+    Relation,
     Thing,
     Tombstone,
     check_tree,
@@ -88,7 +90,7 @@ class _Importer:
         self._things: list[Thing] = []
         self._explicit: set[str] = set()
         self._format = ""
-        self._planner = Planner(store, self.entry.id, options.restore_deleted)
+        self._planner = Planner(store, self.entry, options.restore_deleted)
         self.doubles = Doubles(store)
         self._without_id = self._twice = self._differ = self._deleted = self._conflicts = 0
         self._removed = 0
@@ -150,6 +152,7 @@ class _Importer:
         declared = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
         self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
+        self._planner.untouched = declared.untouched if declared else None
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""
@@ -233,15 +236,22 @@ class _Importer:
         for before, after in changed:
             self.store.replace(after)
             revisions.append(Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch))
-        for tombstone in plan.restored:
-            self.store.take([tombstone])
-            revisions.append(self._revision(tombstone, batch))
+        gone: list[Thing] = [*plan.restored, *self._stale_links(plan)]
+        self.store.take(gone)
+        revisions += [self._revision(thing, batch) for thing in gone]
         conflicts = [conflict for *_, found in plan.merged for conflict in found]
         self._conflicts += len(conflicts)
         revisions += self._replaced([*things, *conflicts], batch)
         revisions += self._buried(things, batch)
         self.store.put([*things, *conflicts], batch)
         self.store.remember(revisions)
+
+    def _stale_links(self, plan: Plan) -> list[Relation]:
+        """Links in the texts of notes that changed; those that are still there come again."""
+        changed = [
+            after.id for before, after, _ in plan.merged if (before.content, before.meta) != (after.content, after.meta)
+        ]
+        return [relation for relation in self.store.things(Relation, changed) if in_text(relation)] if changed else []
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""

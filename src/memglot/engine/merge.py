@@ -10,7 +10,8 @@ DECAY = "consolidation"
 """Where `extra` keeps what a strength decays from."""
 _SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 _LISTS = ("tags", "triggers", "foreign")
-_VAULT = "obsidian"
+_PLACED = ("obsidian", "agentos-markdown")
+"""Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
 _OBJECTS = ("meta", "source", "extra")
 _DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
 
@@ -71,6 +72,20 @@ class _Merging:
             elif (field, key) == ("extra", DECAY):
                 # It goes by the strength it was written with, and means nothing beside another one.
                 found[key] = max(mine[key], theirs[key], key=canonical)
+            elif field == "extra" and _is_mapping(key, mine[key]) and _is_mapping(key, theirs[key]):
+                found[key] = self._inner(f"{field}.{key}", mine[key], theirs[key])
+            else:
+                found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
+        return found
+
+    def _inner(self, field: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+        """What a tool keeps of a memory, key by key; its places are united."""
+        found = {**theirs, **mine}
+        for key in sorted(mine.keys() & theirs.keys()):
+            if mine[key] == theirs[key]:
+                continue
+            if key == "places" and isinstance(mine[key], list) and isinstance(theirs[key], list):
+                found[key] = _united(mine[key], theirs[key])
             else:
                 found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
         return found
@@ -112,6 +127,11 @@ class _Merging:
         self.clocks[field] = max(clock_of(record, field) for record in sides)
 
 
+def _is_mapping(tool: str, value: Any) -> bool:
+    """Tell whether a tool's part of `extra` may be merged by its keys; what mirrors a note's bytes is one piece."""
+    return isinstance(value, dict) and "." not in tool
+
+
 def clock_of(record: Record, field: str) -> int:
     """When a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
     own = record.clocks.get(field)
@@ -130,20 +150,21 @@ def unite(stays: Record, skipped: Record) -> None:
 
 
 def _unite_places(stays: Record, skipped: Record) -> None:
-    """Let the record that stays know the notes of a vault that the skipped one stands in."""
-    theirs = skipped.extra.get(_VAULT)
-    if not isinstance(theirs, dict):
-        return
-    note = skipped.extra.get(f"{_VAULT}.note")
-    found = [{"path": theirs["path"], **(note if isinstance(note, dict) else {})}] if "path" in theirs else []
-    found += [place for place in theirs.get("places") or () if isinstance(place, dict) and "path" in place]
-    mine = stays.extra.get(_VAULT)
-    mine = mine if isinstance(mine, dict) else {}
-    places = {canonical(place["path"]): place for place in reversed([*(mine.get("places") or ()), *found])}
-    places.pop(canonical(mine.get("path")), None)
-    if places:
-        united = {**mine, "places": [places[path] for path in sorted(places)]}
-        stays.extra = {**stays.extra, _VAULT: united}
+    """Let the record that stays know the notes that the skipped one stands in."""
+    for tool in _PLACED:
+        theirs = skipped.extra.get(tool)
+        if not isinstance(theirs, dict):
+            continue
+        note = skipped.extra.get(f"{tool}.note")
+        found = [{"path": theirs["path"], **(note if isinstance(note, dict) else {})}] if "path" in theirs else []
+        found += [place for place in theirs.get("places") or () if isinstance(place, dict) and "path" in place]
+        mine = stays.extra.get(tool)
+        mine = mine if isinstance(mine, dict) else {}
+        places = {canonical(place["path"]): place for place in reversed([*(mine.get("places") or ()), *found])}
+        places.pop(canonical(mine.get("path")), None)
+        if places:
+            united = {**mine, "places": [places[path] for path in sorted(places)]}
+            stays.extra = {**stays.extra, tool: united}
 
 
 def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from memglot.engine.forward import Untouched, meet_untimed
 from memglot.engine.merge import MERGED, merge_records, same, unite
 from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, plain
-from memglot.store.contract import ContentKey, Store
+from memglot.store.contract import ContentKey, Import, Store
 
 _TIMES = ("updated_at", "deleted_at", "decided_at", "last_seen", "created_at")
 
@@ -24,6 +25,8 @@ class Plan:
     skipped: list[str] = field(default_factory=list)
     doubles: list[tuple[Record, Record]] = field(default_factory=list)
     """Records that are skipped, each with the one of the same content that stays."""
+    pending: set[int] = field(default_factory=set)
+    """Records by identity that will be written anyway."""
     without_id: int = 0
     differ: int = 0
     deleted: int = 0
@@ -38,8 +41,10 @@ class Plan:
 class Planner:
     """Decides by the rules of the present format: `dedup` is `id` or `content`, `conflict` one of the policies."""
 
-    def __init__(self, store: Store, import_id: str, restore_deleted: bool) -> None:
-        self._store, self._import_id, self._restore_deleted = store, import_id, restore_deleted
+    def __init__(self, store: Store, entry: Import, restore_deleted: bool) -> None:
+        self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
+        self._at = entry.at
+        self.untouched: Untouched | None = None
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -57,6 +62,7 @@ class Planner:
             if record.id in there:
                 self._meet(plan, there[record.id], record)
         doubles = self._doubles(rest, plan) if by_content else {}
+        plan.pending.update(id(after) for _, after, _ in plan.merged)
         for record in rest:
             if record.id in there:
                 continue
@@ -66,6 +72,7 @@ class Planner:
                 self._meet_double(plan, double, record)
             else:
                 plan.new.append(record)
+                plan.pending.add(id(record))
                 plan.without_id += not record.id
         return plan
 
@@ -115,7 +122,11 @@ class Planner:
 
     def _meet(self, plan: Plan, local: Record, remote: Record) -> None:
         """What to do about a record whose id is there already."""
-        if self.conflict != "skip":
+        if self.conflict == "merge" and not remote.updated_at:
+            if (found := meet_untimed(local, remote, self._at, self.untouched)) is not None:
+                plan.merged.append((local, *found))
+                return
+        elif self.conflict != "skip":
             merged, conflicts = merge_records(local, remote, self.conflict)
             if merged != local or any(self._store.kept(conflict) != conflict for conflict in conflicts):
                 plan.merged.append((local, merged, conflicts))
@@ -132,9 +143,9 @@ class Planner:
         plan.doubles.append((record, stays))
         before = plain(stays)
         unite(stays, record)
-        pending = (*plan.new, *(after for _, after, _ in plan.merged))
-        if plain(stays) != before and not any(stays is other for other in pending):
+        if plain(stays) != before and id(stays) not in plan.pending:
             plan.united.append((before, stays))
+            plan.pending.add(id(stays))
 
 
 def _rank(thing: Thing) -> tuple[bool, float, bytes]:

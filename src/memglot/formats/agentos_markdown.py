@@ -28,7 +28,7 @@ from memglot.formats.target import Target
 from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, plain
 from memglot.report import Report
 
-RESIDUE, PLACE = "agentos.markdown", "agentos.note"
+RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
 _FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")}
 _FRONT |= {"createdAt": "created_at", "lastAccessed": "last_accessed", "retrievalCount": "retrieval_count"}
 _FRONT |= {"created_at": "created_at", "last_accessed": "last_accessed", "retrieval_count": "retrieval_count"}
@@ -147,6 +147,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         files = NoteFiles(notes)
         for bundle in bundles(items, notes, report):
             _write_note(bundle, files, report, options, space)
+        files.finish()
         report.written(notes.finish("agentos-markdown", report))
 
 
@@ -157,10 +158,17 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Optio
     places = places_of(record, PLACE, RESIDUE)
     fallback, trace = _layout((bare, riders, last), report, options, space)
     path = files.free(places[0].path if places else fallback, fallback)
-    if places and path == places[0].path and is_untouched(record, places, record.extra.get(TOOL)):
+    files.later(places[1:], record.content)
+    if places and path == places[0].path and untouched(record):
         files.put(path, places[0].text(record.content).encode(), _slot(bare, riders, report, options))
     else:
         files.put(path, _text(trace, options).encode())
+
+
+def untouched(record: Record) -> bool:
+    """Tell whether a memory still says what its note said when it was read."""
+    places = places_of(record, PLACE, RESIDUE)
+    return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
 
 
 def _slot(record: Record, riders: list[Thing], report: Report, options: Options) -> dict[str, Any]:
@@ -229,6 +237,7 @@ FORMAT = Format(
     read_folder=read_folder,
     recognise_folder=recognise_folder,
     digest_file=digest_file,
+    untouched=untouched,
     settles=True,
     dialects=("program",),
 )

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from memglot.formats.source import Source
 from memglot.formats.target import Target
-from memglot.model import FIELDS, Item
+from memglot.model import FIELDS, Item, Record
 from memglot.report import Report
 
 
@@ -52,6 +52,7 @@ class Format:
     `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
     in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
     folder are meant at all. `digest_file` digests a file of a folder where that is not the digest of its record.
+    `untouched` tells whether a memory still says what its note said when it was read last.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
     holds everything there is, vectors too.
     """
@@ -75,6 +76,7 @@ class Format:
     takes: Callable[[str], bool] | None = None
     recognise_folder: Callable[[Glimpse], bool] | None = None
     digest_file: Callable[[Path], str | None] | None = None
+    untouched: Callable[[Record], bool] | None = None
     settles: bool = False
     whole: bool = False
     dialects: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from memglot.formats._agentos.trace import HOMES
 from memglot.formats._notes.writing import digest_file
 from memglot.formats._obsidian.note import TOOL
 from memglot.formats._obsidian.reading import read_vault
-from memglot.formats._obsidian.writing import VaultWriter
+from memglot.formats._obsidian.writing import VaultWriter, untouched
 from memglot.formats.carry import bundles
 from memglot.formats.folder import writing_notes
 from memglot.formats.format import Format, Glimpse, Options
@@ -68,5 +68,6 @@ FORMAT = Format(
     read_folder=read_vault,
     recognise_folder=recognise_folder,
     digest_file=digest_file,
+    untouched=untouched,
     settles=True,
 )

@@ -6,9 +6,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from memglot.formats._notes.place import Place
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats.folder import Notes
-from memglot.formats.names import safe_name
+from memglot.report import Spool
 
 _LONGEST = 200
 
@@ -27,6 +30,7 @@ class NoteFiles:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._taken = DiskMap()
+        self._later: Spool[Any] = Spool()
 
     def free(self, path: str, fallback: str) -> str:
         """A path that no other note has; the one asked for, if the system can hold it."""
@@ -40,6 +44,19 @@ class NoteFiles:
         self._taken[path.casefold()] = 1
         return path
 
+    def later(self, places: list[Place], content: str) -> None:
+        """Write further notes of a content, once all memories have their places."""
+        for place in places:
+            self._later.append({"place": msgspec.to_builtins(place), "content": content})
+
+    def finish(self) -> None:
+        """Write the notes that were left for later, unless a memory of its own stands there by now."""
+        for value in self._later:
+            place = msgspec.convert(value["place"], Place)
+            if can_hold(place.path) and place.path.casefold() not in self._taken:
+                self.put(self.free(place.path, place.path), place.text(value["content"]).encode(), counts=False)
+        self._taken.close()
+
     def put(self, path: str, text: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True) -> None:
         """Write a note at a free path."""
         self._notes.put(path, text, sha256(text).digest(), slot, counts=counts)
@@ -51,8 +68,3 @@ def can_hold(path: str) -> bool:
     if "\\" in path or "\0" in path or not path.lower().endswith((".md", ".markdown")):
         return False
     return all(part and not part.startswith(".") and len(part.encode()) <= _LONGEST for part in parts)
-
-
-def by_kind(kind: str, stem: str) -> str:
-    """The place of a note in the folder of its kind."""
-    return f"{safe_name(kind)}/{stem}.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memglot.formats._agentos.trace import written_id
-from memglot.formats._notes.place import Place, is_untouched, places_of
+from memglot.formats._notes.place import is_untouched, places_of
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._notes.writing import NoteFiles
 from memglot.formats._obsidian.note import RESIDUE, TOOL, own_path
@@ -51,10 +51,9 @@ class VaultWriter:
         path = self._files.free(places[0].path if places else fallback, fallback)
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
         self._names[record.id] = [link, _description(record)]
-        for place in places[1:]:
-            self._further(place, record)
+        self._files.later(places[1:], record.content)
         fresh = [rider for rider in riders if isinstance(rider, Relation) and not is_in_text(rider)]
-        if places and path == places[0].path and not fresh and is_untouched(record, places, own_mirror(record)):
+        if places and path == places[0].path and not fresh and untouched(record):
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
             content = "" if is_empty(record) else record.content
             text = places[0].head + content + places[0].tail
@@ -64,11 +63,6 @@ class VaultWriter:
             self._waiting.append({"path": path, "lines": lines})
         else:
             self._write(path, record, riders, "")
-
-    def _further(self, place: Place, record: Record) -> None:
-        """Another note of the same content."""
-        path = self._files.free(place.path, own_path(record, written_id(record)))
-        self._files.put(path, place.text(record.content).encode(), counts=False)
 
     def _slot(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
         """What a note that stays as it is cannot say."""
@@ -91,6 +85,7 @@ class VaultWriter:
             assert isinstance(record, Record)
             things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
             self._write(value["path"], record, things, self._related(things))
+        self._files.finish()
         self._names.close()
 
     def _related(self, riders: list[Thing]) -> str:
@@ -105,6 +100,12 @@ class VaultWriter:
     def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
         text = render(record, riders, related, path, self._vault, self._report, plain=self._options.plain)
         self._files.put(path, text.encode())
+
+
+def untouched(record: Record) -> bool:
+    """Tell whether a memory still says what its note said when it was read."""
+    places = places_of(record, TOOL, RESIDUE)
+    return bool(places) and is_untouched(record, places, own_mirror(record))
 
 
 def _description(record: Record) -> str:
