@@ -255,7 +255,7 @@ class _Importer:
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
-        return [self._revision(kept, batch) for kept in map(self.store.kept, things) if kept is not None]
+        return [self._revision(kept, batch) for kept in self.store.all_kept(things) if kept is not None]
 
     def _revision(self, thing: Thing, batch: int) -> Revision:
         name, at = _NAMES[type(thing)], self.entry.at

@@ -62,6 +62,9 @@ class Overlay:
     def kept(self, thing: ThingT) -> ThingT | None:
         return (self._real.kept(thing) if self._real else None) or self._scratch.kept(thing)
 
+    def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
+        return [self.kept(thing) for thing in things]
+
     def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         return self._real.mentions(kind, other) if self._real else iter(())
 

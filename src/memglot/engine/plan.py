@@ -80,15 +80,15 @@ class Planner:
         """Those that are not there yet, or that replace what is."""
         dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
         alive = {record.id: record.updated_at for record in self._store.get(dead)} if dead else {}
-        return [thing for thing in things if self._is_wanted(thing, alive)]
+        kept = self._store.all_kept(things)
+        return [thing for thing, there in zip(things, kept, strict=True) if self._is_wanted(thing, there, alive)]
 
-    def _is_wanted(self, thing: Thing, alive: dict[str, int]) -> bool:
+    def _is_wanted(self, thing: Thing, kept: Thing | None, alive: dict[str, int]) -> bool:
         if isinstance(thing, Tombstone) and thing.id in alive:
             if self.conflict == "skip":
                 self.unapplied.add(thing.id)
             older = thing.deleted_at >= alive[thing.id]
             return self.conflict == "prefer-remote" or (self.conflict == "merge" and older)
-        kept = self._store.kept(thing)
         if kept is None or kept == thing:
             return kept is None
         return self.conflict == "prefer-remote" or (self.conflict == "merge" and _rank(thing) > _rank(kept))

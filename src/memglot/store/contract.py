@@ -173,6 +173,9 @@ class Store(Protocol):
     def kept(self, thing: ThingT) -> ThingT | None:
         """What is kept under the key of this thing."""
 
+    def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
+        """What is kept under the keys of these things, in their order."""
+
     def things_in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
         """The things that these batches inserted and that are still there."""
 

@@ -187,6 +187,7 @@ class StoreConformance:
             assert list(store.things(type(thing))) == [thing]
             assert store.kept(thing) == thing
             assert store.count_things(type(thing)) == 1
+        assert store.all_kept([*reversed(things), Entity(id="no", name="x")]) == [*reversed(things), None]
         with store.writing():
             store.take(things)
         assert [store.count_things(type(thing)) for thing in things] == [0] * len(things)

@@ -37,7 +37,7 @@ def without_code(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r"[^\n]", " ", match[0]) if "\n" in match[0] else " " * len(match[0])
 
 
 def _blank_indented(text: str) -> str:

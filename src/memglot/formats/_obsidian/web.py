@@ -34,6 +34,7 @@ class Web:
         self._db.execute(_TABLES)
         self._names: list[tuple[Any, ...]] = []
         self._links: list[tuple[Any, ...]] = []
+        self._carries = False
         self._find = lru_cache(10_000)(self._look_up)
 
     def note(self, id: str, path: str, own_ids: list[str], title: str | None, aliases: list[str]) -> None:
@@ -56,11 +57,12 @@ class Web:
 
     def carried(self, subject: str, object: str) -> None:
         """Take a relation that a note carries as it is: a link between the two tells nothing more."""
+        self._carries = True
         self._db.execute("INSERT OR IGNORE INTO carried VALUES (?, ?)", (subject, object))
 
     def _is_carried(self, subject: str, object: str) -> bool:
         sql = "SELECT 1 FROM carried WHERE subject = ? AND object = ?"
-        return next(iter(self._db.execute(sql, (subject, object))), None) is not None
+        return self._carries and next(iter(self._db.execute(sql, (subject, object))), None) is not None
 
     def _flush(self) -> None:
         self._db.executemany("INSERT INTO names VALUES (?, ?, ?, ?)", self._names)

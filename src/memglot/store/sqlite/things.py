@@ -1,6 +1,7 @@
 """How the SQLite store keeps whatever is not a record: one table a kind, all of one shape."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -15,9 +16,12 @@ class Things(Connection):
 
     def put(self, things: Sequence[Thing], batch: int | None = None) -> None:
         """Keep things, each in the place of the one with its key."""
+        rows: dict[str, list[tuple[Any, ...]]] = {}
         for thing in things:
-            columns = "(key, owner, other, doc, data, batch) VALUES (?, ?, ?, ?, ?, ?)"
-            self.db.execute(f"INSERT OR REPLACE INTO {TABLES[type(thing)]} {columns}", thing_row(thing, batch))
+            rows.setdefault(TABLES[type(thing)], []).append(thing_row(thing, batch))
+        columns = "(key, owner, other, doc, data, batch) VALUES (?, ?, ?, ?, ?, ?)"
+        for table, found in rows.items():
+            self.db.executemany(f"INSERT OR REPLACE INTO {table} {columns}", found)
 
     def take(self, things: Sequence[Thing]) -> None:
         """Forget things."""
@@ -44,6 +48,18 @@ class Things(Connection):
     def kept(self, thing: ThingT) -> ThingT | None:
         """What is kept under the key of this thing."""
         return self.thing(type(thing), thing_keys(thing)[0])
+
+    def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
+        """What is kept under the keys of these things, in their order."""
+        keys: dict[type[Any], list[str]] = {}
+        for thing in things:
+            keys.setdefault(type(thing), []).append(thing_keys(thing)[0])
+        found: dict[tuple[type[Any], str], Thing] = {}
+        for kind, wanted in keys.items():
+            sql = f"SELECT key, doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
+            for key, doc, data in self._rows(sql, (msgspec.json.encode(wanted).decode(),)):
+                found[kind, key] = thing_of(kind, doc, data)
+        return [found.get((type(thing), thing_keys(thing)[0])) for thing in things]
 
     def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Things by their second key."""
