@@ -6,11 +6,14 @@ import io
 import json
 import shutil
 import sqlite3
+import tempfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import SHARED
 from memglot import Memory
@@ -38,6 +41,7 @@ from memglot.model import (
     plain,
 )
 from memglot.report import Report
+from strategies import JSON
 
 FIXTURE = SHARED / "fixtures/agentos/sqlite/brain.sqlite"
 AT = 1_760_000_002_000
@@ -480,3 +484,57 @@ def test_two_memories_of_one_foreign_id_are_both_written(tmp_path: Path) -> None
     with sqlite3.connect(tmp_path / "x.sqlite") as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     db.close()
+
+
+THERE = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, 2, 1.5, -0.5, "", "x", b"", b"\0\1\2\3"])
+VALUES = st.none() | THERE
+WORDS = st.sampled_from(["semantic", "user", "user:1", "", "a:b:c", "é", "x"])
+JSON_TEXT = JSON.map(lambda value: json.dumps(value)) | st.sampled_from(
+    ["", "{", "[]", "{}", "[ ]", "{ }", "null", "a,b"]
+)
+METADATA = (
+    st.dictionaries(
+        st.sampled_from(["content_hash", "contentHash", "import_hash", "scopeId", "entities", "decay", "k", "memglot"]),
+        JSON,
+        max_size=4,
+    )
+    # What looks like a slot of ours is one.
+    .map(lambda value: {key: inner for key, inner in value.items() if key != "memglot" or not isinstance(inner, dict)})
+    .map(lambda value: json.dumps(value, separators=(",", ":")))
+    | JSON_TEXT
+)
+TRACES = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["mt_1", "local", "x/y", ""]) | st.uuids().map(str),
+        "type": WORDS,
+        "scope": WORDS,
+        "content": st.sampled_from(["same", "", "x", " y "]),
+        "embedding": VALUES | st.sampled_from(["[1,2]", b"[1,2]", "[", b"[12]"]),
+        "strength": THERE,
+        "created_at": THERE,
+        "last_accessed": VALUES,
+        "retrieval_count": THERE,
+        "tags": JSON_TEXT,
+        "emotions": JSON_TEXT,
+        "metadata": METADATA,
+        "deleted": THERE,
+        "mood": VALUES,
+    }
+)
+
+
+@given(found=st.lists(TRACES, max_size=3, unique_by=lambda row: row["id"]))
+def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = brains(Path(folder))
+        make_brain(source, "ALTER TABLE memory_traces ADD COLUMN mood;")
+        with sqlite3.connect(source) as db:
+            for row in found:
+                marks = ", ".join("?" * (len(row) + 1))
+                sql = f"INSERT INTO memory_traces (brain_id, {', '.join(row)}) VALUES ({marks})"
+                db.execute(sql, ("brain", *row.values()))
+        db.close()
+        items, _ = read(source)
+        FORMAT.write(iter(items), Target(target), Report(), Options())  # type: ignore[misc]
+        assert rows(target).get("memory_traces") == rows(source).get("memory_traces")
+        assert in_order(read(target)[0]) == in_order(items)

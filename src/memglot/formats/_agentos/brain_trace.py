@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +13,7 @@ from memglot.formats._agentos.brain_schema import TRACES, required_columns
 from memglot.formats._agentos.fields import trace_from
 from memglot.formats._agentos.rows import to_column, to_value
 from memglot.formats._agentos.trace import PROGRAM, Trace, native_trace
-from memglot.formats.carry import KEY
+from memglot.formats.carry import KEY, is_slot
 from memglot.model import Record, canonical, canonical_value
 
 RESIDUE = "agentos.sqlite"
@@ -42,6 +43,7 @@ _NUMBERS = frozenset({"strength", "created_at", "last_accessed", "retrieval_coun
 _DECAY = ("stability", "accessCount", "reinforcementInterval", "nextReinforcementAt")
 _EMOTIONS = ("valence", "arousal", "dominance", "intensity", "gmiMood")
 _INTEGERS = range(-(1 << 63), 1 << 63)
+_NUMERIC = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _encode = msgspec.json.Encoder().encode
 Row = list[Any]
 """The values of `COLUMNS`."""
@@ -127,8 +129,10 @@ def residue(row: Row, trace: Trace, record: Record) -> dict[str, Any]:
     if composed == row:
         return {}
     found = {}
+    slot = trace.metadata.get(KEY)
+    has_slot = isinstance(slot, dict) and is_slot(slot)
     for column, raw, made in zip(COLUMNS, row, composed, strict=True):
-        if raw != made and _survives(column, raw) and not (column == "metadata" and KEY in trace.metadata):
+        if raw != made and _survives(column, raw) and not (column == "metadata" and has_slot):
             found[column] = {"raw": to_value(raw), "of": _hash(made)}
     return found
 
@@ -138,9 +142,10 @@ def _survives(column: str, raw: Any) -> bool:
     if raw is None:
         return column not in required_columns(TRACES)
     if column == "embedding":
-        return isinstance(raw, (bytes, str))
+        return True
     if column in _NUMBERS:
-        return isinstance(raw, (int, float))
+        # SQLite makes a number of a text that looks like one.
+        return isinstance(raw, (int, float)) or isinstance(raw, str) and _NUMERIC.fullmatch(raw) is None
     return column in _TEXT and isinstance(raw, (str, bytes) if column in _JSON else str)
 
 

@@ -103,7 +103,7 @@ class _Writer:
                 rest.append(rider)
         brain = self._brain_of(record)
         native = native_trace(record, PROGRAM, self._columns.unfit(record, brain))
-        native.retrieval_count = max(-_LARGEST, min(native.retrieval_count, _LARGEST))
+        native.retrieval_count = max(-_LARGEST - 1, min(native.retrieval_count, _LARGEST))
         if brain is None:
             self._settle_space(native.id, record.foreign)
         again = 0

@@ -66,7 +66,7 @@ def _number(field: str, value: Any) -> float:
 
 
 def _count(field: str, value: Any) -> int:
-    return int(_number(field, value))
+    return value if type(value) is int else int(_number(field, value))
 
 
 def _time(field: str, value: Any) -> int:
