@@ -27,6 +27,7 @@ def _time_of(start: str) -> int:
 
 
 @lru_cache(64)
+@lru_cache(4096)
 def derive_id(tool: str, space: str, foreign_id: str) -> str:
     """The id of a memory that another tool knows as `foreign_id`: the same on every machine, its time bits 0."""
     seed = sha256("\0".join((tool, space, foreign_id)).encode("utf-8", "surrogatepass")).digest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from memglot.formats._agentos.fields import trace_from
 from memglot.formats._agentos.rows import to_column, to_value
 from memglot.formats._agentos.trace import PROGRAM, Trace, native_trace
 from memglot.formats.carry import KEY, is_slot
-from memglot.model import Record, canonical, canonical_value
+from memglot.model import EARLIEST, LATEST, Record, canonical, canonical_value, check_value
 
 RESIDUE = "agentos.sqlite"
 COLUMNS = (
@@ -42,6 +43,8 @@ _NUMBERS = frozenset({"strength", "created_at", "last_accessed", "retrieval_coun
 # The order in which AgentOS writes them; what it does not know follows, sorted.
 _DECAY = ("stability", "accessCount", "reinforcementInterval", "nextReinforcementAt")
 _EMOTIONS = ("valence", "arousal", "dominance", "intensity", "gmiMood")
+_EARLIEST, _LATEST = EARLIEST // 1000, LATEST // 1000
+_LONG = 150
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _NUMERIC = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _encode = msgspec.json.Encoder().encode
@@ -84,8 +87,74 @@ def _ordered(value: dict[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
     return {key: _inside(value[key]) for key in keys}
 
 
+class _Usual(msgspec.Struct, array_like=True, gc=False):
+    """A row as AgentOS writes it."""
+
+    id: str
+    type: str
+    scope: str
+    content: str
+    embedding: bytes | None
+    strength: float
+    created_at: int
+    last_accessed: int | None
+    retrieval_count: int
+    tags: str
+    emotions: str
+    metadata: str
+    deleted: int
+
+
+_strings = msgspec.json.Decoder(list[str]).decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _quick(row: Row) -> Trace | None:
+    """The trace of a row whose values are all of the usual types; `None` where it needs the careful way."""
+    try:
+        usual = msgspec.convert(row, _Usual)
+        tags = _strings(usual.tags) if usual.tags != "[]" else []
+        emotions = _object(usual.emotions) if usual.emotions != "{}" else {}
+        metadata = _object(usual.metadata) if usual.metadata != "{}" else {}
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    embedding = usual.embedding
+    if embedding is not None and (embedding[:1] == b"[" or len(embedding) % 4) or "" in tags:
+        return None
+    if (
+        not isfinite(usual.strength)
+        or not _EARLIEST <= usual.created_at <= _LATEST
+        or not _EARLIEST <= (usual.last_accessed or 0) <= _LATEST
+    ):
+        return None
+    for text in (usual.id, usual.type, usual.scope, usual.content, *tags):
+        if "\0" in text:
+            return None
+    if len(usual.emotions) + len(usual.metadata) > _LONG:
+        # Deep nesting takes room.
+        check_value(emotions, "emotions")
+        check_value(metadata, "metadata")
+    return Trace(
+        id=usual.id,
+        type=usual.type,
+        scope=usual.scope,
+        content=usual.content,
+        strength=usual.strength,
+        tags=list(dict.fromkeys(tags)),
+        emotions=emotions,
+        metadata=metadata,
+        created_at=usual.created_at * 1000,
+        last_accessed=None if usual.last_accessed is None else usual.last_accessed * 1000,
+        retrieval_count=usual.retrieval_count,
+        deleted=bool(usual.deleted),
+        embedding=embedding,
+    )
+
+
 def parse(row: Row) -> Trace:
     """The trace of a row; raises `BadRecord`. JSON that is none is taken for empty."""
+    if (trace := _quick(row)) is not None:
+        return trace
     data = dict(zip(COLUMNS, row, strict=True))
     for column, value in data.items():
         if isinstance(value, bytes) and column != "embedding" and column not in _JSON:

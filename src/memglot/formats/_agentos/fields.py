@@ -71,6 +71,8 @@ def _count(field: str, value: Any) -> int:
 
 def _time(field: str, value: Any) -> int:
     """Microseconds of an integer of milliseconds, or of a time as text."""
+    if type(value) is int and EARLIEST // 1000 <= value <= LATEST // 1000:
+        return value * 1000
     if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
         return parse_time(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
     number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
@@ -87,10 +89,12 @@ def _tags(field: str, value: Any) -> list[str]:
     if not isinstance(value, list):
         raise wrong_type(field, "a list of text", type_name(value))
     found = [_text(field, tag) for tag in value if tag is not None]
-    return list(dict.fromkeys(tag for tag in found if tag))
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def _object(field: str, value: Any) -> dict[str, Any]:
+    if value == "{}":
+        return {}
     value = _decoded(value, "{")
     if not isinstance(value, dict):
         raise wrong_type(field, "an object", type_name(value))
