@@ -58,22 +58,21 @@ def format_table() -> None:
         names = ", ".join(f"`{name}`" for name in [row["name"], *row["aliases"]])
         extensions = " ".join(f"`{extension}`" for extension in row["extensions"])
         marks = ["●" if row[way] else "" for way in ("read", "write")]
-        cog.outl(f"| {names} | {row['title']} | {marks[0]} | {marks[1]} | {extensions} | `{row['carry']}` |")
+        cog.outl(f"| {names} | {row['title']} | {marks[0]} | {marks[1]} | {extensions} | {_code(row['carry'])} |")
 
 
 def matrix() -> None:
     """What each pair of formats keeps."""
-    from memglot.engine.overview import format_matrix
+    from memglot.engine.overview import format_homes, matrix_grid
 
-    cog.outl("| from | to | kept in place | carried | dropped |")
-    cog.outl("|---|---|---|---|---|")
-    for pair in format_matrix():
-        cells = [
-            pair["from"],
-            pair["to"],
-            *(", ".join(pair[way]) or "nothing" for way in ("kept", "carried", "dropped")),
-        ]
-        cog.outl(f"| {' | '.join(cells)} |")
+    header, *rows = matrix_grid()
+    cog.outl("| from \\ to | " + " | ".join(f"`{name}`" for name in header[1:]) + " |")
+    cog.outl("|---" * len(header) + "|")
+    for name, *cells in rows:
+        cog.outl(f"| `{name}` | {' | '.join(cells)} |")
+    cog.outl("\n| format | fields in their own place | in the carry slot |\n|---|---|---|")
+    for name, homes, carried in format_homes():
+        cog.outl(f"| `{name}` | {', '.join(homes)} | {', '.join(carried) or 'none'} |")
 
 
 def commands() -> None:

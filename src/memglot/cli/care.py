@@ -14,21 +14,22 @@ from memglot.cli.face import Face, command, memories
 @click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
 def formats(face: Face, matrix: bool) -> None:
     """List what can be read and written, and what survives."""
-    from memglot.engine.overview import format_matrix, format_rows
+    from memglot.engine.overview import format_homes, format_matrix, format_rows, matrix_grid
 
     if matrix:
-        pairs = format_matrix()
-        lines = [
-            f"{pair['from']:>10} -> {pair['to']:<10} kept: {', '.join(pair['kept'])}; "
-            f"carried: {len(pair['carried'])} fields; dropped: {', '.join(pair['dropped']) or 'nothing'}"
-            for pair in pairs
+        grid = matrix_grid()
+        widths = [max(len(row[column]) for row in grid) for column in range(len(grid[0]))]
+        lines = ["fields in their own place + in the carry slot, from (rows) to (columns):", ""]
+        lines += [
+            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
         ]
-        face.answer({"matrix": pairs}, lines, asked=True)
+        lines += ["", *(f"{name}: {', '.join(homes)}" for name, homes, _ in format_homes())]
+        face.answer({"matrix": format_matrix()}, lines, asked=True)
         return
     rows = format_rows()
     lines = [
-        f"{row['name']:<10} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
-        f"{', '.join(row['extensions']):<18} {row['title']}"
+        f"{row['name']:<16} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
+        f"{', '.join(row['extensions']):<22} {row['title']}"
         for row in rows
     ]
     face.answer({"formats": rows}, lines, asked=True)

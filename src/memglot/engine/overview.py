@@ -42,3 +42,30 @@ def _pair(one: Format, other: Format) -> dict[str, Any]:
         "carried": [field for field in fields if field in other.keeps - other.homes],
         "dropped": [field for field in fields if field not in other.keeps],
     }
+
+
+def matrix_grid() -> list[list[str]]:
+    """The pairs as a table: a row for each format that is read, a column for each that is written.
+
+    A cell counts the fields in their own place and, behind a plus, those in the carry slot; dropped ones are named.
+    """
+    pairs = format_matrix()
+    targets = list(dict.fromkeys(pair["to"] for pair in pairs))
+    cells: dict[str, list[str]] = {}
+    for pair in pairs:
+        dropped = f" -{','.join(pair['dropped'])}" if pair["dropped"] else ""
+        cells.setdefault(pair["from"], []).append(f"{len(pair['kept'])}+{len(pair['carried'])}{dropped}")
+    return [["", *targets], *([name, *row] for name, row in cells.items())]
+
+
+def format_homes() -> list[tuple[str, list[str], list[str]]]:
+    """Each format that is written, with the fields it has a place for and those that it carries."""
+    return [
+        (
+            format.name,
+            [field for field in FIELDS if field in format.homes],
+            [field for field in FIELDS if field in format.keeps - format.homes],
+        )
+        for format in registry.formats()
+        if format.write is not None
+    ]
