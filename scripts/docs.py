@@ -58,7 +58,8 @@ def format_table() -> None:
         names = ", ".join(f"`{name}`" for name in [row["name"], *row["aliases"]])
         extensions = " ".join(f"`{extension}`" for extension in row["extensions"])
         marks = ["●" if row[way] else "" for way in ("read", "write")]
-        cog.outl(f"| {names} | {row['title']} | {marks[0]} | {marks[1]} | {extensions} | {_code(row['carry'])} |")
+        carry = f"`{row['carry']}`" if row["carry"] else ""
+        cog.outl(f"| {names} | {row['title']} | {marks[0]} | {marks[1]} | {extensions} | {carry} |")
 
 
 def matrix() -> None:
