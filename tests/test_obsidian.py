@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot import Memory, verify
-from memglot.formats._obsidian.markup import links_in, tags_in, without_code
+from memglot.formats._obsidian.code import without_code
+from memglot.formats._obsidian.markup import links_in, tags_in
 
 SHARED = Path(__file__).parents[2] / "shared"
 CORPORA = [SHARED / "corpora" / "vault", SHARED / "corpora" / "scripts", SHARED / "fixtures" / "agentos" / "obsidian"]

@@ -6,12 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# The rest of an unclosed fence is code, as in every Markdown.
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t>]*\1[`~]*[ \t]*$|.*\Z)", re.MULTILINE | re.DOTALL)
-_INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
-_INDENTED = re.compile(r"(?:^|\n)[ \t]*\n(?P<code>(?:(?: {4}|\t)[^\n]*(?:\n|$))+)")
-_LIST_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]|\d+[.)])[ \t][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*)*$")
-_MATH = re.compile(r"\$\$.*?\$\$", re.DOTALL)
 _LINK = re.compile(r"(!?)\[\[([^\[\]|\n]+?)(\\?\|[^\[\]\n]*)?\]\]")
 # Everything but white space and these signs may stand in a tag; it needs one character that is no digit.
 _TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)(?![#])")
@@ -24,30 +18,6 @@ class Link(NamedTuple):
     target: str
     text: str
     predicate: str
-
-
-def without_code(text: str) -> str:
-    """The text with code and formulas blanked out, every other character in its place."""
-    if "`" in text or "~~~" in text:
-        text = _FENCE.sub(_blank, text)
-        text = _INLINE.sub(_blank, text)
-    if "\n    " in text or "\n\t" in text:
-        text = _blank_indented(text)
-    return _MATH.sub(_blank, text) if "$$" in text else text
-
-
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0]) if "\n" in match[0] else " " * len(match[0])
-
-
-def _blank_indented(text: str) -> str:
-    def blank(match: re.Match[str]) -> str:
-        # What is indented below a list item belongs to the item.
-        if _LIST_BEFORE.search(text, 0, match.start("code")):
-            return match[0]
-        return match[0][: match.start("code") - match.start()] + re.sub(r"[^\n]", " ", match["code"])
-
-    return _INDENTED.sub(blank, text)
 
 
 def links_in(text: str) -> Iterator[Link]:
@@ -82,6 +52,10 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for inner in value.values():
             yield from _texts(inner)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def tags_in(text: str) -> list[str]:

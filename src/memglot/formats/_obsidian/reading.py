@@ -10,7 +10,8 @@ import msgspec
 from memglot.errors import BadRecord, bad_bytes, kept_whole
 from memglot.formats._notes.frame import Frame, split, whole
 from memglot.formats._notes.place import Place, mirror
-from memglot.formats._obsidian.markup import links_in, property_links, tags_in, without_code
+from memglot.formats._obsidian.code import without_code
+from memglot.formats._obsidian.markup import links_in, property_links, tags_in
 from memglot.formats._obsidian.note import (
     RESIDUE,
     TOOL,
@@ -59,6 +60,7 @@ class _Note:
         self._raw = source.whole()
         self._mark = BOM.decode() if source.start else ""
         carried = options.slots.get(path) if options.slots is not None else None
+        self._front_tags: list[str] = []
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
     def items(self, web: Web, report: Report) -> Iterator[Item]:
@@ -76,9 +78,11 @@ class _Note:
         name = self.path.rpartition("/")[2]
         record = front_record(frame.front, body.content or name, self.path, self.vault)
         riders = self._take_slots(record, frame.front, report)
+        self._front_tags = record.tags
         empty = False
         if marks.get("text") != text_mark(record):
-            empty = not body.content.strip()
+            # What a tool wrote is taken to the letter; a person's blank lines are no content.
+            empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
             self._connect(record, "" if empty else body.content, frame.front, web)
@@ -168,10 +172,12 @@ class _Note:
     def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body) -> bool:
         """Tell whether this tool would write the note just so, with the related notes that it has."""
         related = body.related.removesuffix("\n")
-        ways = (False,) if KEY in frame.front else (False, True)
-        return any(
-            render(record, riders, related, self.path, self.vault, Report(), plain=plain) == text for plain in ways
-        )
+        if render(record, riders, related, self.path, self.vault, Report(), plain=False) == text:
+            return True
+        # A plain note does not say that tags in its text are none of its own.
+        told = msgspec.structs.replace(record, tags=self._front_tags)
+        plain = render(told, riders, related, self.path, self.vault, Report(), plain=True)
+        return KEY not in frame.front and plain == text
 
 
 def own_mirror(record: Record) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from memglot.formats._agentos.trace import NOTES, native_trace, written_id
-from memglot.formats._obsidian.markup import links_in, property_links, tag_line, tags_in, without_code
+from memglot.formats._obsidian.code import without_code
+from memglot.formats._obsidian.markup import links_in, property_links, tag_line, tags_in
 from memglot.formats._obsidian.note import RESERVED, RESIDUE, TOOL, front_record, own_lines
 from memglot.formats._yaml.writing import dump
 from memglot.formats.carry import KEY, differences, pack_found
@@ -29,8 +30,11 @@ def render(
     own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (f"\n\n## Related\n{related}" if related else "")
     native = front_record(front, record.content, path, vault)
     slot = pack_found(differences(placed, native), placed, riders, report, plain)
+    about = _about_text(record, content, own, front)
     if not plain:
-        slot |= _about_text(record, content, own, front)
+        slot |= about
+    elif about:
+        report.dropped("content" if "own" in about else "tags", record.id)
     if slot:
         front[KEY] = slot
     return f"---\n{dump(front)}---\n\n{content}{own}\n"
@@ -41,7 +45,7 @@ def _about_text(record: Record, content: str, own: str, front: dict[str, Any]) -
     found: dict[str, Any] = {}
     if own_lines(content + own, record.tags).content != content:
         found["own"] = [name for name, sign in (("tags", record.tags), ("related", "\n\n## Related\n" in own)) if sign]
-    if speaks(content, front) or content and not content.strip():
+    if speaks(content, front):
         found["text"] = text_mark(record)
     return found
 
