@@ -52,15 +52,15 @@ def _trace(number: int, content: str) -> dict[str, Any]:
     }
 
 
-def vault(folder: Path, count: int) -> Path:
-    """Notes with front matter, tags and links to each other, made once."""
+def vault(folder: Path, count: int, length: int) -> Path:
+    """Notes of about so many words with front matter, tags and links to each other, made once."""
     if not folder.exists():
         source = random.Random(3)
         vocabulary = words(random.Random(1), 5_000)
         for number in range(count):
             place = folder / f"area {number % 40}" / f"note {number}.md"
             place.parent.mkdir(parents=True, exist_ok=True)
-            text = " ".join(source.choices(vocabulary, k=source.randint(30, 60)))
+            text = " ".join(source.choices(vocabulary, k=source.randint(length // 2, length * 3 // 2)))
             links = f"[[note {source.randrange(count)}]] and [[note {source.randrange(count)}|that]]"
             front = f"---\ntags:\n  - area{number % 40}\nrating: {number % 7}\n---\n"
             place.write_text(f"{front}{text} {links}\n\n#seen{number % 9}\n", encoding="utf-8")
@@ -124,10 +124,10 @@ def rates(folder: Path, count: int) -> None:
         compare(f"import {count:,} traces, {what}", partial(load, own), partial(load, path))
 
 
-def vaults(folder: Path, count: int) -> None:
+def vaults(folder: Path, count: int, length: int) -> None:
     """Import and export of a vault, against reading, hashing and inserting, and against writing, in a bare loop."""
-    notes = vault(DATA / f"vault-{count}", count)
-    store, bare_store = folder / "vault.db", folder / "bare.db"
+    notes = vault(DATA / f"vault-{count}-{length}", count, length)
+    store, bare_store = folder / f"vault-{length}.db", folder / "bare.db"
 
     def load() -> Cost:
         clear(bare_store)
@@ -137,7 +137,7 @@ def vaults(folder: Path, count: int) -> None:
         clear(store)
         return memglot(store, "import", notes, "--format", "obsidian", "--json")
 
-    compare(f"import a vault of {count:,}", load, fill)
+    compare(f"import a vault of {count:,} notes of {length} words", load, fill)
     out, copy = folder / "out", folder / "copy"
 
     def write() -> Cost:
@@ -148,7 +148,7 @@ def vaults(folder: Path, count: int) -> None:
         shutil.rmtree(out, ignore_errors=True)
         return memglot(store, "export", out, "--format", "obsidian")
 
-    compare(f"export a vault of {count:,}", write, export)
+    compare(f"export a vault of {count:,} notes of {length} words", write, export)
 
 
 def main() -> None:
@@ -158,7 +158,8 @@ def main() -> None:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
         print("| what | beside it, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
         rates(folder, 20_000)
-        vaults(folder, 10_000)
+        vaults(folder, 10_000, 45)
+        vaults(folder, 10_000, 300)
         if "--large" in sys.argv:
             rates(folder, 200_000)
         if "--gigabyte" in sys.argv:

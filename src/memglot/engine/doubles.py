@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from memglot.formats.beside import item_of, line_of
 from memglot.model import Blob, Conflict, Embedding, End, Record, Relation, Supersession, Thing
-from memglot.report import Spool
+from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.scratch import Scratch
+
+T = TypeVar("T", Relation, Supersession)
+
+
+class Pile(Generic[T]):
+    """Structs of one kind in the order they came; all but the last few lie on disk."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self.kind: type[T] = kind
+        self._recent: list[T] = []
+        self._file = tempfile.SpooledTemporaryFile(max_size=1 << 20)
+        self._sizes: list[int] = []
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def add(self, thing: T) -> None:
+        """Put one on the pile."""
+        self._recent.append(thing)
+        if len(self._recent) >= BATCH_SIZE:
+            text = msgspec.msgpack.encode(self._recent)
+            self._sizes.append(len(text))
+            self._file.write(text)
+            self._recent = []
+
+    def __iter__(self) -> Iterator[T]:
+        decode = msgspec.msgpack.Decoder(list[self.kind]).decode  # type: ignore[name-defined]
+        self._file.seek(0)
+        for size in self._sizes:
+            yield from decode(self._file.read(size))
+        yield from self._recent
 
 
 class Doubles:
@@ -20,7 +51,7 @@ class Doubles:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._scratch: Scratch | None = None
-        self._waiting: Spool[str] = Spool()
+        self._waiting: tuple[Pile[Any], ...] = (Pile(Relation), Pile(Supersession))
         self.to_itself = 0
         """Relations that would have led from a memory to itself."""
 
@@ -39,18 +70,17 @@ class Doubles:
 
     def wait(self, thing: Thing) -> bool:
         """Keep a thing that speaks of two memories, of which the second may come later; tell whether it was one."""
-        if not isinstance(thing, (Relation, Supersession)):
-            return False
-        self._waiting.append(line_of(thing).decode())
-        return True
+        for pile in self._waiting:
+            if isinstance(thing, pile.kind):
+                pile.add(thing)
+                return True
+        return False
 
     def waiting(self) -> Iterator[Thing]:
-        """The things that waited, in their order."""
-        spool, self._waiting = self._waiting, Spool()
-        for line in spool:
-            thing = item_of(line.encode())
-            assert not isinstance(thing, Record)
-            yield thing
+        """The things that waited."""
+        piles, self._waiting = self._waiting, (Pile(Relation), Pile(Supersession))
+        for pile in piles:
+            yield from pile
 
     def repointed(self, things: list[Thing]) -> list[Thing]:
         """Things that speak of the memories that stay; those that would say nothing then are left out."""

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_LINK = re.compile(r"(!?)\[\[([^\[\]|\n]+?)(\\?\|[^\[\]\n]*)?\]\]")
+# Patterns that begin with a letter are found fast; what stands before it is looked at afterwards.
+_LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 # Everything but white space and these signs may stand in a tag; it needs one character that is no digit.
-_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)(?![#])")
+_TAG = re.compile(r"#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _DIGITS = re.compile(r"[\d/]+")
 
 
@@ -23,14 +24,17 @@ class Link(NamedTuple):
 def links_in(text: str) -> Iterator[Link]:
     """The wikilinks of a text without code; one to a place in the same note is none."""
     for match in _LINK.finditer(text):
-        target = link_target(match[2])
-        if target:
-            yield Link(target, match[0], "embeds" if match[1] else "related_to")
+        if target := link_target(match[1]):
+            start = match.start()
+            if start and text[start - 1] == "!":
+                yield Link(target, "!" + match[0], "embeds")
+            else:
+                yield Link(target, match[0], "related_to")
 
 
 def link_target(text: str) -> str:
     """The note that a link names: without a heading or a block, and without the extension."""
-    name = re.split(r"[#^]", text, maxsplit=1)[0].strip().rstrip("\\").strip("/")
+    name = text.partition("#")[0].partition("^")[0].strip().rstrip("\\").strip("/")
     return name[:-3] if name.lower().endswith(".md") else name
 
 
@@ -54,16 +58,16 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
-
-
 def tags_in(text: str) -> list[str]:
     """The tags of a text without code, by Obsidian's grammar, each once."""
-    if "#" not in text:
-        return []
-    found = (match[1].strip("/") for match in _TAG.finditer(_LINK.sub(_blank, text) if "[[" in text else text))
-    return list(dict.fromkeys(tag for tag in found if tag and not _DIGITS.fullmatch(tag)))
+    found: dict[str, None] = {}
+    for match in _TAG.finditer(text):
+        start, end = match.span()
+        if (start == 0 or text[start - 1].isspace()) and text[end : end + 1] != "#":
+            tag = match[1].strip("/")
+            if tag and not _DIGITS.fullmatch(tag):
+                found[tag] = None
+    return list(found)
 
 
 def tag_line(tags: list[str]) -> str:

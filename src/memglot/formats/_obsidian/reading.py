@@ -11,7 +11,7 @@ from memglot.errors import BadRecord, bad_bytes, kept_whole
 from memglot.formats._notes.frame import Frame, split, whole
 from memglot.formats._notes.place import Place, mirror
 from memglot.formats._obsidian.code import without_code
-from memglot.formats._obsidian.markup import links_in, property_links, tags_in
+from memglot.formats._obsidian.markup import Link, links_in, property_links, tags_in
 from memglot.formats._obsidian.note import (
     RESIDUE,
     TOOL,
@@ -61,6 +61,7 @@ class _Note:
         self._mark = BOM.decode() if source.start else ""
         carried = options.slots.get(path) if options.slots is not None else None
         self._front_tags: list[str] = []
+        self._linked_front = False
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
     def items(self, web: Web, report: Report) -> Iterator[Item]:
@@ -74,6 +75,7 @@ class _Note:
             yield self._bytes(bad_bytes(len(text[: text.index("\0")].encode()), "NUL"), report)
             return
         frame = self._frame(text, report)
+        self._linked_front = "[[" in text[: frame.start]
         body, marks = self._body(text, frame)
         name = self.path.rpartition("/")[2]
         record = front_record(frame.front, body.content or name, self.path, self.vault)
@@ -136,7 +138,9 @@ class _Note:
 
     def _connect(self, record: Record, content: str, front: dict[str, Any], web: Web) -> None:
         """Take the tags and the links that stand in the text and in the properties."""
-        links = list(property_links({key: value for key, value in front.items() if key != KEY}))
+        links: list[Link] = []
+        if self._linked_front:
+            links += property_links({key: value for key, value in front.items() if key != KEY})
         if "#" in content or "[[" in content:
             bare = without_code(content)
             links = [*links_in(bare), *links]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from memglot.formats._obsidian.markup import Link
@@ -18,8 +18,14 @@ _ID, _PATH, _NAME, _TITLE, _ALIAS = range(5)
 _TABLES = """
 CREATE TABLE names (name TEXT, level INT, id TEXT, path TEXT);
 CREATE TABLE carried (subject TEXT, object TEXT, PRIMARY KEY (subject, object)) WITHOUT ROWID;
-CREATE TABLE links (subject TEXT, predicate TEXT, target TEXT, text TEXT, marked INT, path TEXT);
+CREATE TABLE links (name TEXT, subject TEXT, predicate TEXT, text TEXT, marked INT, path TEXT);
 BEGIN;
+"""
+
+
+_JOINED = """
+SELECT links.rowid, links.name, subject, predicate, text, marked, links.path, level, id
+FROM links LEFT JOIN names ON names.name = links.name ORDER BY links.rowid, level
 """
 
 
@@ -35,7 +41,6 @@ class Web:
         self._names: list[tuple[Any, ...]] = []
         self._links: list[tuple[Any, ...]] = []
         self._carries = False
-        self._find = lru_cache(10_000)(self._look_up)
 
     def note(self, id: str, path: str, own_ids: list[str], title: str | None, aliases: list[str]) -> None:
         """Take a note by all the names it may be linked by."""
@@ -51,7 +56,7 @@ class Web:
 
     def link(self, subject: str, link: Link, path: str, *, marked: bool) -> None:
         """Take a link; a `marked` one stands in the note's own text, where it need not be written again."""
-        self._links.append((subject, link.predicate, link.target, link.text, marked, path))
+        self._links.append((_folded(link.target), subject, link.predicate, link.text, marked, path))
         if len(self._links) >= _BATCH:
             self._flush()
 
@@ -76,13 +81,12 @@ class Web:
         broken, ambiguous = _Told(), _Told()
         seen: set[str] = set()
         subject = ""
-        links = "SELECT subject, predicate, target, text, marked, path FROM links ORDER BY rowid"
-        for owner, predicate, target, text, marked, path in self._db.execute(links):
+        for (_, name, owner, predicate, text, marked, path), rows in groupby(self._db.execute(_JOINED), _link_of):
             if owner != subject:
                 subject, seen = owner, set()
-            found = self._find(target)
+            found = self._meant(name, [(level, id) for *_, level, id in rows if id is not None])
             if len(found) != 1:
-                if not _is_attachment(target):
+                if not _is_attachment(name):
                     (ambiguous if found else broken).add(f"{text} in {path}")
                 continue
             relation = link_relation(owner, predicate, found[0], text if marked else None)
@@ -95,25 +99,21 @@ class Web:
             report.note(note_broken_links(broken.count, broken.first))
         self._db.close()
 
-    def _look_up(self, target: str) -> list[str]:
-        """The notes that a target may mean, by the first kind of name that fits any."""
-        name = _folded(target)
-        best: int | None = None
-        found: list[str] = []
-        for id, level in self._db.execute("SELECT id, level FROM names WHERE name = ? ORDER BY level", (name,)):
-            if best is None and level > _PATH and "/" in name and (by_path := self._by_end_of_path(name)):
-                return by_path
-            if best is not None and level != best or len(found) > 2:
-                break
-            best = level
-            if id not in found:
-                found.append(id)
-        return found if found or "/" not in name else self._by_end_of_path(name)
+    def _meant(self, name: str, found: list[tuple[int, str]]) -> list[str]:
+        """The notes that a link may mean, by the first kind of name that fits any."""
+        if "/" in name and (not found or found[0][0] > _PATH) and (by_path := self._by_end_of_path(name)):
+            return by_path
+        return list(dict.fromkeys(id for level, id in found if level == found[0][0]))
 
     def _by_end_of_path(self, name: str) -> list[str]:
         sql = "SELECT DISTINCT id, path FROM names WHERE name = ? AND level = ?"
         rows = self._db.execute(sql, (name.rpartition("/")[2], _NAME))
         return [id for id, path in rows if _folded(path.rpartition(".")[0]).endswith("/" + name)][:3]
+
+
+def _link_of(row: Any) -> Any:
+    """The part of a joined row that is the link."""
+    return row[:7]
 
 
 class _Told:
