@@ -1,5 +1,6 @@
 """Which format an input has: by its extension, then by its shape; a folder's by what lies in it."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,7 +43,15 @@ def other_shape(head: bytes, format: Format) -> Format:
 def _sniff(start: bytes) -> str:
     if start.startswith(b"---"):
         return "markdown"
-    return "json" if start[:1] in (b"{", b"[") else "yaml"
+    if start[:1] in (b"{", b"["):
+        return "json"
+    return "csv" if _is_header(start.partition(b"\n")[0]) else "yaml"
+
+
+def _is_header(line: bytes) -> bool:
+    """Tell whether a line names the columns of a table, one of them `content`."""
+    names = [name.strip(b' "\r').lower() for name in re.split(rb"[,;\t]", line)]
+    return len(names) > 1 and b"content" in names
 
 
 class Glance:
