@@ -70,4 +70,5 @@ FORMAT = Format(
     digest_file=digest_file,
     untouched=untouched,
     settles=True,
+    dialects=("program",),
 )

@@ -118,9 +118,13 @@ def file_stem(id: str) -> str:
     return name if name == id else f"{name}-{derive_id(TOOL, 'name', id)[-8:]}"
 
 
-def own_path(record: Record, id: str) -> str:
-    """The place of a note that has none of its own yet: in the folder of its kind, by its id."""
-    return f"{safe_name(record.kind)}/{file_stem(id)}.md"
+def own_path(record: Record, id: str, dialect: str | None = None) -> str:
+    """The place of a note that has none of its own yet: in the folder of its kind, by its id.
+
+    The program has a folder for each scope above it.
+    """
+    path = f"{safe_name(record.kind)}/{file_stem(id)}.md"
+    return f"{safe_name(record.scope.partition(':')[0])}/{path}" if dialect == "program" else path
 
 
 def aliases_of(record: Record) -> list[str]:

@@ -23,7 +23,7 @@ from memglot.formats._obsidian.note import (
     own_lines,
     own_path,
 )
-from memglot.formats._obsidian.render import render, text_mark
+from memglot.formats._obsidian.render import Layout, render, text_mark
 from memglot.formats._obsidian.web import Web
 from memglot.formats._yaml.reading import Broken
 from memglot.formats.carry import KEY, is_slot, take_slot
@@ -151,10 +151,8 @@ class _Note:
 
     def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
-        own_id = frame.front.get("id")
-        if isinstance(own_id, (str, int)) and self.path == own_path(record, str(own_id)) and not empty:
-            if not self._mark and self._is_ours(record, riders, text, frame, body):
-                return
+        if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
+            return
         own = record.extra.get(TOOL)
         extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
         if empty:
@@ -175,13 +173,20 @@ class _Note:
 
     def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body) -> bool:
         """Tell whether this tool would write the note just so, with the related notes that it has."""
+        own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")
-        if render(record, riders, related, self.path, self.vault, Report(), plain=False) == text:
-            return True
-        # A plain note does not say that tags in its text are none of its own.
-        told = msgspec.structs.replace(record, tags=self._front_tags)
-        plain = render(told, riders, related, self.path, self.vault, Report(), plain=True)
-        return KEY not in frame.front and plain == text
+        for dialect in (None, "program"):
+            if not isinstance(own_id, (str, int)) or self.path != own_path(record, str(own_id), dialect):
+                continue
+            layout = Layout(self.path, self.vault, dialect)
+            if render(record, riders, related, layout, Report()) == text:
+                return True
+            # A plain note does not say that tags in its text are none of its own.
+            told = msgspec.structs.replace(record, tags=self._front_tags)
+            plain = render(told, riders, related, layout._replace(plain=True), Report())
+            if KEY not in frame.front and plain == text:
+                return True
+        return False
 
 
 def own_mirror(record: Record) -> Any:

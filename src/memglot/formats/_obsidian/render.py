@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,17 +20,36 @@ _AGENTOS = frozenset({"contentHash", "content_hash", "import_hash", "entities", 
 _PLACE = frozenset({"path", "places", "empty"})
 
 
-def render(
-    record: Record, riders: list[Thing], related: str, path: str, vault: str, report: Report, *, plain: bool
-) -> str:
-    """The text of a note at a path; `related` are the lines of its related notes."""
+class Layout(NamedTuple):
+    """How a note is laid out: where, in which vault, in which dialect, and whether with a carry slot."""
+
+    path: str
+    vault: str
+    dialect: str | None = None
+    plain: bool = False
+
+    @property
+    def heading(self) -> str:
+        """What stands above the related notes."""
+        return "**Related:**" if self.dialect == "program" else "## Related"
+
+    def time(self, at: int) -> str | int:
+        """A time as the dialect spells it."""
+        return at // 1000 if self.dialect == "program" else format_time(at)
+
+
+def render(record: Record, riders: list[Thing], related: str, layout: Layout, report: Report) -> str:
+    """The text of a note; `related` are the lines of its related notes."""
+    path, vault, plain = layout.path, layout.vault, layout.plain
     placed = without_place(record)
-    front = _front(placed, path)
+    front = _front(placed, layout)
     content = "" if is_empty(record) else record.content
-    own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (f"\n\n## Related\n{related}" if related else "")
+    own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (
+        f"\n\n{layout.heading}\n{related}" if related else ""
+    )
     native = front_record(front, record.content, path, vault)
     slot = pack_found(differences(placed, native), placed, riders, report, plain)
-    about = _about_text(record, content, own, front)
+    about = _about_text(record, content, own, front, bool(related))
     if not plain:
         slot |= about
     elif about:
@@ -40,11 +59,11 @@ def render(
     return f"---\n{dump(front)}---\n\n{content}{own}\n"
 
 
-def _about_text(record: Record, content: str, own: str, front: dict[str, Any]) -> dict[str, Any]:
+def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
     """What a reader must know so as not to misread the text."""
     found: dict[str, Any] = {}
     if own_lines(content + own, record.tags).content != content:
-        found["own"] = [name for name, sign in (("tags", record.tags), ("related", "\n\n## Related\n" in own)) if sign]
+        found["own"] = [name for name, sign in (("tags", record.tags), ("related", has_related)) if sign]
     if speaks(content, front):
         found["text"] = text_mark(record)
     return found
@@ -82,15 +101,15 @@ def without_place(record: Record) -> Record:
     return msgspec.structs.replace(record, extra=extra)
 
 
-def _front(record: Record, path: str) -> dict[str, Any]:
+def _front(record: Record, layout: Layout) -> dict[str, Any]:
     trace = native_trace(record, NOTES)
     front: dict[str, Any] = {"id": written_id(record), "type": record.kind, "scope": trace.scope}
     if record.strength is not None:
         front["strength"] = record.strength
     front["tags"] = trace.tags
     if trace.created_at is not None:
-        front["createdAt"] = format_time(trace.created_at)
-    if record.title and record.title != path.rpartition("/")[2].rpartition(".")[0]:
+        front["createdAt"] = layout.time(trace.created_at)
+    if record.title and record.title != layout.path.rpartition("/")[2].rpartition(".")[0]:
         front["title"] = record.title
     own = record.extra.get(TOOL)
     if isinstance(own, dict) and own.get("aliases"):
@@ -98,7 +117,7 @@ def _front(record: Record, path: str) -> dict[str, Any]:
     if trace.emotions:
         front["emotions"] = trace.emotions
     if trace.last_accessed is not None:
-        front["lastAccessed"] = format_time(trace.last_accessed)
+        front["lastAccessed"] = layout.time(trace.last_accessed)
     if trace.retrieval_count:
         front["retrievalCount"] = trace.retrieval_count
     metadata = {key: value for key, value in trace.metadata.items() if key in _AGENTOS}

@@ -10,7 +10,7 @@ from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._notes.writing import NoteFiles
 from memglot.formats._obsidian.note import RESIDUE, TOOL, own_path
 from memglot.formats._obsidian.reading import own_mirror
-from memglot.formats._obsidian.render import is_empty, render
+from memglot.formats._obsidian.render import Layout, is_empty, render
 from memglot.formats._obsidian.web import is_in_text
 from memglot.formats.beside import item_of, line_of
 from memglot.formats.carry import Bundle, pack_found
@@ -47,7 +47,7 @@ class VaultWriter:
         """Write a memory's note, or let it wait."""
         record, riders, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
-        fallback = own_path(record, written_id(record))
+        fallback = own_path(record, written_id(record), self._options.dialect)
         path = self._files.free(places[0].path if places else fallback, fallback)
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
         self._names[record.id] = [link, _description(record)]
@@ -98,7 +98,8 @@ class VaultWriter:
         return "\n".join(dict.fromkeys(lines))
 
     def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
-        text = render(record, riders, related, path, self._vault, self._report, plain=self._options.plain)
+        layout = Layout(path, self._vault, self._options.dialect, self._options.plain)
+        text = render(record, riders, related, layout, self._report)
         self._files.put(path, text.encode())
 
 
