@@ -6,7 +6,23 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memglot.model import DELETED, End, Entity, Foreign, Item, Record, Relation, Supersession, Temporal, derive_id
+from memglot.model import (
+    DELETED,
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    End,
+    Entity,
+    Foreign,
+    Item,
+    Record,
+    Relation,
+    Supersession,
+    Temporal,
+    Tombstone,
+    derive_id,
+)
 
 EDGES = [
     *(
@@ -170,6 +186,21 @@ def stores(draw: Any) -> list[Item]:
                 )
             )
             items.append(Supersession(newer=record.id, older="o", reason=draw(ANY_TEXT)))
+        if record.status != DELETED and draw(st.booleans()):
+            items += draw(vectors(record.id))
+            items.append(
+                Conflict(record=record.id, field="title", local=draw(JSON), remote="b", local_clock=1, remote_clock=1)
+            )
     if draw(st.booleans()):
         items.append(Entity(id="e", name=draw(TEXT), aliases=draw(TAGS)))
+        items.append(Document(id="d", name="identity", content=draw(TEXT)))
+        items.append(Tombstone(id="t", content_hash="0" * 64, deleted_at=1))
+        items.append(Blob(tool=draw(TEXT), table=draw(TEXT), key=draw(TEXT), row=draw(JSON), data=b"\0\xff"))
     return items
+
+
+@st.composite
+def vectors(draw: Any, record: str) -> list[Item]:
+    """The vectors of a record: one of no known model, or of several."""
+    models = draw(st.lists(st.sampled_from(["", "m", "n"]), max_size=2, unique=True))
+    return [Embedding(record=record, model=model, vector=b"\0\0\x80?" * 2, dimensions=2) for model in models]

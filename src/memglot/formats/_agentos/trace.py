@@ -36,16 +36,17 @@ _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-
 
 class Spelling(NamedTuple):
     """How a format spells traces: which hash keys it writes into `metadata`, always, and where a memory does not say
-    otherwise; and the strength of a trace that has none, where the format must tell one."""
+    otherwise; the strength of a trace that has none, where the format must tell one; and whether it has vectors."""
 
     always: tuple[str, ...] = ()
     usual: tuple[str, ...] = _HASHES
     strength: float | None = None
+    vectors: bool = True
 
 
 PAGE = Spelling(always=("contentHash",))
 PROGRAM = Spelling(strength=1.0)
-NOTES = Spelling(usual=())
+NOTES = Spelling(usual=(), vectors=False)
 
 
 class Trace(msgspec.Struct, kw_only=True):
@@ -156,7 +157,7 @@ def trace_of(
     """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
     record, riders, _ = bundle
     trace = native_trace(record, spelling, known)
-    rest = take_vector(trace, riders)
+    rest = take_vector(trace, riders) if spelling.vectors else riders
     # What a reader will make of the trace by itself; only the difference must be carried.
     found = differences(record, record_of(trace, space, spelling))
     fill_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
