@@ -277,3 +277,123 @@ def test_many_notes_need_few_file_handles(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1500", "1500"]
     assert notes(tmp_path / "out") == notes(folder)
+
+
+def test_a_vault_is_read_from_inside_it(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "v", a="A [[b]]\n", sub__b="B\n")
+    monkeypatch.chdir(folder)
+    assert memory.import_from(".", format="obsidian").imported == 2
+    memory.export(tmp_path / "out", format="obsidian")
+    assert notes(tmp_path / "out") == notes(folder)
+
+
+@pytest.mark.parametrize("format", ["obsidian", "agentos-markdown"])
+def test_edits_in_an_exported_folder_are_taken_every_time(format: str, memory: Memory, tmp_path: Path) -> None:
+    memory.import_from(write(tmp_path / "v", a="---\ncreatedAt: 2024-01-01T00:00:00Z\n---\nFirst\n"), format=format)
+    made = memory.add("Made here", tags=["t"])
+    for round in range(3):
+        memory.export(tmp_path / "out", format=format)
+        for path in (tmp_path / "out").rglob("*.md"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(
+                text.replace("First", f"Edit {round}")
+                .replace("Made here", "Edited")
+                .replace(f"Edit {round - 1}", f"Edit {round}"),
+                encoding="utf-8",
+            )
+        result = memory.import_from(tmp_path / "out")
+        assert not any("clash" in note for note in result.notes), result.notes
+        assert {record.content for record in memory.list()} == {f"Edit {round}", "Edited"}
+        again = memory.import_from(tmp_path / "out")
+        assert (again.merged, again.import_id) == (0, None)
+    assert memory.get(made.id).tags == ["t"]
+
+
+@pytest.mark.parametrize("format", ["obsidian", "agentos-markdown"])
+def test_an_unchanged_note_does_not_undo_an_edit_here(format: str, memory: Memory, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", a="---\nid: mt_1\n---\nOld\n", b="B\n")
+    memory.import_from(folder, format=format)
+    (record,) = (record for record in memory.list() if record.content == "Old")
+    memory.update(record.id, content="New")
+    assert memory.import_from(folder, format=format).import_id is None
+    assert memory.get(record.id).content == "New"
+    memory.export(tmp_path / "out", format=format)
+    assert memory.import_from(tmp_path / "out").import_id is None
+
+
+def test_copies_with_one_id_and_paths_that_differ_in_case_are_all_kept(memory: Memory, tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "v",
+        Plan="---\nid: mt_9\n---\nOne\n",
+        Plan_1="---\nid: mt_9\n---\nTwo\n",
+        Dup="same\n",
+        dup="same\n",
+        Maße="x\n",
+        Masse="x\n",
+    )
+    result = memory.import_from(folder, format="obsidian")
+    assert any("has the id of" in note for note in result.notes)
+    assert memory.import_from(folder, format="obsidian").import_id is None
+    memory.export(tmp_path / "out", format="obsidian")
+    assert notes(tmp_path / "out") == notes(folder)
+
+
+def test_two_vaults_may_have_notes_of_one_path(memory: Memory, tmp_path: Path) -> None:
+    memory.import_from(write(tmp_path / "va", Note="---\nstatus: done\n---\nsame\n"), format="obsidian")
+    memory.import_from(write(tmp_path / "vb", Note="---\nowner: bob\n---\nsame\n"), format="obsidian")
+    memory.export(tmp_path / "out", format="obsidian")
+    assert sorted(notes(tmp_path / "out").values()) == [
+        b"---\nowner: bob\n---\nsame\n",
+        b"---\nstatus: done\n---\nsame\n",
+    ]
+
+
+def test_a_note_that_became_text_takes_its_place_again(memory: Memory, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", lat=b"caf\xe9\n")
+    memory.import_from(folder, format="obsidian")
+    write(folder, lat="café\n")
+    memory.import_from(folder, format="obsidian")
+    memory.export(tmp_path / "out", format="obsidian")
+    assert notes(tmp_path / "out") == notes(folder)
+
+
+@pytest.mark.parametrize("text", ["a\r\nb", "a\n\n#t", "x\r\n\r\n## Related\r\n- [[y]]"])
+def test_line_ends_do_not_let_notes_grow(text: str, memory: Memory, tmp_path: Path) -> None:
+    one, two = memory.add(text, tags=["t"]), memory.add("other")
+    memory.link(one.id, "causes", two.id)
+    memory.export(tmp_path / "1", format="obsidian")
+    with Memory.open(tmp_path / "o.db") as other:
+        other.import_from(tmp_path / "1")
+        assert list(other.list()) == list(memory.list())
+        other.export(tmp_path / "2", format="obsidian")
+    assert notes(tmp_path / "1") == notes(tmp_path / "2")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#x\n- a\n" + "   \n" * 20 + "b\n\n    code\n",
+        "---\nid: mt_1\n---\na\n\n## Related\n" + "- [[a]]" * 40 + "\nx\n",
+        "#x\n" + "`" * 100_000,
+        "#x\n" + "Step\n\n    code line\n\n" * 5_000,
+        "#x " + " ".join("`" * length for length in range(1, 300)),
+        "#x " + "[[" * 50_000,
+        "$$" * 20_001 + "#x",
+    ],
+    ids=range(7),
+)
+def test_no_text_is_slow_to_read(text: str, memory: Memory, tmp_path: Path) -> None:
+    memory.import_from(write(tmp_path / "v", a=text), format="obsidian")
+    memory.export(tmp_path / "out", format="obsidian")
+
+
+@pytest.mark.parametrize(
+    "own", ["5", '{"places":[7]}', '{"places":7}', '{"places":[{"x":1}],"path":5}', '{"path":"a.md/b.md"}']
+)
+def test_strange_places_stop_nothing(own: str, memory: Memory, tmp_path: Path) -> None:
+    slot = f'{{"memglot":{{"extra":{{"obsidian":{own},"obsidian.note":{own}}}}}}}'
+    memory.import_from(f'{{"content":"same","meta":{slot}}}'.encode(), format="ndjson")
+    folder = write(tmp_path / "v", a="same\n", b="same\n")
+    memory.import_from(folder, format="obsidian")
+    memory.export(tmp_path / "out", format="obsidian")
+    assert memory.import_from(tmp_path / "out").failed == 0

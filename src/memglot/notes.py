@@ -33,6 +33,11 @@ def _links(count: int, what: str, first: list[str]) -> str:
     return f"{noun} {what}, kept in the text only: {', '.join(first)}" + (", ..." if count > len(first) else "")
 
 
+def note_copied(path: str, first: str) -> str:
+    """A note with the id of another."""
+    return f"{path} has the id of {first}: it was taken as a memory of its own"
+
+
 def note_links(names: list[str]) -> str:
     """Links in a folder."""
     return f"did not follow {_count(names, 'symbolic link')}: {_some(names)}"

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from memglot.engine.merge import merge_records, unite
+from memglot.engine.merge import PLACED, merge_records, places_in
+from memglot.formats.format import Format
 from memglot.model import Conflict, Record, Relation, plain
 
-Untouched = Callable[[Record], bool]
+# What a note tells of these is all there is.
+_NOTES = frozenset({"agentos", *PLACED})
 
 
-def meet_untimed(
-    local: Record, remote: Record, at: int, untouched: Untouched | None
-) -> tuple[Record, list[Conflict]] | None:
-    """The memory after meeting a note that tells no time; `None` where that changes nothing.
+def meet_note(local: Record, remote: Record, at: int, notes: Format | None) -> tuple[Record, list[Conflict]] | None:
+    """The memory after meeting a note, whose times tell nothing; `None` where that changes nothing.
 
-    A memory that still says what its note said goes forward to what the note says now, removed properties and all.
-    One that was edited here is merged, as if the note had been edited at the time of the import.
+    A note that is as it was when it was read last is no news. A memory that still says what its note said goes forward
+    to what the note says now, removed properties and all. One that was edited here is merged, as if the note had been
+    edited at the time of the import.
     """
+    if notes is not None and _same_note(local, remote, notes.residue):
+        return None
     conflicts: list[Conflict] = []
-    if untouched is not None and untouched(local):
+    if _is_untouched(local, remote, notes):
         found = _forwarded(local, remote)
     else:
-        timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at)
+        timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at, clocks={})
         found, conflicts = merge_records(local, timed)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
     if plain(same) == plain(local):
         return None
     return msgspec.structs.replace(found, updated_at=at), conflicts
+
+
+def _same_note(local: Record, remote: Record, residue: str) -> bool:
+    now, before = remote.extra.get(residue), local.extra.get(residue)
+    if not isinstance(now, dict) or not isinstance(before, dict):
+        return False
+    # The same vault may lie elsewhere now.
+    return {**now, "vault": ""} == {**before, "vault": ""}
+
+
+def _is_untouched(local: Record, remote: Record, notes: Format | None) -> bool:
+    if notes is None or notes.untouched is None:
+        return False
+    return notes.untouched(local) or bool(remote.updated_at) and remote.updated_at == local.updated_at
 
 
 def _forwarded(local: Record, remote: Record) -> Record:
@@ -39,17 +56,22 @@ def _forwarded(local: Record, remote: Record) -> Record:
         created_at=local.created_at,
         tags=list(remote.tags),
         foreign=list(local.foreign),
-        extra={**{key: value for key, value in local.extra.items() if "." not in key}, **remote.extra},
+        extra={**{key: value for key, value in local.extra.items() if key not in _NOTES}, **remote.extra},
     )
-    for tool, own in local.extra.items():
+    for tool in PLACED:
         now = remote.extra.get(tool)
-        if isinstance(own, dict) and isinstance(now, dict) and "places" in own:
-            found.extra[tool] = {**now, "places": own["places"]}
-            found.tags += [tag for place in own["places"] for tag in place.get("tags", ()) if tag not in found.tags]
-    unite(found, remote)
+        if isinstance(now, dict) and (places := places_in(local.extra.get(tool))):
+            found.extra[tool] = {**now, "places": places}
+            found.tags += [tag for place in places for tag in _tags(place) if tag not in found.tags]
+    found.foreign += [place for place in remote.foreign if place not in found.foreign]
     if set(found.tags) == set(local.tags):
         found.tags = local.tags
     return found
+
+
+def _tags(place: dict[str, Any]) -> list[str]:
+    tags = place.get("tags")
+    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
 
 def in_text(relation: Relation) -> bool:

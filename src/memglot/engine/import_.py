@@ -152,7 +152,7 @@ class _Importer:
         declared = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
         self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
-        self._planner.untouched = declared.untouched if declared else None
+        self._planner.notes = declared if declared is not None and declared.untouched is not None else None
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""

@@ -10,7 +10,7 @@ DECAY = "consolidation"
 """Where `extra` keeps what a strength decays from."""
 _SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 _LISTS = ("tags", "triggers", "foreign")
-_PLACED = ("obsidian", "agentos-markdown")
+PLACED = ("obsidian", "agentos-markdown")
 """Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
 _OBJECTS = ("meta", "source", "extra")
 _DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
@@ -72,11 +72,22 @@ class _Merging:
             elif (field, key) == ("extra", DECAY):
                 # It goes by the strength it was written with, and means nothing beside another one.
                 found[key] = max(mine[key], theirs[key], key=canonical)
+            elif field == "extra" and "." in key:
+                # The bytes around a note are one piece, and nothing that a person could decide about.
+                found[key] = self._later(mine[key], theirs[key])
             elif field == "extra" and _is_mapping(key, mine[key]) and _is_mapping(key, theirs[key]):
                 found[key] = self._inner(f"{field}.{key}", mine[key], theirs[key])
             else:
                 found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
         return found
+
+    def _later(self, mine: Any, theirs: Any) -> Any:
+        """The value of the record that was edited later, else one that every machine chooses alike."""
+        if self.policy == "merge" and self.local.updated_at == self.remote.updated_at:
+            return max(mine, theirs, key=canonical)
+        later = self.local.updated_at > self.remote.updated_at
+        mine_wins = later if self.policy == "merge" else self.policy == "prefer-local"
+        return mine if mine_wins else theirs
 
     def _inner(self, field: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
         """What a tool keeps of a memory, key by key; its places are united."""
@@ -151,20 +162,36 @@ def unite(stays: Record, skipped: Record) -> None:
 
 def _unite_places(stays: Record, skipped: Record) -> None:
     """Let the record that stays know the notes that the skipped one stands in."""
-    for tool in _PLACED:
+    for tool in PLACED:
         theirs = skipped.extra.get(tool)
         if not isinstance(theirs, dict):
             continue
         note = skipped.extra.get(f"{tool}.note")
-        found = [{"path": theirs["path"], **(note if isinstance(note, dict) else {})}] if "path" in theirs else []
-        found += [place for place in theirs.get("places") or () if isinstance(place, dict) and "path" in place]
+        found = [{**(note if isinstance(note, dict) else {}), "path": theirs["path"]}] if _has_path(theirs) else []
+        found += places_in(theirs)
         mine = stays.extra.get(tool)
         mine = mine if isinstance(mine, dict) else {}
-        places = {canonical(place["path"]): place for place in reversed([*(mine.get("places") or ()), *found])}
-        places.pop(canonical(mine.get("path")), None)
+        places = {_spot(place): place for place in [*places_in(mine), *found]}
+        around = stays.extra.get(f"{tool}.note")
+        places.pop(_spot({**(around if isinstance(around, dict) else {}), "path": mine.get("path")}), None)
         if places:
-            united = {**mine, "places": [places[path] for path in sorted(places)]}
+            united = {**mine, "places": [places[key] for key in sorted(places)]}
             stays.extra = {**stays.extra, tool: united}
+
+
+def _spot(place: dict[str, Any]) -> bytes:
+    """Where a note lies: its vault and its path there."""
+    return canonical([place.get("vault", ""), place.get("path")])
+
+
+def _has_path(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("path"), str)
+
+
+def places_in(own: Any) -> list[dict[str, Any]]:
+    """The further places of a memory's notes; what is none is passed over."""
+    places = own.get("places") if isinstance(own, dict) else None
+    return [place for place in places if _has_path(place)] if isinstance(places, list) else []
 
 
 def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:

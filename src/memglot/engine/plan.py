@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from memglot.engine.forward import Untouched, meet_untimed
+from memglot.engine.forward import meet_note
 from memglot.engine.merge import MERGED, merge_records, same, unite
-from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, plain
+from memglot.formats.format import Format
+from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, is_news, plain
 from memglot.store.contract import ContentKey, Import, Store
 
 _TIMES = ("updated_at", "deleted_at", "decided_at", "last_seen", "created_at")
@@ -44,7 +45,7 @@ class Planner:
     def __init__(self, store: Store, entry: Import, restore_deleted: bool) -> None:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
         self._at = entry.at
-        self.untouched: Untouched | None = None
+        self.notes: Format | None = None
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -122,8 +123,8 @@ class Planner:
 
     def _meet(self, plan: Plan, local: Record, remote: Record) -> None:
         """What to do about a record whose id is there already."""
-        if self.conflict == "merge" and not remote.updated_at:
-            if (found := meet_untimed(local, remote, self._at, self.untouched)) is not None:
+        if self.conflict == "merge" and self._is_note(local, remote):
+            if (found := meet_note(local, remote, self._at, self.notes)) is not None:
                 plan.merged.append((local, *found))
                 return
         elif self.conflict != "skip":
@@ -136,6 +137,10 @@ class Planner:
         elif not same(local, remote):
             plan.differ += 1
         plan.skipped.append(local.id)
+
+    def _is_note(self, local: Record, remote: Record) -> bool:
+        """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
+        return is_news(remote) or self.notes is not None and remote.updated_at == local.updated_at
 
     def _meet_double(self, plan: Plan, stays: Record, record: Record) -> None:
         """A record whose content is there already gives its tags and foreign ids to the one that stays."""

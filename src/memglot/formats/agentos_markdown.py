@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
 from memglot.formats._agentos.fields import FIELDS
 from memglot.formats._agentos.trace import HOMES, NOTES, TOOL, Trace, items_of, trace_of
 from memglot.formats._notes.frame import split
-from memglot.formats._notes.place import Place, is_untouched, mirror, places_of
+from memglot.formats._notes.place import Place, first_vault, is_untouched, mirror, places_of
 from memglot.formats._notes.writing import NoteFiles, digest_file
 from memglot.formats._yaml.reading import Broken
 from memglot.formats._yaml.writing import dump
@@ -25,7 +26,7 @@ from memglot.formats.format import Format, Glimpse, Options
 from memglot.formats.names import safe_name
 from memglot.formats.source import BOM, Source
 from memglot.formats.target import Target
-from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, plain
+from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news, plain
 from memglot.report import Report
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
@@ -92,13 +93,27 @@ def _items(path: str, source: Source, space: str, report: Report, options: Optio
     if isinstance(slot, dict):
         things += take_slot({KEY: slot}, record, report) or []
     mark = BOM.decode() if source.start else ""
+    written = options.digests.get(path) if options.digests is not None else None
+    as_written = written == sha256(mark.encode() + raw).hexdigest()
     if mark or not _is_ours(record, things, path, text, space):
-        place = Place(path="", head=mark + text[: frame.start], tail=text[frame.end :], tags=record.tags)
         record.extra[PLACE] = {"path": path}
-        place.of = mirror(record, record.extra.get(TOOL))
-        record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
+        metadata = frame.front.get("metadata")
+        if not (as_written and isinstance(metadata, dict) and KEY in metadata):
+            head, tail = mark + text[: frame.start], text[frame.end :]
+            _remember(record, Place(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
+        if not as_written:
+            mark_news(record)
+    elif written is not None and not as_written:
+        mark_news(record)
     yield record
     yield from things
+
+
+def _remember(record: Record, place: Place) -> None:
+    """Keep the text around the content of a note that this tool would lay out otherwise."""
+    place.tags = record.tags
+    place.of = mirror(record, record.extra.get(TOOL))
+    record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
 
 
 def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
@@ -144,7 +159,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         raise NeedsFolder("agentos-markdown", "standard output")
     space = options.space or target.path.resolve().name
     with writing_notes(target, digest_file, plain=options.plain) as notes:
-        files = NoteFiles(notes)
+        files = NoteFiles(notes, target.path)
         for bundle in bundles(items, notes, report):
             _write_note(bundle, files, report, options, space)
         files.finish()
@@ -157,10 +172,11 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Optio
     bare = msgspec.structs.replace(record, extra=extra)
     places = places_of(record, PLACE, RESIDUE)
     fallback, trace = _layout((bare, riders, last), report, options, space)
-    path = files.free(places[0].path if places else fallback, fallback)
-    files.later(places[1:], record.content)
+    path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
+    files.later(places[1:], record.content, fallback)
     if places and path == places[0].path and untouched(record):
-        files.put(path, places[0].text(record.content).encode(), _slot(bare, riders, report, options))
+        slot = _slot(bare, riders, places[0].vault, report, options)
+        files.put(path, places[0].text(record.content).encode(), slot)
     else:
         files.put(path, _text(trace, options).encode())
 
@@ -171,7 +187,7 @@ def untouched(record: Record) -> bool:
     return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
 
 
-def _slot(record: Record, riders: list[Thing], report: Report, options: Options) -> dict[str, Any]:
+def _slot(record: Record, riders: list[Thing], vault: str, report: Report, options: Options) -> dict[str, Any]:
     """What a note that stays as it is cannot say."""
     found: dict[str, Any] = {"id": record.id, "created_at": record.created_at, "foreign": plain(record.foreign)}
     if record.updated_at != record.created_at:
@@ -179,14 +195,21 @@ def _slot(record: Record, riders: list[Thing], report: Report, options: Options)
     if record.clocks:
         found["clocks"] = record.clocks
     extra = {key: value for key, value in record.extra.items() if key != TOOL}
-    if extra:
-        found["extra"] = extra
+    found["extra"] = {**extra, RESIDUE: {"vault": vault}}
     return pack_found(found, record, riders, report, options.plain)
 
 
 def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:
-    trace = trace_of(bundle, space, NOTES, report, plain=options.plain)
+    # Notes have no place for keys that AgentOS does not know, so these are carried.
+    trace = trace_of(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
     return _layout_path(trace, bundle[0], options), trace
+
+
+class _Everything:
+    """Contains whatever is asked for."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
 
 
 def _layout_path(trace: Trace, record: Record, options: Options) -> str:
@@ -238,6 +261,7 @@ FORMAT = Format(
     recognise_folder=recognise_folder,
     digest_file=digest_file,
     untouched=untouched,
+    residue=RESIDUE,
     settles=True,
     dialects=("program",),
 )

@@ -23,6 +23,8 @@ class Options:
     dialect: str | None = None
     slots: Mapping[str, Any] | None = None
     """What the proof of a folder carries for its notes, by their paths."""
+    digests: Mapping[str, str] | None = None
+    """The digests of its notes as they were written, by their paths."""
 
 
 Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
@@ -52,7 +54,8 @@ class Format:
     `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
     in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
     folder are meant at all. `digest_file` digests a file of a folder where that is not the digest of its record.
-    `untouched` tells whether a memory still says what its note said when it was read last.
+    `untouched` tells whether a memory still says what its note said when it was read last, and `residue` under which
+    key of `extra` the bytes around the note's content are kept.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
     holds everything there is, vectors too.
     """
@@ -77,6 +80,7 @@ class Format:
     recognise_folder: Callable[[Glimpse], bool] | None = None
     digest_file: Callable[[Path], str | None] | None = None
     untouched: Callable[[Record], bool] | None = None
+    residue: str = ""
     settles: bool = False
     whole: bool = False
     dialects: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from memglot.errors import NeedsFolder
 from memglot.formats._agentos.trace import HOMES
 from memglot.formats._notes.writing import digest_file
-from memglot.formats._obsidian.note import TOOL
+from memglot.formats._obsidian.note import RESIDUE, TOOL
 from memglot.formats._obsidian.reading import read_vault
 from memglot.formats._obsidian.writing import VaultWriter, untouched
 from memglot.formats.carry import bundles
@@ -38,7 +38,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         raise NeedsFolder("obsidian", "standard output")
     vault = options.space or target.path.resolve().name
     with writing_notes(target, digest_file, plain=options.plain) as notes:
-        writer = VaultWriter(notes, vault, report, options)
+        writer = VaultWriter(notes, target.path, vault, report, options)
         for bundle in bundles(items, writer, report):
             writer.take(bundle)
         writer.finish()
@@ -69,6 +69,7 @@ FORMAT = Format(
     recognise_folder=recognise_folder,
     digest_file=digest_file,
     untouched=untouched,
+    residue=RESIDUE,
     settles=True,
     dialects=("program",),
 )

@@ -67,7 +67,10 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
     if first is not None and format is not None and format.read_folder is not None:
         report.format = format.name
         named = ((str(source.path), source) for source in chain([first], found))
-        yield from format.read_folder(named, path.stem, report, options)
+        try:
+            yield from format.read_folder(named, path.stem, report, options)
+        except BROKEN as error:
+            report.fault(Unreadable(report.source, str(error).lower()))
     else:
         for source in chain([] if first is None else [first], found):
             try:
@@ -75,6 +78,8 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
                     yield from beside_items(source, report)
                 else:
                     yield from read_source(source, format, report, options)
+            except Unreadable as error:
+                report.fault(error)
             except BROKEN as error:
                 report.fault(Unreadable(source.name, str(error).lower()))
     yield from _proofs_in_zip(path, report)
@@ -118,7 +123,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
     if format is not None and format.read_folder is not None:
         report.format = format.name
         if proof is not None:
-            options = replace(options, slots=DiskMap(proof.slots()))
+            options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
         files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True), report)
         yield from format.read_folder(files, folder.resolve().name, report, options)
         found = files.found
@@ -146,7 +151,9 @@ class _Files:
         self.found = False
 
     def __iter__(self) -> Iterator[tuple[str, Source]]:
-        start = len(str(self._folder)) + 1
+        # A path that begins with `.` is spelled without it.
+        folder = str(self._folder)
+        start = 0 if folder == "." else len(folder.rstrip(os.sep)) + 1
         for path in self._paths:
             self.found = True
             name = str(path)

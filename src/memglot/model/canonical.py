@@ -63,3 +63,13 @@ def _own_words(value: Any) -> None:
     for name, word in _WORDS.items():
         if getattr(value, name, None) == word:
             setattr(value, name, word)
+
+
+def mark_news(record: Record) -> None:
+    """Say that a record comes from a note that may have been edited since, whatever its times are."""
+    record.__dict__["news"] = True
+
+
+def is_news(record: Record) -> bool:
+    """Tell whether a record was marked as news, or tells no time at all."""
+    return bool(record.__dict__.get("news")) or not record.updated_at

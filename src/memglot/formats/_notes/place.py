@@ -24,6 +24,7 @@ class Place(msgspec.Struct, omit_defaults=True):
     of: str = ""
     tags: list[str] = []
     empty: bool = False
+    vault: str = ""
 
     def text(self, content: str) -> str:
         """The file of the note with this content."""
@@ -57,3 +58,10 @@ def is_untouched(record: Record, places: list[Place], own: Any = None) -> bool:
     """Tell whether the memory still says what its first note says."""
     tags = {tag for place in places for tag in place.tags}
     return bool(places[0].of) and places[0].of == mirror(record, own) and set(record.tags) == tags
+
+
+def first_vault(record: Record, residue: str, vault: str) -> str:
+    """The vault that a note was first read from, which a folder's proof carries; else the present one."""
+    carried = record.extra.get(residue)
+    first = carried.get("vault") if isinstance(carried, dict) else None
+    return first if isinstance(first, str) else vault

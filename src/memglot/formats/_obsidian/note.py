@@ -19,9 +19,8 @@ TYPES = ("episodic", "semantic", "procedural", "prospective", "relational")
 FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")}
 FRONT |= {"createdAt": "created_at", "lastAccessed": "last_accessed", "retrievalCount": "retrieval_count"}
 RESERVED = frozenset({*FRONT, "title", "aliases", KEY})
-_RELATED = re.compile(
-    r"\n\n(?:## Related|\*\*Related:\*\*)[ \t]*\n(?P<links>(?:[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*\n?)+)\Z"
-)
+_HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
+_RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
 
 
 class Body(NamedTuple):
@@ -39,14 +38,35 @@ def own_lines(body: str, tags: list[str], only: list[str] | None = None) -> Body
     `only` names the blocks that were written, where the content itself ends like one.
     """
     content, related = body, ""
-    text = content.replace("\r\n", "\n") if "\r" in content else content
-    match = _RELATED.search(text) if (only is None or "related" in only) and "elated" in text else None
-    if match is not None and text == content:
-        content, related = content[: match.start()], match["links"]
-    line = "\n\n" + tag_line(tags)
+    if (only is None or "related" in only) and (start := _related_start(content)) is not None:
+        content, related = content[:start], content[start:].lstrip("\r\n").partition("\n")[2]
+    line = tag_line(tags)
     if tags and (only is None or "tags" in only) and content.endswith(line):
-        content = content[: -len(line)]
+        before = content[: -len(line)]
+        for newline in ("\r\n\r\n", "\n\n"):
+            if before.endswith(newline):
+                content = before[: -len(newline)]
+                break
     return Body(content, body[len(content) :], related)
+
+
+def _related_start(text: str) -> int | None:
+    """Where the last lines of a text begin, if they are a heading and links to related notes."""
+    end = len(text.rstrip("\r\n")) if text.endswith("\n") else len(text)
+    links = 0
+    while True:
+        start = text.rfind("\n", 0, end) + 1
+        line = text[start:end]
+        if links and _HEADING.fullmatch(line):
+            before = text[:start]
+            for newline in ("\r\n\r\n", "\n\n"):
+                if before.endswith(newline):
+                    return start - len(newline)
+            return None
+        if not _RELATED.fullmatch(line) or not start:
+            return None
+        links += 1
+        end = start - 1
 
 
 def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> Record:

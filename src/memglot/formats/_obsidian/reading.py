@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from memglot.errors import BadRecord, bad_bytes, kept_whole
 from memglot.formats._notes.frame import Frame, split, whole
-from memglot.formats._notes.place import Place, mirror
+from memglot.formats._notes.place import Place, first_vault, mirror
+from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._obsidian.code import without_code
 from memglot.formats._obsidian.markup import Link, links_in, property_links, tags_in
 from memglot.formats._obsidian.note import (
@@ -29,7 +31,8 @@ from memglot.formats._yaml.reading import Broken
 from memglot.formats.carry import KEY, is_slot, take_slot
 from memglot.formats.format import Options
 from memglot.formats.source import BOM, Source
-from memglot.model import Blob, Item, Record, Relation, Thing
+from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
+from memglot.notes import note_copied
 from memglot.report import Report
 
 _MARKS = ("own", "text")
@@ -39,11 +42,13 @@ def read_vault(files: Iterable[tuple[str, Source]], vault: str, report: Report, 
     """Yield the memories of all notes, then what connects them."""
     web = Web()
     vault = options.space or vault
+    ids = DiskMap()
     for path, source in files:
         report.start_source(source.name)
         report.item, report.current = 1, source
         try:
-            yield from _Note(path, source, vault, options).items(web, report)
+            check_text(path, "the path")
+            yield from _Note(path, source, vault, options).items(web, ids, report)
         except BadRecord as error:
             report.failed_record(error)
         finally:
@@ -62,9 +67,12 @@ class _Note:
         carried = options.slots.get(path) if options.slots is not None else None
         self._front_tags: list[str] = []
         self._linked_front = False
+        written = options.digests.get(path) if options.digests is not None else None
+        self._is_written = written is not None and written == sha256(self._mark.encode() + self._raw).hexdigest()
+        self._is_edited = written is not None and not self._is_written
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
-    def items(self, web: Web, report: Report) -> Iterator[Item]:
+    def items(self, web: Web, ids: DiskMap, report: Report) -> Iterator[Item]:
         """The memory of the note, and what rides with it; its names and links go into the web."""
         try:
             text = self._raw.decode("utf-8")
@@ -88,11 +96,18 @@ class _Note:
             if empty:
                 record.content = record.title or name
             self._connect(record, "" if empty else body.content, frame.front, web)
+        if record.id in ids:
+            # Somebody copied the note, id and all: the copy is a note of its own.
+            report.note(note_copied(self.path, ids[record.id]))
+            record.id = derive_id(TOOL, self.vault, self.path)
+            record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
+        ids[record.id] = self.path
         for rider in riders:
             if isinstance(rider, Relation):
                 web.carried(rider.subject.id, rider.object.id)
         self._remember(record, riders, text, frame, body, empty)
-        marked = TOOL in record.extra and "path" in record.extra[TOOL]
+        own = record.extra.get(TOOL)
+        marked = isinstance(own, dict) and "path" in own
         for link in links_in(body.related) if body.related else ():
             web.link(record.id, link, self.path, marked=marked)
         web.note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
@@ -151,6 +166,8 @@ class _Note:
 
     def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
+        if self._is_edited:
+            mark_news(record)
         if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
             return
         own = record.extra.get(TOOL)
@@ -158,6 +175,11 @@ class _Note:
         if empty:
             extra["empty"] = record.content
         record.extra[TOOL] = extra
+        if self._is_written and KEY in frame.front:
+            # This tool laid the note out at its own place, and can do so again.
+            return
+        if not self._is_written:
+            mark_news(record)
         around = own_mirror(record)
         place = Place(
             path="",
@@ -166,6 +188,7 @@ class _Note:
             of=mirror(record, around),
             tags=record.tags,
             empty=empty,
+            vault=first_vault(record, RESIDUE, self.vault),
         )
         value = msgspec.to_builtins(place)
         del value["path"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from pathlib import Path
 from typing import Any
 
 from memglot.formats._agentos.trace import written_id
-from memglot.formats._notes.place import is_untouched, places_of
+from memglot.formats._notes.place import Place, is_untouched, places_of
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._notes.writing import NoteFiles
 from memglot.formats._obsidian.note import RESIDUE, TOOL, own_path
@@ -26,21 +28,20 @@ _LONGEST = 80
 class VaultWriter:
     """Takes memories; those with related notes wait until all notes have their names."""
 
-    def __init__(self, notes: Notes, vault: str, report: Report, options: Options) -> None:
+    def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: Options) -> None:
         self._notes, self._vault, self._report, self._options = notes, vault, report, options
-        self._files = NoteFiles(notes)
+        self._files = NoteFiles(notes, folder)
         self._names = DiskMap()
         self._waiting: Spool[Any] = Spool()
+        self._bytes: Spool[Any] = Spool()
 
     def beside(self, item: Item, report: Report) -> None:
         """Put a note that is no text back to its place; keep anything else that belongs to no note."""
-        if isinstance(item, Blob) and item.tool == TOOL and item.table == "notes" and item.data is not None:
-            path = item.row.get("path") if isinstance(item.row, dict) else None
-            if isinstance(path, str):
-                self._files.put(self._files.free(path, f"{safe_name(path)}.md"), item.data, counts=False)
-                if not self._options.plain:
-                    self._notes.beside(item, report)
-                return
+        path = item.row.get("path") if isinstance(item, Blob) and isinstance(item.row, dict) else None
+        if isinstance(item, Blob) and (item.tool, item.table) == (TOOL, "notes") and isinstance(path, str):
+            # It takes its place only where no memory has it: the note may be text by now.
+            vault = item.key.removesuffix(path).removesuffix("/")
+            self._bytes.append({"path": path, "vault": vault, "data": b64encode(item.data or b"").decode()})
         self._notes.beside(item, report)
 
     def take(self, bundle: Bundle) -> None:
@@ -48,10 +49,11 @@ class VaultWriter:
         record, riders, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
         fallback = own_path(record, written_id(record), self._options.dialect)
-        path = self._files.free(places[0].path if places else fallback, fallback)
+        place = places[0] if places else Place(path=fallback)
+        path = self._files.free(place.path, fallback, place.vault)
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
         self._names[record.id] = [link, _description(record)]
-        self._files.later(places[1:], record.content)
+        self._files.later(places[1:], record.content, fallback)
         fresh = [rider for rider in riders if isinstance(rider, Relation) and not is_in_text(rider)]
         if places and path == places[0].path and not fresh and untouched(record):
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
@@ -74,6 +76,9 @@ class VaultWriter:
         if record.clocks:
             found["clocks"] = record.clocks
         extra = {key: value for key, value in record.extra.items() if key not in (TOOL, RESIDUE, "agentos")}
+        around = record.extra.get(RESIDUE)
+        if isinstance(around, dict) and "vault" in around:
+            extra[RESIDUE] = {"vault": around["vault"]}
         if extra:
             found["extra"] = extra
         return pack_found(found, record, riders, self._report, self._options.plain)
@@ -85,6 +90,9 @@ class VaultWriter:
             assert isinstance(record, Record)
             things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
             self._write(value["path"], record, things, self._related(things))
+        for value in self._bytes:
+            place = Place(path=value["path"], vault=value["vault"])
+            self._files.raw(place, b64decode(value["data"]), f"{safe_name(value['path'])}.md")
         self._files.finish()
         self._names.close()
 
