@@ -139,6 +139,11 @@ def note_differ(count: int) -> str:
     return f"{_many(count)} an id that is stored with other values: `--conflict prefer-remote` takes the file's"
 
 
+def note_poorer(count: int) -> str:
+    """Skipped doubles that are not all alike."""
+    return f"{_many(count)} been skipped for their content and differ in other fields: `--no-dedup` takes them too"
+
+
 def note_conflicts(count: int) -> str:
     """Values that no rule decides between."""
     return f"{count:,} fields clash and no rule decides: both values are kept, and one of them stands meanwhile"

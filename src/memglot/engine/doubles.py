@@ -67,6 +67,11 @@ class Doubles:
                 if self._scratch is None:
                     self._scratch = Scratch().__enter__()
                 self._scratch.put(skipped.id, stays.id.encode())
+                self._scratch.put(f"stays {stays.id}", b"")
+
+    def stays(self, id: str) -> bool:
+        """Tell whether a memory stays for one that was skipped: its content is alive where that came from."""
+        return self._scratch is not None and self._scratch.get(f"stays {id}") is not None
 
     def wait(self, thing: Thing) -> bool:
         """Keep a thing that speaks of two memories, of which the second may come later; tell whether it was one."""

@@ -1,5 +1,6 @@
 """Export: records and what rides with them, streamed from a store into a writer."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,9 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
+    if target.path is not None and os.path.exists(target.path) and os.path.exists(store.url):
+        if os.path.samefile(target.path, store.url):
+            raise CannotWrite(str(target.path), "it is the store itself")
     if format.name == STORE and _asks_for_all(options):
         _copy(store, target, report)
         return format

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memglot.engine.doubles import Doubles
+from memglot.engine.export import STORE
 from memglot.engine.forward import in_text
 from memglot.engine.plan import Plan, Planner
 from memglot.formats import registry
@@ -32,6 +33,7 @@ from memglot.notes import (
     note_deleted,
     note_differ,
     note_no_ids,
+    note_poorer,
     note_removed,
     note_to_itself,
     note_twice,
@@ -93,7 +95,7 @@ class _Importer:
         self._planner = Planner(store, self.entry, options.restore_deleted)
         self.doubles = Doubles(store)
         self._without_id = self._twice = self._differ = self._deleted = self._conflicts = 0
-        self._removed = 0
+        self._removed = self._poorer = 0
         self._bury = False
         self._prefix = check_tree(options.tree)
         self._gives = bool(self._prefix or options.tags)
@@ -152,6 +154,7 @@ class _Importer:
         declared = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
         self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
+        self._planner.absorbs = name == STORE
         self._planner.notes = declared if declared is not None and declared.untouched is not None else None
 
     def land(self) -> None:
@@ -179,7 +182,7 @@ class _Importer:
         # A load is begun only when something will change, so that a repeated import writes nothing at all.
         plan = self._planner.records(records)
         self.doubles.learn(plan.doubles)
-        if plan.is_empty and not self._planner.things(self.doubles.repointed(things)):
+        if plan.is_empty and not self._planner.things(self._alive(self.doubles.repointed(things))):
             self._account(plan)
             return
         self.started = self._planner.started = True
@@ -196,7 +199,7 @@ class _Importer:
                 if not record.id or not record.created_at:
                     settle(record, self._minter)
             self.doubles.learn(plan.doubles)
-            new_things = self._planner.things(self.doubles.repointed(things))
+            new_things = self._planner.things(self._alive(self.doubles.repointed(things)))
             if not plan.is_empty or new_things:
                 batch = store.new_batch(self.entry.id)
                 digest = store.add(plan.new, batch)
@@ -210,6 +213,10 @@ class _Importer:
                 )
                 self._note_progress(plan)
         self._account(plan)
+
+    def _alive(self, things: list[Thing]) -> list[Thing]:
+        """Without deletions of memories whose content is alive in the same input under another id."""
+        return [thing for thing in things if not (isinstance(thing, Tombstone) and self.doubles.stays(thing.id))]
 
     def _note_progress(self, plan: Plan) -> None:
         """Keep the entry true at every moment, so that a load that is cut off tells what landed."""
@@ -228,6 +235,7 @@ class _Importer:
         self._differ += plan.differ
         self._deleted += plan.deleted
         self._twice += plan.twice
+        self._poorer += plan.poorer
 
     def _change(self, plan: Plan, things: list[Thing], batch: int) -> None:
         at = self.entry.at
@@ -237,8 +245,9 @@ class _Importer:
             self.store.replace(after)
             revisions.append(Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch))
         gone: list[Thing] = [*plan.restored, *self._stale_links(plan)]
+        gone_revisions = self._revisions(gone, batch)
         self.store.take(gone)
-        revisions += [self._revision(thing, batch) for thing in gone]
+        revisions += gone_revisions
         conflicts = [conflict for *_, found in plan.merged for conflict in found]
         self._conflicts += len(conflicts)
         revisions += self._replaced([*things, *conflicts], batch)
@@ -255,15 +264,27 @@ class _Importer:
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
-        return [self._revision(kept, batch) for kept in self.store.all_kept(things) if kept is not None]
+        return self._revisions([kept for kept in self.store.all_kept(things) if kept is not None], batch)
 
-    def _revision(self, thing: Thing, batch: int) -> Revision:
-        name, at = _NAMES[type(thing)], self.entry.at
-        return Revision(kind=name, key=key_of(thing), at=at, deed="import", before=plain(thing), batch=batch)
+    def _revisions(self, things: list[Thing], batch: int) -> list[Revision]:
+        """What things are before they change."""
+        return [
+            Revision(
+                kind=_NAMES[type(thing)],
+                key=key_of(thing),
+                at=self.entry.at,
+                deed="import",
+                before=plain(thing),
+                batch=batch,
+                origin=origin,
+            )
+            for thing, origin in zip(things, self.store.origins(things), strict=True)
+        ]
 
     def _buried(self, things: list[Thing], batch: int) -> list[Revision]:
         """Remove the records that the tombstones among the things speak of."""
-        records = self.store.get([thing.id for thing in things if isinstance(thing, Tombstone)])
+        dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
+        records = [record for record in self.store.get(dead) if not self.doubles.stays(record.id)]
         at, deed = self.entry.at, "delete"
         found = [
             Revision(
@@ -288,22 +309,20 @@ class _Importer:
     def finish(self) -> None:
         """Say what a person should know, and close the import's entry."""
         report = self.report
-        if self._without_id and self._planner.dedup == "id":
-            report.note(note_no_ids(self._without_id))
-        if self._twice:
-            report.note(note_twice(self._twice))
-        if self._differ:
-            report.note(note_differ(self._differ))
-        if self._deleted:
-            report.note(note_deleted(self._deleted))
-        if self._conflicts:
-            report.note(note_conflicts(self._conflicts))
-        if self._removed:
-            report.note(note_removed(self._removed))
-        if self.doubles.to_itself:
-            report.note(note_to_itself(self.doubles.to_itself))
-        if self._planner.unapplied:
-            report.note(note_unapplied(len(self._planner.unapplied)))
+        told = (
+            (self._without_id if self._planner.dedup == "id" else 0, note_no_ids),
+            (self._twice, note_twice),
+            (self._differ, note_differ),
+            (self._poorer, note_poorer),
+            (self._deleted, note_deleted),
+            (self._conflicts, note_conflicts),
+            (self._removed, note_removed),
+            (len(self._planner.unapplied), note_unapplied),
+            (self.doubles.to_itself, note_to_itself),
+        )
+        for count, note in told:
+            if count:
+                report.note(note(count))
         if self.started:
             entry = self.entry
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, "done", now()

@@ -1,5 +1,6 @@
 """Merges two versions of one memory, field by field, so that every machine comes to the same result."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from memglot.model import Conflict, Record, canonical, content_hash, plain
@@ -151,24 +152,37 @@ def clock_of(record: Record, field: str) -> int:
     return own
 
 
-def unite(stays: Record, skipped: Record) -> None:
-    """Give the record that stays the tags and foreign ids of the one that was skipped as its double."""
+def absorb(stays: Record, double: Record) -> None:
+    """Give a record what a double of it says and it does not: fields that it leaves at their default, further keys."""
+    for field in ("title", "tree", "temporal", "strength", "confidence", "triggers", "last_accessed"):
+        if getattr(stays, field) == _DEFAULTS[field]:
+            setattr(stays, field, getattr(double, field))
+    stays.access_count = max(stays.access_count, double.access_count)
+    for field in _OBJECTS:
+        setattr(stays, field, {**getattr(double, field), **getattr(stays, field)})
+
+
+def unite(stays: Record, *skipped: Record) -> None:
+    """Give the record that stays the tags, foreign ids and places of those that were skipped as its doubles."""
     for field in ("tags", "foreign"):
-        mine, theirs = getattr(stays, field), getattr(skipped, field)
-        if any(value not in mine for value in theirs):
+        mine = getattr(stays, field)
+        theirs = [value for record in skipped for value in getattr(record, field)]
+        if not set(theirs) <= set(mine):
             setattr(stays, field, _united(mine, theirs))
     _unite_places(stays, skipped)
 
 
-def _unite_places(stays: Record, skipped: Record) -> None:
-    """Let the record that stays know the notes that the skipped one stands in."""
+def _unite_places(stays: Record, skipped: Iterable[Record]) -> None:
+    """Let the record that stays know the notes that the skipped ones stand in."""
     for tool in PLACED:
-        theirs = skipped.extra.get(tool)
-        if not isinstance(theirs, dict):
+        found: list[dict[str, Any]] = []
+        for record in skipped:
+            theirs, note = record.extra.get(tool), record.extra.get(f"{tool}.note")
+            if isinstance(theirs, dict) and _has_path(theirs):
+                found.append({**(note if isinstance(note, dict) else {}), "path": theirs["path"]})
+            found += places_in(theirs)
+        if not found:
             continue
-        note = skipped.extra.get(f"{tool}.note")
-        found = [{**(note if isinstance(note, dict) else {}), "path": theirs["path"]}] if _has_path(theirs) else []
-        found += places_in(theirs)
         mine = stays.extra.get(tool)
         mine = mine if isinstance(mine, dict) else {}
         places = {_spot(place): place for place in [*places_in(mine), *found]}

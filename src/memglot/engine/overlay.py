@@ -65,6 +65,9 @@ class Overlay:
     def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
         return [self.kept(thing) for thing in things]
 
+    def origins(self, things: Sequence[Thing]) -> list[int | None]:
+        return [None for _ in things]
+
     def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         return self._real.mentions(kind, other) if self._real else iter(())
 

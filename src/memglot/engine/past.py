@@ -11,6 +11,7 @@ from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.chain import first_broken
 from memglot.store.contract import Import, Revision, Store
+from memglot.store.items import owner_of
 
 
 class Version(msgspec.Struct, kw_only=True):
@@ -47,8 +48,11 @@ def _record(revision: Revision) -> Record | None:
 
 
 def find_import(store: Store, text: str) -> Import:
-    """An import by its id, or by an unambiguous beginning of it; `last` is the newest."""
-    entries = [entry for entry in store.imports() if text == "last" or entry.id.startswith(text.strip().lower())]
+    """An import by its id, or by an unambiguous beginning of it; `last` is the newest that was not undone yet."""
+    if text == "last":
+        entries = [entry for entry in store.imports() if entry.state != "undone"]
+    else:
+        entries = [entry for entry in store.imports() if entry.id.startswith(text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):
         raise NotFound("import", text, "`memglot imports` lists them")
     return entries[0]
@@ -81,25 +85,26 @@ def _remove_inserted(
     store: Store, batches: list[int], report: Report, force: bool, changed: set[str]
 ) -> tuple[int, set[str]]:
     """Remove what the batches inserted; tell how many stayed, and which of those that they also changed went."""
-    kept = 0
+    kept: set[str] = set()
     ids = []
     for record in store.in_batches(batches):
-        if not force and _changed_since(store, record.id, batches):
-            kept += 1
+        if not force and _changed_since(store, "record", record.id, batches):
+            kept.add(record.id)
         else:
             ids.append(record.id)
     for start in range(0, len(ids), BATCH_SIZE):
         store.remove(ids[start : start + BATCH_SIZE])
     report.imported += len(ids)
-    store.take(list(store.things_in_batches(batches)))
-    return kept, changed.intersection(ids)
+    # What hangs on a memory that stays, stays too.
+    store.take([thing for thing in store.things_in_batches(batches) if owner_of(thing) not in kept])
+    return len(kept), changed.intersection(ids)
 
 
 def _put_back(store: Store, revisions: list[Revision], report: Report, force: bool) -> int:
     kept = 0
     batches = [revision.batch for revision in revisions if revision.batch is not None]
     for revision in reversed(revisions):
-        if not force and _changed_since(store, revision.key, batches):
+        if not force and _changed_since(store, revision.kind, revision.key, batches):
             kept += 1
             continue
         # What was put back is as if it had never changed, also to the next undo.
@@ -107,7 +112,7 @@ def _put_back(store: Store, revisions: list[Revision], report: Report, force: bo
         if revision.kind != "record":
             thing = msgspec.convert(revision.before, THINGS[revision.kind])
             if not (isinstance(thing, Tombstone) and store.known([thing.id])):
-                store.put([thing])
+                store.put([thing], revision.origin)
         elif (before := _record(revision)) is not None:
             if store.known([before.id]):
                 store.replace(before)
@@ -117,9 +122,11 @@ def _put_back(store: Store, revisions: list[Revision], report: Report, force: bo
     return kept
 
 
-def _changed_since(store: Store, key: str, batches: list[int]) -> bool:
-    """Tell whether somebody else changed a record after these batches touched it."""
-    found = list(store.revisions(key=key))
+def _changed_since(store: Store, kind: str, key: str, batches: list[int]) -> bool:
+    """Tell whether somebody else changed a record, or another thing, after these batches touched it."""
+    # A deletion is part of a record's own past.
+    kinds = ("record", "tombstone") if kind in ("record", "tombstone") else (kind,)
+    found = [revision for revision in store.revisions(key=key) if revision.kind in kinds]
     return bool(found) and found[-1].batch not in batches
 
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from memglot.engine.forward import meet_note
-from memglot.engine.merge import MERGED, merge_records, same, unite
+from memglot.engine.merge import MERGED, absorb, merge_records, same, unite
 from memglot.formats.format import Format
 from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, is_news, plain
 from memglot.store.contract import ContentKey, Import, Store
@@ -32,6 +32,8 @@ class Plan:
     differ: int = 0
     deleted: int = 0
     twice: int = 0
+    poorer: int = 0
+    """Doubles that say something which the record that stays does not."""
 
     @property
     def is_empty(self) -> bool:
@@ -46,6 +48,8 @@ class Planner:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
         self._at = entry.at
         self.notes: Format | None = None
+        self.absorbs = False
+        """Whether a memory takes over what a double of it says, as when stores are merged."""
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -70,11 +74,13 @@ class Planner:
             # What was deleted in its source is no double of what was not.
             alone = not by_content or record.status == DELETED
             if not alone and (double := doubles.setdefault(_key(record), record)) is not record:
-                self._meet_double(plan, double, record)
+                plan.skipped.append(double.id)
+                plan.doubles.append((record, double))
             else:
                 plan.new.append(record)
                 plan.pending.add(id(record))
                 plan.without_id += not record.id
+        self._unite(plan)
         return plan
 
     def things(self, things: list[Thing]) -> list[Thing]:
@@ -142,15 +148,20 @@ class Planner:
         """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
         return is_news(remote) or self.notes is not None and remote.updated_at == local.updated_at
 
-    def _meet_double(self, plan: Plan, stays: Record, record: Record) -> None:
-        """A record whose content is there already gives its tags and foreign ids to the one that stays."""
-        plan.skipped.append(stays.id)
-        plan.doubles.append((record, stays))
-        before = plain(stays)
-        unite(stays, record)
-        if plain(stays) != before and id(stays) not in plan.pending:
-            plan.united.append((before, stays))
-            plan.pending.add(id(stays))
+    def _unite(self, plan: Plan) -> None:
+        """Records whose content is there already give their tags, foreign ids and places to the one that stays."""
+        groups: dict[int, tuple[Record, list[Record]]] = {}
+        for record, stays in plan.doubles:
+            groups.setdefault(id(stays), (stays, []))[1].append(record)
+        for stays, doubles in groups.values():
+            before = plain(stays)
+            unite(stays, *doubles)
+            if self.absorbs:
+                for record in doubles:
+                    absorb(stays, record)
+            plan.poorer += sum(not same(stays, record) for record in doubles)
+            if id(stays) not in plan.pending and plain(stays) != before:
+                plan.united.append((before, stays))
 
 
 def _rank(thing: Thing) -> tuple[bool, float, bytes]:

@@ -78,23 +78,6 @@ def _is_hidden(name: str) -> bool:
 def glance_at(folder: Path) -> Glance:
     """A first look at a folder."""
 
-    def names() -> Iterator[str]:
-        waiting = [folder]
-        while waiting:
-            place = waiting.pop(0)
-            try:
-                found = sorted(place.iterdir())
-            except OSError:
-                continue
-            for path in found:
-                if path.is_symlink():
-                    continue
-                if path.is_dir():
-                    waiting.append(path)
-                elif path.is_file():
-                    # Nothing else is opened: a pipe would wait for somebody to write into it.
-                    yield path.relative_to(folder).as_posix()
-
     def head(name: str) -> bytes:
         try:
             with open(folder / name, "rb") as file:
@@ -102,7 +85,27 @@ def glance_at(folder: Path) -> Glance:
         except OSError:
             return b""
 
-    return Glance(names(), head)
+    return Glance(_names_in(folder), head)
+
+
+def _names_in(folder: Path) -> Iterator[str]:
+    if (folder / ".obsidian").is_dir():
+        # However many notes come before it.
+        yield ".obsidian/"
+    waiting = [folder]
+    while waiting:
+        try:
+            found = sorted(waiting.pop(0).iterdir())
+        except OSError:
+            continue
+        for path in found:
+            if path.is_symlink():
+                continue
+            if path.is_dir():
+                waiting.append(path)
+            elif path.is_file():
+                # Nothing else is opened: a pipe would wait for somebody to write into it.
+                yield path.relative_to(folder).as_posix()
 
 
 def detect_folder(glance: Glance) -> Format | None:

@@ -176,6 +176,9 @@ class Store(Protocol):
     def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
         """What is kept under the keys of these things, in their order."""
 
+    def origins(self, things: Sequence[Thing]) -> list[int | None]:
+        """The batches that inserted what is kept under the keys of these things, in their order."""
+
     def things_in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
         """The things that these batches inserted and that are still there."""
 

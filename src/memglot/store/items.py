@@ -57,7 +57,7 @@ def _with_riders(store: Store, records: Iterator[Record], riding: list[type[Thin
         found: dict[str, list[Thing]] = {}
         for kind in riding:
             for thing in store.things(kind, ids):
-                found.setdefault(_owner(thing), []).append(thing)
+                found.setdefault(owner_of(thing), []).append(thing)
         for record in batch:
             yield record
             yield from found.get(record.id, ())
@@ -67,17 +67,19 @@ def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Item]:
     """What would ride with a record that is not there rides with nobody."""
     for kind in riding:
         for thing in store.things(kind):
-            if not store.known([_owner(thing)]):
+            if not store.known([owner_of(thing)]):
                 yield thing
 
 
-def _owner(thing: Thing) -> str:
+def owner_of(thing: Thing) -> str:
+    """The record that a thing hangs on; empty where it hangs on none."""
     if isinstance(thing, Relation):
         return thing.subject.id
     if isinstance(thing, Supersession):
         return thing.newer
-    assert isinstance(thing, (Embedding, Conflict))
-    return thing.record
+    if isinstance(thing, (Embedding, Conflict)):
+        return thing.record
+    return thing.owner if isinstance(thing, Blob) else ""
 
 
 def _is_conversation(item: Item) -> bool:

@@ -73,6 +73,8 @@ class Columns:
                 self.add(table, column)
             names = ", ".join(map(quoted, (*row, *columns)))
             sql = f"INSERT INTO {quoted(table)} ({names}) VALUES ({', '.join('?' * (len(row) + len(columns)))})"
+            if not names:
+                sql = f"INSERT INTO {quoted(table)} DEFAULT VALUES"
             self._inserts = {**self._inserts, key: sql} if len(self._inserts) < _STATEMENTS else {key: sql}
         try:
             self._db.execute(sql, (*map(to_column, row.values()), *values))

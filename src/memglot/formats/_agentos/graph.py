@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -57,13 +58,13 @@ def native_entity(row: dict[str, Any], space: str) -> Entity:
     place = identify(id, space)[1] or [Foreign(TOOL, id)]
     own = {key: row[key] for key in ("properties", "source") if row.get(key) not in (None, "{}")}
     own |= {key: value for key, value in row.items() if key not in _NODE or key == "embedding" and value is not None}
-    confidence = row.get("confidence")
+    confidence = _number(row, "confidence")
     return Entity(
         id=derive_id(f"{TOOL}-node", place[0].space, id),
         name=_text(row, "label"),
         type=_text(row, "type"),
         first_seen=_microseconds(row),
-        confidence=float(confidence) if confidence is not None else None,
+        confidence=confidence,
         foreign=place,
         extra={TOOL: own} if own else {},
     )
@@ -80,14 +81,14 @@ def native_relation(row: dict[str, Any], space: str, are_entities: list[bool]) -
     own = {key: value for key, value in row.items() if key not in _EDGE}
     if row.get("metadata") not in (None, "{}"):
         own["metadata"] = row["metadata"]
-    weight = row.get("weight")
+    weight = _number(row, "weight")
     at = _microseconds(row) or 0
     return Relation(
         id=derive_id(f"{TOOL}-edge", place[0].space, id),
         subject=subject,
         predicate=_text(row, "type"),
         object=object,
-        weight=float(weight) if weight is not None else None,
+        weight=weight,
         directed=not row.get("bidirectional"),
         created_at=at,
         updated_at=at,
@@ -210,10 +211,15 @@ def _text(row: dict[str, Any], column: str) -> str:
     return value
 
 
-def _microseconds(row: dict[str, Any]) -> int | None:
-    value = row.get("created_at")
+def _number(row: dict[str, Any], column: str) -> float | None:
+    value = row.get(column)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise wrong_type("created_at", "a number", type(value).__name__)
-    return round(value * 1000)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        raise wrong_type(column, "a number", type(value).__name__)
+    return float(value)
+
+
+def _microseconds(row: dict[str, Any]) -> int | None:
+    number = _number(row, "created_at")
+    return None if number is None else round(number * 1000)

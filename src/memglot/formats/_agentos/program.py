@@ -11,8 +11,8 @@ from memglot.errors import BadRecord, bad_syntax
 from memglot.formats._agentos.fields import object_of, trace_from
 from memglot.formats._agentos.graph import NODES, Graph, edge_row, made_node, node_row
 from memglot.formats._agentos.places import Places
-from memglot.formats._agentos.rows import META, blob_of, to_value
-from memglot.formats._agentos.trace import PROGRAM, TOOL, Trace, items_of, trace_of
+from memglot.formats._agentos.rows import META, blob_of, brain_of, to_value
+from memglot.formats._agentos.trace import PROGRAM, TOOL, Trace, items_of, space_of, trace_of
 from memglot.formats._json.sections import sections
 from memglot.formats.carry import bundles
 from memglot.formats.format import Options
@@ -28,29 +28,63 @@ _BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", 
 
 
 def read_program(source: Source, report: Report, known: dict[str, str], space: str | None) -> Iterator[Item]:
-    """Yield all that the object holds, list by list."""
-    graph: Graph | None = None
-    brain = space or ""
+    """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
+    reading = _Reading(report, known, space)
     for section, raw, value in sections(source, report, msgspec.json.decode):
         try:
             if section == "meta" and isinstance(value, dict):
-                for key, text in value.items():
-                    if key != "exported_at":
-                        yield blob_of(META, {"key": key, "value": text}, brain)
-                continue
-            row = object_of(raw, value, report)
-            brain = space or str(row.pop("brain_id", brain))
-            if section == "traces":
-                yield from items_of(trace_from(row, known), brain, PROGRAM, report)
-                continue
-            graph = graph or Graph(brain)
-            item = _item(section, row, brain, graph)
-            if item is not None:
-                yield item
+                reading.meta.update(value)
+            else:
+                yield from reading.row(section, object_of(raw, value, report))
         except BadRecord as error:
             _fault(section, error, report)
         except msgspec.ValidationError as error:
             _fault(section, bad_syntax("row", str(error)), report)
+    yield from reading.rest()
+
+
+class _Reading:
+    """An object under way."""
+
+    def __init__(self, report: Report, known: dict[str, str], space: str | None) -> None:
+        self._report, self._known, self._space = report, known, space
+        self._graphs: dict[str, Graph] = {}
+        self._edges: Spool[Any] = Spool()
+        self._main: str | None = None
+        self.meta: dict[str, Any] = {}
+
+    def row(self, section: str, row: dict[str, Any]) -> Iterator[Item]:
+        """What a row of a list is."""
+        own = row.pop("brain_id", None)
+        brain = self._space or (own if isinstance(own, str) else self._main or "")
+        self._main = brain if self._main is None else self._main
+        if section == "traces":
+            yield from items_of(trace_from(row, self._known), brain, PROGRAM, self._report)
+            return
+        for column in _BYTES.get(section, ()):
+            if isinstance(row.get(column), str):
+                row[column] = {"base64": row[column]}
+        if section == "edges":
+            self._edges.append([brain, row])
+        elif section == "nodes":
+            item = self._graph(brain).node(row)
+            yield from [] if item is None else [item]
+        else:
+            yield blob_of(TABLES.get(section, section), row, brain)
+
+    def _graph(self, brain: str) -> Graph:
+        return self._graphs.setdefault(brain, Graph(brain))
+
+    def rest(self) -> Iterator[Item]:
+        """The edges, whose nodes are all known by now, and the settings of the brain."""
+        for brain, row in self._edges:
+            try:
+                yield self._graph(brain).edge(row)
+            except (BadRecord, msgspec.ValidationError) as error:
+                self._report.fault(f"edges: {error}")
+        for key, text in self.meta.items():
+            if key != "exported_at":
+                yield blob_of(META, {"key": key, "value": text}, self._space or self._main or "")
 
 
 def _fault(section: str, error: BadRecord, report: Report) -> None:
@@ -61,23 +95,12 @@ def _fault(section: str, error: BadRecord, report: Report) -> None:
         report.fault(f"{section}: {error}", line=line, item=report.item)
 
 
-def _item(section: str, row: dict[str, Any], brain: str, graph: Graph) -> Item | None:
-    for column in _BYTES.get(section, ()):
-        if isinstance(row.get(column), str):
-            row[column] = {"base64": row[column]}
-    if section == "nodes":
-        return graph.node(row)
-    if section == "edges":
-        return graph.edge(row)
-    return blob_of(TABLES.get(section, section), row, brain)
-
-
 def write_program(
     items: Iterable[Item], target: Target, report: Report, options: Options, known: dict[str, str]
 ) -> None:
     """Write the object; what it has no list for goes beside it."""
     brain = options.space or (target.path.stem if target.path else "brain")
-    shelf = _Shelf(target)
+    shelf = _Shelf(target, brain, plain=options.plain)
     prover = Prover()
     with target.file() as out:
         out.write(b'{\n  "traces": [')
@@ -88,14 +111,15 @@ def write_program(
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
             end = prover.end(target.beside_count, alone=True) if last else None
             bundle = (record, rest, last)
-            trace = trace_of(bundle, brain, PROGRAM, report, plain=options.plain, end=end, known=known)
+            own = space_of(record, brain)
+            trace = trace_of(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
             shelf.places.add(record.id, trace.id)
             for relation in relations:
                 shelf.beside(relation, report)
-            out.write(before + _pretty(_trace_row(trace, brain)))
+            out.write(before + _pretty(_trace_row(trace, own)))
             before = b",\n    "
         out.write(b"\n  ]" if prover.count else b"]")
-        shelf.write(out, brain)
+        shelf.write(out, report)
         out.write(b"\n}\n")
     shelf.places.close()
     report.written(prover.end(target.beside_count, alone=True))
@@ -124,11 +148,12 @@ def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
 class _Shelf:
     """Keeps what is no trace until its list is written."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
+    def __init__(self, target: Target, brain: str, *, plain: bool) -> None:
+        self._target, self._brain, self._plain = target, brain, plain
         self.places = Places()
         self._rows: dict[str, Spool[Any]] = {}
         self._meta: dict[str, Any] = {}
+        self._meta_of: str | None = None
         self._sections = {table: section for section, table in TABLES.items()} | {NODES: "nodes"}
 
     def beside(self, item: Item, report: Report) -> None:
@@ -137,52 +162,61 @@ class _Shelf:
             self._keep("entities", msgspec.to_builtins(item))
         elif isinstance(item, Relation):
             self._keep("relations", msgspec.to_builtins(item))
-        elif isinstance(item, Blob) and item.tool == TOOL and isinstance(item.row, dict):
+        elif isinstance(item, Blob) and item.tool == TOOL and isinstance(item.row, dict) and self._has_list(item):
+            own = brain_of(item, self._brain)
             if item.table == META:
+                self._meta_of = own
                 self._meta[str(item.row.get("key"))] = item.row.get("value")
-            elif item.table in self._sections:
-                self._keep(self._sections[item.table], item.row)
             else:
-                self._target.beside(item, report)
+                self._keep(self._sections[item.table], {"brain_id": own, **item.row})
         else:
             self._target.beside(item, report)
+
+    def _has_list(self, blob: Blob) -> bool:
+        """Tell whether the object has a place for a row: settings of one brain only, and nodes that have an id."""
+        if blob.table == META:
+            return self._meta_of in (None, brain_of(blob, self._brain))
+        return blob.table in self._sections and isinstance(blob.row.get("id"), str)
 
     def _keep(self, section: str, row: Any) -> None:
         self._rows.setdefault(section, Spool()).append(row)
 
-    def write(self, out: BinaryIO, brain: str) -> None:
+    def write(self, out: BinaryIO, report: Report) -> None:
         """Write every list but that of the traces."""
-        nodes = [row["id"] for row in self._rows.get("nodes", ())]
-        known = set(nodes)
+        known = {row["id"] for row in self._rows.get("nodes", ())}
         for value in self._rows.get("entities", ()):
             entity = msgspec.convert(value, Entity)
-            row = node_row(entity, brain)
+            own = space_of(entity, self._brain)
+            row = node_row(entity, own, plain_only=self._plain)
             self.places.add(entity.id, row["id"], entity=True)
             known.add(row["id"])
-            self._keep("nodes", row)
+            self._keep("nodes", {"brain_id": own, **row})
         for value in self._rows.get("relations", ()):
-            relation = msgspec.convert(value, Relation)
-            found = [self.places.find(end.id, entity=end.entity) for end in (relation.subject, relation.object)]
-            ends = [place or end.id for place, end in zip(found, (relation.subject, relation.object), strict=True)]
-            are_entities = [
-                place is not None and end.entity
-                for place, end in zip(found, (relation.subject, relation.object), strict=True)
-            ]
-            for id in ends:
-                if id not in known:
-                    known.add(id)
-                    self._keep("nodes", made_node(id))
-            self._keep("edges", edge_row(relation, ends, are_entities, brain))
+            self._edge(msgspec.convert(value, Relation), known)
         for section in ("nodes", "edges", *TABLES):
-            self._write_list(out, section, brain)
+            self._write_list(out, section)
         out.write(b',\n  "meta": ' + msgspec.json.encode(self._meta))
 
-    def _write_list(self, out: BinaryIO, section: str, brain: str) -> None:
+    def _edge(self, relation: Relation, known: set[str]) -> None:
+        ends = (relation.subject, relation.object)
+        found = [self.places.find(end.id, entity=end.entity) for end in ends]
+        ids = [place or end.id for place, end in zip(found, ends, strict=True)]
+        are_entities = [place is not None and end.entity for place, end in zip(found, ends, strict=True)]
+        own = space_of(relation, self._brain)
+        for id in ids:
+            if id not in known:
+                known.add(id)
+                self._keep("nodes", {"brain_id": own, **made_node(id)})
+        self._keep("edges", {"brain_id": own, **edge_row(relation, ids, are_entities, own, plain_only=self._plain)})
+
+    def _write_list(self, out: BinaryIO, section: str) -> None:
         out.write(b',\n  "' + section.encode() + b'": [')
         before = b"\n    "
         for row in self._rows.get(section, ()):
-            plain_row = {key: _as_json(value) for key, value in row.items()}
-            out.write(before + _pretty({"brain_id": brain, **plain_row}))
+            for column in _BYTES.get(section, ()):
+                if column in row:
+                    row[column] = _as_json(row[column])
+            out.write(before + _pretty(row))
             before = b",\n    "
         out.write(b"\n  ]" if before.startswith(b",") else b"]")
 

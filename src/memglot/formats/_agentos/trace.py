@@ -12,9 +12,11 @@ from memglot.formats.carry import KEY, Bundle, differences, pack_found, take_slo
 from memglot.model import (
     DELETED,
     Embedding,
+    Entity,
     Foreign,
     Item,
     Record,
+    Relation,
     Thing,
     check_content,
     content_hash,
@@ -205,6 +207,11 @@ def native_trace(record: Record, spelling: Spelling, known: Container[str] = ())
         deleted=record.status == DELETED,
         more={key: value for key, value in more.items() if key not in known},
     )
+
+
+def space_of(thing: Record | Entity | Relation, default: str) -> str:
+    """The brain whose ids a thing has, where these are not unique by nature; else the present one."""
+    return next((place.space for place in thing.foreign if place.tool == TOOL and place.space), default)
 
 
 def written_id(record: Record) -> str:

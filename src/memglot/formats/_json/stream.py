@@ -17,12 +17,25 @@ _TRUNCATED = "Input data was truncated"
 def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
     start = source.head.lstrip(b" \t\r\n")
-    if start[:1] == b"[" and not _list_and_more(start):
+    if not start:
+        yield from _after_space(source, report, decode)
+    elif start[:1] == b"[" and not _list_and_more(start):
         yield from _array(source, report, decode)
     elif start[:1] == b"{" and not _one_a_line(start):
         yield from _sequence(source, report)
     else:
         yield from _lines(source, report, decode)
+
+
+def _after_space(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    """The values behind white space that fills more than the head."""
+    values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
+    if values.peek() == b"[":
+        values.skip()
+        yield from elements(values, report, decode)
+    else:
+        yield from _values(values, report)
 
 
 def _list_and_more(start: bytes) -> bool:
@@ -110,7 +123,10 @@ def elements(values: Splitter, report: Report, decode: Decode) -> Iterator[tuple
 
 
 def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
-    values = Splitter(source.stream, source.start)
+    yield from _values(Splitter(source.stream, source.start), report)
+
+
+def _values(values: Splitter, report: Report) -> Iterator[tuple[bytes, Any]]:
     item = 0
     while values.peek():
         item += 1

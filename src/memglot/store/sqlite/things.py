@@ -61,6 +61,11 @@ class Things(Connection):
                 found[kind, key] = thing_of(kind, doc, data)
         return [found.get((type(thing), thing_keys(thing)[0])) for thing in things]
 
+    def origins(self, things: Sequence[Thing]) -> list[int | None]:
+        """The batches that inserted what is kept under the keys of these things, in their order."""
+        sql = "SELECT batch FROM {} WHERE key = ?"
+        return [self._value(sql.format(TABLES[type(thing)]), (thing_keys(thing)[0],)) for thing in things]
+
     def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Things by their second key."""
         sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE other = ? ORDER BY key"

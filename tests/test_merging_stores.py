@@ -1,0 +1,141 @@
+"""Found by review: what merging, deduplicating and undoing must never do."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from memglot import Memory
+from memglot.errors import CannotWrite
+from memglot.model import Relation
+
+ID = "01890000-0000-7000-8000-000000000001"
+
+
+def test_a_memory_that_is_alive_on_both_sides_stays(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        two.add("beta fact", id=ID)
+        one.add("beta fact")
+        two.import_from(tmp_path / "a.db", dedup=False)
+        two.consolidate()
+        for _ in range(2):
+            one.import_from(tmp_path / "b.db")
+            assert [record.content for record in one.list()] == ["beta fact"]
+        assert one.import_from(tmp_path / "b.db").import_id is None
+
+
+def test_a_double_in_another_store_gives_what_it_says(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        one.add("same", tags=["x"])
+        two.add("same", tags=["y"], title="T", meta={"k": 1}, strength=0.5)
+        one.import_from(tmp_path / "b.db")
+        (record,) = one.list()
+        assert (record.tags, record.title, record.meta, record.strength) == (["x", "y"], "T", {"k": 1}, 0.5)
+
+
+def test_doubles_that_differ_are_told() -> None:
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(b"content,owner\nHello,alice\nHello,bob\n", format="csv")
+        assert (result.imported, result.skipped) == (1, 1)
+        assert any("differ in other fields" in note for note in result.notes)
+
+
+def test_undo_leaves_what_hangs_on_a_memory_that_stays(tmp_path: Path) -> None:
+    rows = [{"id": f"mt_{name}", "content": name, "createdAt": 1} for name in "ab"]
+    with Memory.open(":memory:") as memory:
+        memory.import_from("\n".join(map(json.dumps, rows)).encode(), format="agentos-json")
+        one, two = memory.list()
+        memory.link(one.id, "causes", two.id)
+        memory.export(tmp_path / "x.ndjson")
+    with Memory.open(":memory:") as memory:
+        memory.import_from(tmp_path / "x.ndjson")
+        memory.update(one.id, tags=["mine"])
+        memory.undo("last")
+        assert [record.id for record in memory.list()] == [one.id]
+        assert len(list(memory.relations())) == 1
+
+
+def test_undoing_all_imports_leaves_nothing() -> None:
+    def text(title: str, updated: int) -> bytes:
+        row = {"id": "conv_1", "title": title, "created_at": 1, "updated_at": updated, "metadata": "{}"}
+        return json.dumps({"traces": [], "conversations": [row]}).encode()
+
+    with Memory.open(":memory:") as memory:
+        for title, updated in (("one", 1), ("two", 2)):
+            memory.import_from(text(title, updated), format="agentos-json")
+        memory.undo("last")
+        memory.undo("last")
+        assert memory.stats()["things"] == {}
+
+
+def test_one_bad_entry_of_a_zip_costs_only_itself(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("a.sqlite", b"SQLite format 3\0" + b"x" * 200)
+        archive.writestr("b.json", '[{"content":"good"}]')
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(tmp_path / "z.zip")
+        assert (result.imported, len(list(result.errors))) == (1, 1)
+
+
+@pytest.mark.parametrize("format", ["json", "sqlite", "agentos-sqlite", "csv"])
+def test_a_store_is_not_replaced_by_its_own_export(format: str, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "s.db") as memory:
+        memory.add("x")
+        with pytest.raises(CannotWrite, match="store itself"):
+            memory.export(tmp_path / "s.db", format=format, force=True)
+        assert memory.count() == 1
+
+
+def test_many_doubles_and_leading_space_take_no_time(tmp_path: Path) -> None:
+    rows = "\n".join(
+        json.dumps({"id": f"mt_{number}", "content": "same", "createdAt": 1, "tags": [f"t{number}"]})
+        for number in range(4_000)
+    )
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(rows.encode(), format="agentos-json")
+        assert (result.imported, result.skipped) == (1, 3_999)
+        assert len(next(memory.list()).tags) == 4_000
+        (tmp_path / "x.json").write_bytes(b" " * 3_000_000 + b'[{"content":"after space"}]')
+        assert memory.import_from(tmp_path / "x.json").imported == 1
+
+
+@pytest.mark.parametrize(
+    "row", [{"created_at": 1e999}, {"confidence": "high"}, {"label": None}, {"id": 7}, {"type": None}]
+)
+def test_strange_nodes_are_told_and_cost_nothing_else(row: dict[str, object]) -> None:
+    node = {"id": "n", "type": "t", "label": "l", "created_at": 1, **row}
+    text = {"traces": [{"id": "mt_1", "content": "x", "created_at": 1}], "nodes": [node]}
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(json.dumps(text).replace("Infinity", "1e999").encode(), format="agentos-json")
+        assert result.imported == 1 and len(list(result.errors)) == 1
+        assert memory.export(format="agentos-json", dialect="program").count == 1
+
+
+def test_edges_may_come_before_their_nodes() -> None:
+    edge = {"id": "e", "source_id": "n", "target_id": "mt_1", "type": "about", "created_at": 1}
+    nodes = [{"id": "n", "type": "person", "label": "Ann", "created_at": 1}]
+    text = {"edges": [edge], "nodes": nodes, "traces": [{"id": "mt_1", "content": "x", "created_at": 1}]}
+    with Memory.open(":memory:") as memory:
+        memory.import_from(json.dumps(text).encode(), format="agentos-json")
+        (relation,) = memory.store.things(Relation)
+        (entity,) = memory.entities()
+        assert relation.subject.entity and relation.subject.id == entity.id
+
+
+def test_the_programs_object_does_not_grow(tmp_path: Path) -> None:
+    row = {"id": "conv_1", "title": "t", "created_at": 1, "updated_at": 2, "metadata": "{}", "brain_id": "b"}
+    text = {
+        "meta": {"agent_name": "x"},
+        "traces": [{"brain_id": "b", "id": "7", "content": "x", "created_at": 1}],
+        "conversations": [row],
+    }
+    with Memory.open(":memory:") as memory:
+        memory.import_from(json.dumps(text).encode(), format="agentos-json")
+        before = memory.stats()["things"]
+        for name in ("one.json", "two.json"):
+            memory.export(tmp_path / name, format="agentos-json", dialect="program")
+            assert memory.import_from(tmp_path / name).import_id is None, name
+        assert memory.stats()["things"] == before
