@@ -397,3 +397,26 @@ def test_strange_places_stop_nothing(own: str, memory: Memory, tmp_path: Path) -
     memory.import_from(folder, format="obsidian")
     memory.export(tmp_path / "out", format="obsidian")
     assert memory.import_from(tmp_path / "out").failed == 0
+
+
+def test_related_notes_by_hand_stay_when_a_memory_is_edited(memory: Memory, tmp_path: Path) -> None:
+    text = "---\nid: 2023\n---\nBody\n\n## Related\n- [[other]] — my own words\n- [[missing]] — planned\n"
+    memory.import_from(write(tmp_path / "v", a=text, other="O\n"), format="obsidian")
+    (record,) = (record for record in memory.list() if record.content == "Body")
+    memory.update(record.id, content="New body")
+    memory.export(tmp_path / "out", format="obsidian")
+    found = notes(tmp_path / "out")["a.md"].decode()
+    assert found.endswith("New body\n\n## Related\n- [[other]] — my own words\n- [[missing]] — planned\n")
+
+
+def test_links_go_up_and_down_folders(memory: Memory, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", x__a="[[../y/b]] [[./c]] [[Vue.js]]\n", y__b="B\n", x__c="C\n")
+    result = memory.import_from(folder, format="obsidian")
+    assert len(list(memory.relations())) == 2
+    assert any("[[Vue.js]]" in note for note in result.notes)
+
+
+def test_an_empty_vault_is_no_error(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "v" / ".obsidian").mkdir(parents=True)
+    result = memory.import_from(tmp_path / "v")
+    assert result.exit_code == 0 and "holds no memories" in result.notes[0]

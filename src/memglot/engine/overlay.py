@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from memglot.model import Record, Thing
@@ -57,7 +58,8 @@ class Overlay:
         """Nothing is taken from the real store."""
 
     def things(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
-        return self._real.things(kind, owners) if self._real else iter(())
+        real = self._real.things(kind, owners) if self._real else iter(())
+        return chain(real, self._scratch.things(kind, owners))
 
     def kept(self, thing: ThingT) -> ThingT | None:
         return (self._real.kept(thing) if self._real else None) or self._scratch.kept(thing)
@@ -69,10 +71,11 @@ class Overlay:
         return [None for _ in things]
 
     def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
-        return self._real.mentions(kind, other) if self._real else iter(())
+        real = self._real.mentions(kind, other) if self._real else iter(())
+        return chain(real, self._scratch.mentions(kind, other))
 
     def count_things(self, kind: type[Thing]) -> int:
-        return self._real.count_things(kind) if self._real else 0
+        return (self._real.count_things(kind) if self._real else 0) + self._scratch.count_things(kind)
 
     def remember(self, revisions: Sequence[Revision]) -> None:
         """A dry run has no history."""

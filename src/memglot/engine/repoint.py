@@ -3,7 +3,7 @@
 import msgspec
 
 from memglot.formats.beside import key_of, name_of
-from memglot.model import Embedding, End, Relation, Supersession, Thing, plain
+from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession, Thing, plain
 from memglot.store.contract import Revision, Store
 
 
@@ -29,11 +29,12 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str) -> None:
         later = msgspec.structs.replace(decision, newer=newer, older=older)
         fits = newer != older and store.kept(later) is None
         _exchange(store, decision, later if fits else None, at, deed)
-    for vector in list(store.things(Embedding, [old])):
-        own = msgspec.structs.replace(vector, record=new)
-        store.take([vector])
-        if store.kept(own) is None:
-            store.put([own])
+    for kind in (Embedding, Conflict):
+        for thing in list(store.things(kind, [old])):
+            own = msgspec.structs.replace(thing, record=new)
+            _exchange(store, thing, own if store.kept(own) is None else None, at, deed)
+    for blob in list(store.things(Blob, [old])):
+        _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed)
 
 
 def _relations(store: Store, id: str) -> list[Relation]:

@@ -139,6 +139,8 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
     if proof is not None:
         report.start_source(str(folder))
         yield from _beside_notes(proof, report)
+    elif not found and format is not None and format.recognise_folder is not None:
+        report.note(note_no_records(str(folder)))
     elif not found:
         raise Unreadable(str(folder), "no file of a known format in it")
 

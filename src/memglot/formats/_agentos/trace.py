@@ -141,9 +141,16 @@ def record_of(trace: Trace, space: str, spelling: Spelling) -> Record:
         updated_at=created_at,
         last_accessed=trace.last_accessed,
         access_count=trace.retrieval_count,
+        source=_source(meta),
         foreign=foreign,
         extra={TOOL: own} if own else {},
     )
+
+
+def _source(meta: dict[str, Any]) -> dict[str, Any]:
+    """The conversation that a trace says it came from."""
+    conversation = meta.get("conversation_id")
+    return {"conversation": conversation} if isinstance(conversation, str) and conversation else {}
 
 
 def trace_of(

@@ -147,8 +147,10 @@ class _Note:
         elif KEY in front:
             record.meta[KEY] = given
         for slot in self._slots:
-            if slot:
-                riders += take_slot({KEY: slot}, record, report) or []
+            found = take_slot({KEY: slot}, record, report) if slot else []
+            riders += found or []
+            if found is None and KEY in front:
+                record.meta[KEY] = given
         return riders
 
     def _connect(self, record: Record, content: str, front: dict[str, Any], web: Web) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
@@ -23,6 +24,10 @@ BEGIN;
 """
 
 
+_ATTACHMENTS = frozenset(
+    "avif bmp gif jpeg jpg png svg webp 3gp flac m4a mp3 ogg wav webm mkv mov mp4 ogv pdf canvas base excalidraw "
+    "csv tsv json txt html doc docx xls xlsx ppt pptx odt zip".split()
+)
 _JOINED = """
 SELECT links.rowid, links.name, subject, predicate, text, marked, links.path, level, id
 FROM links LEFT JOIN names ON names.name = links.name ORDER BY links.rowid, level
@@ -56,7 +61,10 @@ class Web:
 
     def link(self, subject: str, link: Link, path: str, *, marked: bool) -> None:
         """Take a link; a `marked` one stands in the note's own text, where it need not be written again."""
-        self._links.append((_folded(link.target), subject, link.predicate, link.text, marked, path))
+        target = link.target
+        if target.startswith(("./", "../")):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        self._links.append((_folded(target), subject, link.predicate, link.text, marked, path))
         if len(self._links) >= _BATCH:
             self._flush()
 
@@ -152,5 +160,4 @@ def _folded(name: str) -> str:
 
 def _is_attachment(target: str) -> bool:
     """Tell a link to a picture or another file from one to a note that is not there."""
-    stem, dot, extension = target.rpartition(".")
-    return bool(stem and dot) and 1 <= len(extension) <= 5 and extension.isalnum() and not extension.isdigit()
+    return target.rpartition(".")[2] in _ATTACHMENTS

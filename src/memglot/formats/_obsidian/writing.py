@@ -10,7 +10,7 @@ from memglot.formats._agentos.trace import written_id
 from memglot.formats._notes.place import Place, is_untouched, places_of
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._notes.writing import NoteFiles
-from memglot.formats._obsidian.note import RESIDUE, TOOL, own_path
+from memglot.formats._obsidian.note import RESIDUE, TOOL, own_lines, own_path
 from memglot.formats._obsidian.reading import own_mirror
 from memglot.formats._obsidian.render import Layout, is_empty, render
 from memglot.formats._obsidian.web import is_in_text
@@ -62,9 +62,9 @@ class VaultWriter:
             self._files.put(path, text.encode(), self._slot(record, rest))
         elif any(not relation.object.entity for relation in fresh):
             lines = [line_of(item).decode() for item in (record, *riders)]
-            self._waiting.append({"path": path, "lines": lines})
+            self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
         else:
-            self._write(path, record, riders, "")
+            self._write(path, record, riders, _related_before(places))
 
     def _slot(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
         """What a note that stays as it is cannot say."""
@@ -89,19 +89,20 @@ class VaultWriter:
             record, *riders = (item_of(line.encode()) for line in value["lines"])
             assert isinstance(record, Record)
             things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
-            self._write(value["path"], record, things, self._related(things))
+            self._write(value["path"], record, things, self._related(things, value["related"]))
         for value in self._bytes:
             place = Place(path=value["path"], vault=value["vault"])
             self._files.raw(place, b64decode(value["data"]), f"{safe_name(value['path'])}.md")
         self._files.finish()
         self._names.close()
 
-    def _related(self, riders: list[Thing]) -> str:
-        lines = []
+    def _related(self, riders: list[Thing], before: str) -> str:
+        """A line for each related note, below those that the note had already."""
+        lines = before.split("\n") if before else []
         for relation in riders:
             if isinstance(relation, Relation) and not relation.object.entity and not is_in_text(relation):
                 found = self._names.get(relation.object.id)
-                if found is not None:
+                if found is not None and not any(line.startswith(f"- [[{found[0]}]]") for line in lines):
                     lines.append(f"- [[{found[0]}]]" + (f" — {found[1]}" if found[1] else ""))
         return "\n".join(dict.fromkeys(lines))
 
@@ -109,6 +110,12 @@ class VaultWriter:
         layout = Layout(path, self._vault, self._options.dialect, self._options.plain)
         text = render(record, riders, related, layout, self._report)
         self._files.put(path, text.encode())
+
+
+def _related_before(places: list[Place]) -> str:
+    """The lines of related notes that a person wrote below a note which is laid out anew."""
+    tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
+    return own_lines("x" + tail, [], ["related"]).related
 
 
 def untouched(record: Record) -> bool:
