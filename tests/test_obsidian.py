@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -420,3 +421,19 @@ def test_an_empty_vault_is_no_error(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "v" / ".obsidian").mkdir(parents=True)
     result = memory.import_from(tmp_path / "v")
     assert result.exit_code == 0 and "holds no memories" in result.notes[0]
+
+
+@pytest.mark.parametrize("top", ["", "my vault/"])
+def test_a_zipped_vault_is_the_same_vault(top: str, memory: Memory, tmp_path: Path) -> None:
+    memory.import_from(write(tmp_path / "my vault", a="A [[b]]\n", sub__b="B\n"), format="obsidian")
+    memory.add("Made here")
+    memory.export(tmp_path / "out", format="obsidian")
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        for path in sorted((tmp_path / "out").rglob("*")):
+            if path.is_file():
+                archive.write(path, top + path.relative_to(tmp_path / "out").as_posix())
+    assert memory.import_from(tmp_path / "v.zip").import_id is None
+    with Memory.open(tmp_path / "other.db") as other:
+        other.import_from(tmp_path / "v.zip")
+        assert list(other.list()) == list(memory.list())
+        assert len(list(other.relations())) == 1

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -66,9 +67,8 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
     first = next(found, None)
     if first is not None and format is not None and format.read_folder is not None:
         report.format = format.name
-        named = ((str(source.path), source) for source in chain([first], found))
         try:
-            yield from format.read_folder(named, path.stem, report, options)
+            yield from _read_zipped_folder(path, format, chain([first], found), report, options)
         except BROKEN as error:
             report.fault(Unreadable(report.source, str(error).lower()))
     else:
@@ -85,6 +85,25 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
     yield from _proofs_in_zip(path, report)
     if first is None:
         raise Unreadable(str(path), "no file of a known format in it")
+
+
+def _read_zipped_folder(
+    path: Path, format: Format, sources: Iterable[Source], report: Report, options: Options
+) -> Iterator[Item]:
+    """The notes of a zip as those of a folder: the one that all of it lies in, if there is one."""
+    assert format.read_folder is not None
+    tops = {name.partition("/")[0] if "/" in name else "" for name in zip_names(path)} - {"__MACOSX"}
+    top = tops.pop() if len(tops) == 1 else ""
+    start = len(top) + 1 if top else 0
+    with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+        for name, text in zip_proofs(path):
+            if name == f"{top}/{FOLDER_PROOF}".lstrip("/"):
+                (Path(folder) / FOLDER_PROOF).write_bytes(text)
+        with suppress(Unreadable):
+            if (proof := FolderProof.at(Path(folder))) is not None:
+                options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
+        named = ((str(source.path)[start:], source) for source in sources)
+        yield from format.read_folder(named, top or path.stem, report, options)
 
 
 def _proofs_in_zip(path: Path, report: Report) -> Iterator[Item]:
