@@ -10,7 +10,7 @@ import msgspec
 from memglot.model import Record, canonical_value
 
 _MIRRORED = (
-    *("content", "title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
+    *("title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
     *("confidence", "last_accessed", "access_count", "source"),
 )
 
@@ -33,8 +33,9 @@ class Place(msgspec.Struct, omit_defaults=True):
 
 def mirror(record: Record, own: Any = None) -> str:
     """A short digest of all that a note says of its memory, save its tags, which doubles may add to."""
-    values = [getattr(record, field) for field in _MIRRORED]
-    return sha256(canonical_value([*values, own])).hexdigest()[:16]
+    whole = sha256(record.content.encode())
+    whole.update(canonical_value([*(getattr(record, field) for field in _MIRRORED), own]))
+    return whole.hexdigest()[:16]
 
 
 def places_of(record: Record, tool: str, residue: str) -> list[Place]:

@@ -90,18 +90,21 @@ class _Note:
         riders = self._take_slots(record, frame.front, report)
         self._front_tags = record.tags
         empty = False
-        if marks.get("text") != text_mark(record):
+        if "text" not in marks or marks["text"] != text_mark(record):
             # What a tool wrote is taken to the letter; a person's blank lines are no content.
             empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
             self._connect(record, "" if empty else body.content, frame.front, web)
-        if record.id in ids:
+        told = frame.front.get("id") is not None
+        if told and record.id in ids:
             # Somebody copied the note, id and all: the copy is a note of its own.
             report.note(note_copied(self.path, ids[record.id]))
             record.id = derive_id(TOOL, self.vault, self.path)
             record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
-        ids[record.id] = self.path
+        if told:
+            # An id by the path cannot come twice.
+            ids[record.id] = self.path
         for rider in riders:
             if isinstance(rider, Relation):
                 web.carried(rider.subject.id, rider.object.id)
