@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 import tempfile
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -538,3 +539,14 @@ def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> Non
         FORMAT.write(iter(items), Target(target), Report(), Options())  # type: ignore[misc]
         assert rows(target).get("memory_traces") == rows(source).get("memory_traces")
         assert in_order(read(target)[0]) == in_order(items)
+
+
+def test_what_cannot_be_given_back_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE memory_traces (id TEXT, content TEXT, created_at INT, n INT AS (created_at * 2))")
+        db.execute("INSERT INTO memory_traces VALUES ('mt_1', 'x', 1)")
+        db.execute("CREATE TABLE memglot (own TEXT)")
+    with Memory.open(":memory:") as memory:
+        notes = memory.import_from(path).notes
+    assert any("memory_traces.n" in note for note in notes) and any("table memglot" in note for note in notes)

@@ -437,3 +437,13 @@ def test_a_zipped_vault_is_the_same_vault(top: str, memory: Memory, tmp_path: Pa
         other.import_from(tmp_path / "v.zip")
         assert list(other.list()) == list(memory.list())
         assert len(list(other.relations())) == 1
+
+
+def test_a_link_leads_to_its_own_note_once_that_is_no_double_any_more(memory: Memory, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", a="s\n", b="s\n", c="see [[b]]\n")
+    memory.import_from(folder, format="obsidian")
+    write(folder, a="changed\n")
+    memory.import_from(folder, format="obsidian")
+    (relation,) = memory.relations()
+    assert memory.get(relation.object.id).content == "s"
+    assert memory.import_from(folder, format="obsidian").import_id is None

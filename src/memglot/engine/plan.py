@@ -6,10 +6,22 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from memglot.engine.forward import meet_note
+from memglot.engine.forward import in_text, meet_note
 from memglot.engine.merge import MERGED, absorb, merge_records, same, unite
 from memglot.formats.format import Format
-from memglot.model import DELETED, Blob, Conflict, Record, Thing, Tombstone, canonical, content_hash, is_news, plain
+from memglot.model import (
+    DELETED,
+    Blob,
+    Conflict,
+    Record,
+    Relation,
+    Thing,
+    Tombstone,
+    canonical,
+    content_hash,
+    is_news,
+    plain,
+)
 from memglot.store.contract import ContentKey, Import, Store
 
 _TIMES = ("updated_at", "deleted_at", "decided_at", "last_seen", "created_at")
@@ -98,6 +110,9 @@ class Planner:
             return self.conflict == "prefer-remote" or (self.conflict == "merge" and older)
         if kept is None or kept == thing:
             return kept is None
+        if isinstance(thing, Relation) and in_text(thing) and self.conflict == "merge":
+            # A link in a note says where it leads now.
+            return True
         return self.conflict == "prefer-remote" or (self.conflict == "merge" and _rank(thing) > _rank(kept))
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:

@@ -41,6 +41,7 @@ def read_brain(source: Source, report: Report, options: Options) -> Iterator[Ite
             if name not in (TRACES, NODES, EDGES, OURS):
                 yield from brain.others(name)
         yield from brain.own()
+        brain.tell_lost()
         brain.tell()
 
 
@@ -176,6 +177,15 @@ class _Brain:
                 self._report.end = msgspec.json.decode(line, type=End)
             except msgspec.MsgspecError as error:
                 self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
+
+    def tell_lost(self) -> None:
+        """Say which columns and tables cannot be given back."""
+        if OURS in self.tables and not self._ours:
+            self._report.dropped(f"table {OURS}", OURS)
+        sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)"
+        for table in self.tables:
+            for (column,) in list(self._db.execute(sql, (table,))):
+                self._report.dropped(f"{table}.{column}, which is computed from others", table)
 
     def tell(self) -> None:
         """Say what else the file holds."""
