@@ -40,7 +40,7 @@ def test_doubles_that_differ_are_told() -> None:
     with Memory.open(":memory:") as memory:
         result = memory.import_from(b"content,owner\nHello,alice\nHello,bob\n", format="csv")
         assert (result.imported, result.skipped) == (1, 1)
-        assert any("differ in other fields" in note for note in result.notes)
+        assert any("but other fields" in note for note in result.notes)
 
 
 def test_undo_leaves_what_hangs_on_a_memory_that_stays(tmp_path: Path) -> None:
@@ -139,3 +139,19 @@ def test_the_programs_object_does_not_grow(tmp_path: Path) -> None:
             memory.export(tmp_path / name, format="agentos-json", dialect="program")
             assert memory.import_from(tmp_path / name).import_id is None, name
         assert memory.stats()["things"] == before
+
+
+def test_a_note_that_tells_less_takes_nothing_away(tmp_path: Path) -> None:
+    with Memory.open(":memory:") as memory:
+        text = b'{"id":"mt_1","content":" x \\n\\n","scope":"thread","metadata":{"scopeId":"t1"},"createdAt":1000}'
+        memory.import_from(text, format="agentos-json")
+        (before,) = memory.list()
+        (tmp_path / "v" / "semantic").mkdir(parents=True)
+        note = "---\nid: mt_1\ntype: semantic\nscope: thread\ncreatedAt: 1000\n---\nx\n"
+        (tmp_path / "v" / "semantic" / "mt_1.md").write_text(note, encoding="utf-8")
+        for format in ("obsidian", "agentos-markdown"):
+            result = memory.import_from(tmp_path / "v", format=format)
+            (after,) = memory.list()
+            assert (after.content, after.scope, after.kind) == (before.content, before.scope, before.kind)
+            assert not any("clash" in note for note in result.notes)
+            assert memory.import_from(tmp_path / "v", format=format).import_id is None

@@ -141,7 +141,7 @@ def note_differ(count: int) -> str:
 
 def note_poorer(count: int) -> str:
     """Skipped doubles that are not all alike."""
-    return f"{_many(count)} been skipped for their content and differ in other fields: `--no-dedup` takes them too"
+    return f"{_many(count)} the content of one that is there, but other fields, and stayed out: `--no-dedup` takes them"
 
 
 def note_conflicts(count: int) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.engine.merge import PLACED, merge_records, places_in
 from memglot.formats.format import Format
-from memglot.model import Conflict, Record, Relation, plain
+from memglot.model import Conflict, Record, Relation, plain, was_edited
 
 # What a note tells of these is all there is.
 _NOTES = frozenset({"agentos", *PLACED})
@@ -19,15 +19,17 @@ def meet_note(local: Record, remote: Record, at: int, notes: Format | None) -> t
 
     A note that is as it was when it was read last is no news. A memory that still says what its note said goes forward
     to what the note says now, removed properties and all. One that was edited here is merged, as if the note had been
-    edited at the time of the import.
+    edited at the time of the import. And one that never came from this note keeps what it says: notes of other tools
+    tell less than there is, so they add what is missing.
     """
     if notes is not None and _same_note(local, remote, notes.residue):
         return None
     conflicts: list[Conflict] = []
-    if _is_untouched(local, remote, notes):
+    known = notes is None or notes.residue in local.extra or was_edited(remote)
+    if known and _is_untouched(local, remote, notes):
         found = _forwarded(local, remote)
     else:
-        timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at, clocks={})
+        timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
     if plain(same) == plain(local):

@@ -161,7 +161,9 @@ class Planner:
 
     def _is_note(self, local: Record, remote: Record) -> bool:
         """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
-        return is_news(remote) or self.notes is not None and remote.updated_at == local.updated_at
+        if is_news(remote):
+            return True
+        return self.notes is not None and self.notes.residue in local.extra and remote.updated_at == local.updated_at
 
     def _unite(self, plan: Plan) -> None:
         """Records whose content is there already give their tags, foreign ids and places to the one that stays."""

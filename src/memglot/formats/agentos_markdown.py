@@ -102,9 +102,9 @@ def _items(path: str, source: Source, space: str, report: Report, options: Optio
             head, tail = mark + text[: frame.start], text[frame.end :]
             _remember(record, Place(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
         if not as_written:
-            mark_news(record)
+            mark_news(record, edited=written is not None)
     elif written is not None and not as_written:
-        mark_news(record)
+        mark_news(record, edited=True)
     yield record
     yield from things
 

@@ -13,6 +13,7 @@ from memglot.model.canonical import (
     record_digest,
     seal,
     sealed_digest,
+    was_edited,
 )
 from memglot.model.check import (
     check_content,
@@ -104,6 +105,7 @@ __all__ = [
     "is_id",
     "is_news",
     "mark_news",
+    "was_edited",
     "now",
     "parse_time",
     "plain",

@@ -65,11 +65,16 @@ def _own_words(value: Any) -> None:
             setattr(value, name, word)
 
 
-def mark_news(record: Record) -> None:
-    """Say that a record comes from a note that may have been edited since, whatever its times are."""
-    record.__dict__["news"] = True
+def mark_news(record: Record, *, edited: bool = False) -> None:
+    """Say that a record comes from a note, whose times tell nothing; `edited` where the note is known to be newer."""
+    record.__dict__["news"] = "edited" if edited or was_edited(record) else "note"
 
 
 def is_news(record: Record) -> bool:
     """Tell whether a record was marked as news, or tells no time at all."""
-    return bool(record.__dict__.get("news")) or not record.updated_at
+    return "news" in record.__dict__ or not record.updated_at
+
+
+def was_edited(record: Record) -> bool:
+    """Tell whether a record comes from a note that was edited since this tool wrote it."""
+    return record.__dict__.get("news") == "edited"

@@ -172,7 +172,7 @@ class _Note:
     def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
         if self._is_edited:
-            mark_news(record)
+            mark_news(record, edited=True)
         if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
             return
         own = record.extra.get(TOOL)
