@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
-from memglot.formats._agentos.fields import FIELDS
-from memglot.formats._agentos.trace import HOMES, NOTES, TOOL, Trace, items_of, trace_of
+from memglot.formats._agentos.fields import FIELDS, FRONT, type_by_folder
+from memglot.formats._agentos.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, items_of, trace_of
 from memglot.formats._notes.frame import split
 from memglot.formats._notes.place import Place, first_vault, is_untouched, mirror, places_of
 from memglot.formats._notes.writing import NoteFiles, digest_file
@@ -30,10 +30,7 @@ from memglot.model import Item, Record, Thing, check_value, derive_id, format_ti
 from memglot.report import Report
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
-_FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")}
-_FRONT |= {"createdAt": "created_at", "lastAccessed": "last_accessed", "retrievalCount": "retrieval_count"}
-_FRONT |= {"created_at": "created_at", "last_accessed": "last_accessed", "retrieval_count": "retrieval_count"}
-_TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
+_FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
 _BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
 _SIGNS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
 _TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
@@ -129,18 +126,11 @@ def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
             values[field] = FIELDS[field](field, value)
         except BadRecord:
             rest[key] = value
-    values.setdefault("type", _type_of(path))
+    values.setdefault("type", type_by_folder(path, DEFAULT_TYPE))
     if rest:
         check_value(rest, "front matter")
         values["metadata"] = {**values.get("metadata", {}), **rest}
     return Trace(**values)
-
-
-def _type_of(path: str) -> str:
-    for part in reversed(path.split("/")[:-1]):
-        if part.lower() in _TYPES:
-            return part.lower()
-    return "episodic"
 
 
 def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:

@@ -19,6 +19,23 @@ from memglot.report import Report
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
+TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
+FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")} | {
+    "createdAt": "created_at",
+    "lastAccessed": "last_accessed",
+    "retrievalCount": "retrieval_count",
+}
+"""The front matter that AgentOS knows, and the fields of a trace that it means."""
+
+
+def type_by_folder(path: str, default: str) -> str:
+    """The type of a trace by the folders that its note lies in, the nearest first."""
+    for part in reversed(path.split("/")[:-1]):
+        if part.lower() in TYPES:
+            return part.lower()
+    return default
+
+
 def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
     """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
     check_depth(raw)

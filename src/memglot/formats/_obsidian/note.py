@@ -7,17 +7,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from memglot.errors import BadRecord
-from memglot.formats._agentos.fields import FIELDS
+from memglot.formats._agentos.fields import FIELDS, FRONT, type_by_folder
 from memglot.formats._agentos.trace import NOTES, Trace, record_of
 from memglot.formats._obsidian.markup import tag_line
 from memglot.formats.carry import KEY
 from memglot.formats.names import safe_name
-from memglot.model import Foreign, Record, check_value, derive_id
+from memglot.model import DEFAULT_KIND, Foreign, Record, check_value, derive_id
 
 TOOL, RESIDUE = "obsidian", "obsidian.note"
-TYPES = ("episodic", "semantic", "procedural", "prospective", "relational")
-FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")}
-FRONT |= {"createdAt": "created_at", "lastAccessed": "last_accessed", "retrievalCount": "retrieval_count"}
 RESERVED = frozenset({*FRONT, "title", "aliases", KEY})
 _HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
 _RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
@@ -85,7 +82,7 @@ def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> 
             extra["aliases"] = value
         elif key != KEY:
             properties[key] = value
-    values.setdefault("type", kind_of(path))
+    values.setdefault("type", type_by_folder(path, DEFAULT_KIND))
     if "id" not in values:
         values["tags"] = [tag.removeprefix("#") or tag for tag in values.get("tags", [])]
     record = record_of(Trace(content=content, **values), vault, NOTES)
@@ -117,14 +114,6 @@ def front_tags(front: dict[str, Any]) -> list[str]:
     """The tags of the front matter."""
     value = front.get("tags")
     return (_read("tags", value) or []) if value is not None else []
-
-
-def kind_of(path: str, default: str = "semantic") -> str:
-    """The kind by the folders that a note lies in, the nearest first."""
-    for part in reversed(path.split("/")[:-1]):
-        if part.lower() in TYPES:
-            return part.lower()
-    return default
 
 
 def _name(path: str, id: str) -> str | None:
