@@ -408,6 +408,11 @@ def test_related_notes_by_hand_stay_when_a_memory_is_edited(memory: Memory, tmp_
     memory.export(tmp_path / "out", format="obsidian")
     found = notes(tmp_path / "out")["a.md"].decode()
     assert found.endswith("New body\n\n## Related\n- [[other]] — my own words\n- [[missing]] — planned\n")
+    assert memory.import_from(tmp_path / "out").import_id is None
+    with Memory.open(tmp_path / "other.db") as other:
+        other.import_from(tmp_path / "out")
+        other.export(tmp_path / "again", format="obsidian")
+    assert notes(tmp_path / "again") == notes(tmp_path / "out")
 
 
 def test_links_go_up_and_down_folders(memory: Memory, tmp_path: Path) -> None:

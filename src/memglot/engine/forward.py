@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.engine.merge import PLACED, merge_records, places_in
 from memglot.formats.format import Format
-from memglot.model import Conflict, Record, Relation, plain, was_edited
+from memglot.model import Conflict, Record, Relation, is_news, plain, was_edited
 
 # What a note tells of these is all there is.
 _NOTES = frozenset({"agentos", *PLACED})
@@ -32,6 +32,9 @@ def meet_note(local: Record, remote: Record, at: int, notes: Format | None) -> t
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
+    if notes is not None and not is_news(remote) and notes.residue in local.extra:
+        # A note that this tool laid out anew says nothing new by its layout.
+        same.extra = {**same.extra, notes.residue: local.extra[notes.residue]}
     if plain(same) == plain(local):
         return None
     return msgspec.structs.replace(found, updated_at=at), conflicts

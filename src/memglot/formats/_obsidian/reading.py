@@ -180,7 +180,7 @@ class _Note:
         if empty:
             extra["empty"] = record.content
         record.extra[TOOL] = extra
-        if self._is_written and KEY in frame.front:
+        if self._is_written and KEY in frame.front and not body.related:
             # This tool laid the note out at its own place, and can do so again.
             return
         if not self._is_written:
