@@ -384,8 +384,10 @@ def test_line_ends_do_not_let_notes_grow(text: str, memory: Memory, tmp_path: Pa
     ids=range(7),
 )
 def test_no_text_is_slow_to_read(text: str, memory: Memory, tmp_path: Path) -> None:
-    memory.import_from(write(tmp_path / "v", a=text), format="obsidian")
+    folder = write(tmp_path / "v", a=text)
+    memory.import_from(folder, format="obsidian")
     memory.export(tmp_path / "out", format="obsidian")
+    assert notes(tmp_path / "out") == notes(folder)
 
 
 @pytest.mark.parametrize(

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any
 
+from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
 from memglot.engine.export import STORE
-from memglot.engine.forward import in_text
 from memglot.engine.plan import Plan, Planner
 from memglot.formats import registry
-from memglot.formats.beside import key_of
 from memglot.formats.format import Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.model import (
-    THINGS,
     Item,
     Minter,
     Record,
-    Relation,
     Thing,
     Tombstone,
     check_tree,
     now,
-    plain,
     settle,
 )
 from memglot.notes import (
@@ -41,9 +36,7 @@ from memglot.notes import (
 )
 from memglot.report import FailFast, Report, printable
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Import, Revision, Store
-
-_NAMES: dict[type[Any], str] = {kind: name for name, kind in THINGS.items()}
+from memglot.store.contract import Import, Store
 
 
 @dataclass(frozen=True)
@@ -94,8 +87,8 @@ class _Importer:
         self._format = ""
         self._planner = Planner(store, self.entry, options.restore_deleted)
         self.doubles = Doubles(store)
-        self._without_id = self._twice = self._differ = self._deleted = self._conflicts = 0
-        self._removed = self._poorer = 0
+        self._changes = Changes(store, self.doubles, self.entry.at)
+        self._without_id = self._twice = self._differ = self._deleted = self._poorer = 0
         self._bury = False
         self._prefix = check_tree(options.tree)
         self._gives = bool(self._prefix or options.tags)
@@ -203,7 +196,7 @@ class _Importer:
             if not plan.is_empty or new_things:
                 batch = store.new_batch(self.entry.id)
                 digest = store.add(plan.new, batch)
-                self._change(plan, new_things, batch)
+                self._changes.make(plan, new_things, batch)
                 report.formats[self._format] += len(plan.new)
                 store.log(
                     "import",
@@ -237,71 +230,6 @@ class _Importer:
         self._twice += plan.twice
         self._poorer += plan.poorer
 
-    def _change(self, plan: Plan, things: list[Thing], batch: int) -> None:
-        at = self.entry.at
-        revisions = []
-        changed = [(plain(before), after) for before, after, _ in plan.merged] + plan.united
-        for before, after in changed:
-            self.store.replace(after)
-            revisions.append(Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch))
-        gone: list[Thing] = [*plan.restored, *self._stale_links(plan)]
-        gone_revisions = self._revisions(gone, batch)
-        self.store.take(gone)
-        revisions += gone_revisions
-        conflicts = [conflict for *_, found in plan.merged for conflict in found]
-        self._conflicts += len(conflicts)
-        revisions += self._replaced([*things, *conflicts], batch)
-        revisions += self._buried(things, batch)
-        self.store.put([*things, *conflicts], batch)
-        self.store.remember(revisions)
-
-    def _stale_links(self, plan: Plan) -> list[Relation]:
-        """Links in the texts of notes that changed; those that are still there come again."""
-        changed = [
-            after.id for before, after, _ in plan.merged if (before.content, before.meta) != (after.content, after.meta)
-        ]
-        return [relation for relation in self.store.things(Relation, changed) if in_text(relation)] if changed else []
-
-    def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
-        """What the things replace."""
-        return self._revisions([kept for kept in self.store.all_kept(things) if kept is not None], batch)
-
-    def _revisions(self, things: list[Thing], batch: int) -> list[Revision]:
-        """What things are before they change."""
-        return [
-            Revision(
-                kind=_NAMES[type(thing)],
-                key=key_of(thing),
-                at=self.entry.at,
-                deed="import",
-                before=plain(thing),
-                batch=batch,
-                origin=origin,
-            )
-            for thing, origin in zip(things, self.store.origins(things), strict=True)
-        ]
-
-    def _buried(self, things: list[Thing], batch: int) -> list[Revision]:
-        """Remove the records that the tombstones among the things speak of."""
-        dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
-        records = [record for record in self.store.get(dead) if not self.doubles.stays(record.id)]
-        at, deed = self.entry.at, "delete"
-        found = [
-            Revision(
-                kind="record",
-                key=record.id,
-                at=at,
-                deed=deed,
-                before=plain(record),
-                batch=batch,
-                origin=self.store.origin(record.id),
-            )
-            for record in records
-        ]
-        self.store.remove([record.id for record in records])
-        self._removed += len(records)
-        return found
-
     def _skip(self, ids: list[str]) -> None:
         self.report.skipped += len(ids)
         self.report.skipped_ids.extend(ids)
@@ -315,8 +243,8 @@ class _Importer:
             (self._differ, note_differ),
             (self._poorer, note_poorer),
             (self._deleted, note_deleted),
-            (self._conflicts, note_conflicts),
-            (self._removed, note_removed),
+            (self._changes.conflicts, note_conflicts),
+            (self._changes.removed, note_removed),
             (len(self._planner.unapplied), note_unapplied),
             (self.doubles.to_itself, note_to_itself),
         )
