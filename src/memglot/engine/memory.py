@@ -52,13 +52,6 @@ class Memory(Upkeep):
             return cls(None)
 
     @property
-    def store(self) -> Store:
-        """The store underneath."""
-        if self._store is None:
-            raise NoStore("dry run")
-        return self._store
-
-    @property
     def notes(self) -> list[str]:
         """What a person should know about the store, such as an index that is not complete."""
         return self._store.notes if self._store else []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memglot.engine import past
+from memglot.errors import NoStore
 from memglot.model import Event
 from memglot.report import Report
 from memglot.store.contract import Import, Store
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 class Upkeep:
     """What `Memory` does with the past of a store, and for its health."""
 
+    _store: Store | None
+
     @property
     def store(self) -> Store:
         """The store underneath."""
-        raise NotImplementedError
+        if self._store is None:
+            raise NoStore("dry run")
+        return self._store
 
     def history(self, id: str) -> tuple[Sequence[past.Version], str | None]:
         """Every version of a memory, oldest first, and the import that brought it."""
