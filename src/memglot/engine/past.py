@@ -5,13 +5,12 @@ from typing import Any
 import msgspec
 
 from memglot.errors import NotFound
-from memglot.model import THINGS, Event, Record, Tombstone
+from memglot.model import THINGS, Event, Record, Tombstone, owner_of
 from memglot.notes import note_kept_since
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.chain import first_broken
 from memglot.store.contract import Import, Revision, Store
-from memglot.store.items import owner_of
 
 
 class Version(msgspec.Struct, kw_only=True):

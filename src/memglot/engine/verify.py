@@ -15,13 +15,12 @@ from memglot.formats.proof import Prover, file_digest
 from memglot.formats.reading import read_source
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.target import path_inside
-from memglot.model import Item, Record
+from memglot.model import Item, Record, owner_of
 from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof
 from memglot.report import End, Report
 from memglot.store.as_format import is_store
 from memglot.store.chain import first_broken
 from memglot.store.contract import Store
-from memglot.store.items import owner_of
 from memglot.store.location import open_store
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
+from memglot.errors import BadRecord, NeedsFolder, empty_content
 from memglot.formats._agentos.fields import FIELDS, FRONT, type_by_folder
 from memglot.formats._agentos.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, items_of, trace_of
-from memglot.formats._notes.frame import split
-from memglot.formats._notes.place import Place, first_vault, is_untouched, mirror, places_of
+from memglot.formats._notes.frame import split, text_of
+from memglot.formats._notes.place import Place, first_vault, is_untouched, mirror, note_slot, places_of
 from memglot.formats._notes.writing import NoteFiles, digest_file
 from memglot.formats._yaml.reading import Broken
 from memglot.formats._yaml.writing import dump
@@ -26,7 +26,7 @@ from memglot.formats.format import Format, Glimpse, Options
 from memglot.formats.names import safe_name
 from memglot.formats.source import BOM, Source
 from memglot.formats.target import Target
-from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news, plain
+from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news
 from memglot.report import Report
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
@@ -73,12 +73,7 @@ def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, 
 
 def _items(path: str, source: Source, space: str, report: Report, options: Options) -> Iterator[Item]:
     raw = source.whole()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise bad_bytes(source.start + error.start) from None
-    if "\0" in text:
-        raise bad_bytes(source.start + len(text[: text.index("\0")].encode()), "NUL")
+    text = text_of(raw, source.start)
     frame = split(text, options.lenient)
     content = text[frame.start : frame.end]
     if not content.strip() and (not content or not frame.fenced):
@@ -165,7 +160,8 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Optio
     path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
     files.later(places[1:], record.content, fallback)
     if places and path == places[0].path and untouched(record):
-        slot = _slot(bare, riders, places[0].vault, report, options)
+        slot = note_slot(record, {PLACE, TOOL}, RESIDUE)
+        slot = pack_found(slot, record, riders, report, options.plain)
         files.put(path, places[0].text(record.content).encode(), slot)
     else:
         files.put(path, _text(trace, options).encode())
@@ -175,18 +171,6 @@ def untouched(record: Record) -> bool:
     """Tell whether a memory still says what its note said when it was read."""
     places = places_of(record, PLACE, RESIDUE)
     return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
-
-
-def _slot(record: Record, riders: list[Thing], vault: str, report: Report, options: Options) -> dict[str, Any]:
-    """What a note that stays as it is cannot say."""
-    found: dict[str, Any] = {"id": record.id, "created_at": record.created_at, "foreign": plain(record.foreign)}
-    if record.updated_at != record.created_at:
-        found["updated_at"] = record.updated_at
-    if record.clocks:
-        found["clocks"] = record.clocks
-    extra = {key: value for key, value in record.extra.items() if key != TOOL}
-    found["extra"] = {**extra, RESIDUE: {"vault": vault}}
-    return pack_found(found, record, riders, report, options.plain)
 
 
 def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:

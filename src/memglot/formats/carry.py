@@ -21,6 +21,7 @@ from memglot.model import (
     check_record,
     date_by_id,
     id_time,
+    owner_of,
     plain,
 )
 from memglot.notes import note_foreign_carry
@@ -101,23 +102,12 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_delete
                 yield current, riders, False
                 riders = []
             current = item
-        elif current is not None and _carrier(item) == current.id:
+        elif current is not None and type(item) in _RIDERS and owner_of(item) == current.id:
             riders.append(item)
         else:
             target.beside(item, report)
     if current is not None:
         yield current, riders, True
-
-
-def _carrier(item: Thing) -> str | None:
-    """The record that an item rides with."""
-    if isinstance(item, Relation):
-        return item.subject.id
-    if isinstance(item, Supersession):
-        return item.newer
-    if isinstance(item, (Embedding, Conflict)):
-        return item.record
-    return None
 
 
 def is_plain(record: Record) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memglot.errors import BadRecord, NeedsFolder, bad_bytes, empty_content
+from memglot.errors import BadRecord, NeedsFolder, empty_content
 from memglot.formats._memory_engine.wire import HOMES, TOOL, careful_items, to_wire
-from memglot.formats._notes.frame import OPENING, split
+from memglot.formats._notes.frame import OPENING, split, text_of
 from memglot.formats._yaml.reading import Broken
 from memglot.formats._yaml.writing import dump
 from memglot.formats.carry import KEY, Bundle, bundles, take_slot
@@ -27,12 +27,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     report.item, report.line = 1, None
     raw = source.whole()
     try:
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise bad_bytes(source.start + error.start) from None
-        if "\0" in text:
-            raise bad_bytes(source.start + len(text[: text.index("\0")].encode()), "NUL")
+        text = text_of(raw, source.start)
         frame = split(text, options.lenient)
         front, content = frame.front, text[frame.start : frame.end]
         if not front and not content.strip() and not OPENING.match(text):

@@ -40,6 +40,7 @@ from memglot.model.memory import (
     Record,
     Temporal,
 )
+from memglot.model.owner import owner_of
 from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
 
 Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
@@ -107,6 +108,7 @@ __all__ = [
     "mark_news",
     "was_edited",
     "now",
+    "owner_of",
     "parse_time",
     "plain",
     "record_digest",

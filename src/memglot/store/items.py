@@ -18,6 +18,7 @@ from memglot.model import (
     Supersession,
     Thing,
     Tombstone,
+    owner_of,
 )
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
@@ -69,17 +70,6 @@ def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Item]:
         for thing in store.things(kind):
             if not store.known([owner_of(thing)]):
                 yield thing
-
-
-def owner_of(thing: Thing) -> str:
-    """The record that a thing hangs on; empty where it hangs on none."""
-    if isinstance(thing, Relation):
-        return thing.subject.id
-    if isinstance(thing, Supersession):
-        return thing.newer
-    if isinstance(thing, (Embedding, Conflict)):
-        return thing.record
-    return thing.owner if isinstance(thing, Blob) else ""
 
 
 def _is_conversation(item: Item) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from hashlib import sha256
 from math import isfinite
 from typing import Any
@@ -161,11 +160,6 @@ def made_node(id: str, type: str = OF_TRACE, label: str | None = None, *, plain_
     properties = "{}" if plain_only else msgspec.json.encode({KEY: _MADE}).decode()
     row = {"id": id, "type": type, "label": label or id, "properties": properties, "embedding": None}
     return {**row, "confidence": 1.0, "source": "{}", "created_at": 0}
-
-
-def blob_text(value: bytes) -> dict[str, str]:
-    """Bytes as a row of JSON keeps them."""
-    return {"base64": b64encode(value).decode()}
 
 
 def _own(thing: Entity | Relation) -> dict[str, Any]:

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-_BATCH = 1_000
+from memglot.formats._notes.shelf import DiskMap
 
 
 class Places:
-    """A map from our ids to those in the file; it holds no more than a batch in memory."""
+    """A map from our ids to those in the file, for memories and for entities."""
 
     def __init__(self) -> None:
-        import apsw
-
-        # An empty name is a database of its own in a temporary file, gone when it is closed.
-        self._db = apsw.Connection("")
-        self._db.execute("CREATE TABLE places (id TEXT PRIMARY KEY, written TEXT, entity INT) WITHOUT ROWID; BEGIN")
-        self._waiting: list[tuple[str, str, bool]] = []
+        self._records, self._entities = DiskMap(), DiskMap()
 
     def add(self, id: str, written: str, *, entity: bool = False) -> None:
         """Remember what was written for an id."""
-        self._waiting.append((id, written, entity))
-        if len(self._waiting) >= _BATCH:
-            self._flush()
+        (self._entities if entity else self._records)[id] = written
 
     def find(self, id: str, *, entity: bool) -> str | None:
         """What was written for an id."""
-        self._flush()
-        found = self._db.execute("SELECT written FROM places WHERE id = ? AND entity = ?", (id, entity))
-        return next((written for (written,) in found), None)
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", self._waiting)
-            self._waiting = []
+        found: str | None = (self._entities if entity else self._records).get(id)
+        return found
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._db.close()
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        self._flush()
-        yield from self._db.execute("SELECT id, written FROM places")
+        """Let go of the files."""
+        self._records.close()
+        self._entities.close()

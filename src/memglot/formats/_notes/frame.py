@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from memglot.errors import BadRecord
+from memglot.errors import BadRecord, bad_bytes
 from memglot.formats._yaml.quick import quick_load
 from memglot.formats._yaml.reading import Broken, load
 
@@ -20,6 +20,17 @@ class Frame(NamedTuple):
     start: int
     end: int
     fenced: bool
+
+
+def text_of(raw: bytes, start: int = 0) -> str:
+    """The text of a note, whose bytes begin at a place of the file; raises `BadRecord` for what is none."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad_bytes(start + error.start) from None
+    if "\0" in text:
+        raise bad_bytes(start + len(text[: text.index("\0")].encode()), "NUL")
+    return text
 
 
 def split(text: str, lenient: bool = False) -> Frame:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from memglot.model import Record, canonical_value
+from memglot.model import Record, canonical_value, plain
 
 _MIRRORED = (
     *("title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
@@ -66,3 +67,24 @@ def first_vault(record: Record, residue: str, vault: str) -> str:
     carried = record.extra.get(residue)
     first = carried.get("vault") if isinstance(carried, dict) else None
     return first if isinstance(first, str) else vault
+
+
+def note_slot(record: Record, told: Container[str], residue: str) -> dict[str, Any]:
+    """What a note that stays as it is cannot say: its ids, its times, and what other tools keep of it.
+
+    `told` are the keys of `extra` that a reader finds out by itself.
+    """
+    found: dict[str, Any] = {"id": record.id, "created_at": record.created_at}
+    if record.updated_at != record.created_at:
+        found["updated_at"] = record.updated_at
+    if record.foreign:
+        found["foreign"] = plain(record.foreign)
+    if record.clocks:
+        found["clocks"] = record.clocks
+    extra = {key: value for key, value in record.extra.items() if key not in told and key != residue}
+    around = record.extra.get(residue)
+    if isinstance(around, dict) and "vault" in around:
+        extra[residue] = {"vault": around["vault"]}
+    if extra:
+        found["extra"] = extra
+    return found

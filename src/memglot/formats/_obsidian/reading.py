@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_bytes, kept_whole
-from memglot.formats._notes.frame import Frame, split, whole
+from memglot.errors import BadRecord, kept_whole
+from memglot.formats._notes.frame import Frame, split, text_of, whole
 from memglot.formats._notes.place import Place, first_vault, mirror
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._obsidian.code import without_code
@@ -75,12 +75,9 @@ class _Note:
     def items(self, web: Web, ids: DiskMap, report: Report) -> Iterator[Item]:
         """The memory of the note, and what rides with it; its names and links go into the web."""
         try:
-            text = self._raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            yield self._bytes(bad_bytes(error.start), report)
-            return
-        if "\0" in text:
-            yield self._bytes(bad_bytes(len(text[: text.index("\0")].encode()), "NUL"), report)
+            text = text_of(self._raw)
+        except BadRecord as error:
+            yield self._bytes(error, report)
             return
         frame = self._frame(text, report)
         self._linked_front = "[[" in text[: frame.start]

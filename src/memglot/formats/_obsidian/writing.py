@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memglot.formats._agentos.trace import written_id
-from memglot.formats._notes.place import Place, is_untouched, places_of
+from memglot.formats._notes.place import Place, is_untouched, note_slot, places_of
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._notes.writing import NoteFiles
 from memglot.formats._obsidian.note import RESIDUE, TOOL, own_lines, own_path
@@ -19,7 +19,7 @@ from memglot.formats.carry import Bundle, pack_found
 from memglot.formats.folder import Notes
 from memglot.formats.format import Options
 from memglot.formats.names import safe_name
-from memglot.model import Blob, Item, Record, Relation, Thing, plain
+from memglot.model import Blob, Item, Record, Relation, Thing
 from memglot.report import Report, Spool
 
 _LONGEST = 80
@@ -59,29 +59,14 @@ class VaultWriter:
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
             content = "" if is_empty(record) else record.content
             text = places[0].head + content + places[0].tail
-            self._files.put(path, text.encode(), self._slot(record, rest))
+            slot = note_slot(record, {TOOL, "agentos"}, RESIDUE)
+            slot = pack_found(slot, record, rest, self._report, self._options.plain)
+            self._files.put(path, text.encode(), slot)
         elif any(not relation.object.entity for relation in fresh):
             lines = [line_of(item).decode() for item in (record, *riders)]
             self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
         else:
             self._write(path, record, riders, _related_before(places))
-
-    def _slot(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
-        """What a note that stays as it is cannot say."""
-        found: dict[str, Any] = {"id": record.id, "created_at": record.created_at}
-        if record.updated_at != record.created_at:
-            found["updated_at"] = record.updated_at
-        if record.foreign:
-            found["foreign"] = plain(record.foreign)
-        if record.clocks:
-            found["clocks"] = record.clocks
-        extra = {key: value for key, value in record.extra.items() if key not in (TOOL, RESIDUE, "agentos")}
-        around = record.extra.get(RESIDUE)
-        if isinstance(around, dict) and "vault" in around:
-            extra[RESIDUE] = {"vault": around["vault"]}
-        if extra:
-            found["extra"] = extra
-        return pack_found(found, record, riders, self._report, self._options.plain)
 
     def finish(self) -> None:
         """Write the notes that waited for the names of others."""
