@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ settings.register_profile(
     "deep", deadline=None, max_examples=1_500, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("memglot")
+
+# Exports that tell when and where they were made tell the same on every machine.
+os.environ |= {"MEMGLOT_MACHINE": "test-machine", "SOURCE_DATE_EPOCH": "1760000000"}
+os.environ.pop("MEMGLOT_PASSPHRASE", None)
 
 SHARED = Path(__file__).parents[2] / "shared"
 

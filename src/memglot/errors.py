@@ -5,6 +5,7 @@
     │   ├── UnknownFormat, NotWritable
     │   └── TargetExists, NeedsFolder
     ├── Unreadable            2  an input that cannot be read at all
+    │   └── WrongPassphrase
     ├── NotFound              2  no such memory, import or path
     ├── Ambiguous             2  a short id that fits several memories
     ├── AlreadyThere          2  an id that is taken
@@ -97,6 +98,15 @@ class Unreadable(MemglotError):
         super().__init__(f"cannot read `{name}`: {reason}", hint)
         self.name = name
         self.reason = reason
+
+
+class WrongPassphrase(Unreadable):
+    """A passphrase that opens nothing in a file."""
+
+    code = "wrong_passphrase"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "the passphrase is not the one it was sealed with", "nothing was imported")
 
 
 class CannotWrite(MemglotError):
@@ -474,6 +484,52 @@ def _short(text: str) -> str:
     """A value as a message can show it: one line, not too long."""
     line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
     return line if len(line) <= 60 else line[:57] + "..."
+
+
+def wrong_hash() -> BadRecord:
+    """A content that is not the one its hash was made of."""
+    return BadRecord("`content_hash` does not fit the content: one of the two was altered")
+
+
+def needs_passphrase(things: int | None = None) -> BadRecord:
+    """Something sealed, and nothing to open it with."""
+    what = "it is sealed" if things is None else f"{things:,} things besides the memories are sealed"
+    return BadRecord(f"{what}, and no passphrase was given", "give `--passphrase-file`, or set MEMGLOT_PASSPHRASE")
+
+
+def cannot_open(reason: str) -> BadRecord:
+    """Something sealed that does not open."""
+    return BadRecord(f"the sealed text cannot be opened: {reason}")
+
+
+def bad_encryption(reason: str) -> BadRecord:
+    """A file whose sealing cannot be understood."""
+    return BadRecord(f"`encryption` cannot be used: {reason}")
+
+
+def chunk_outside(path: str) -> BadRecord:
+    """A pointer to a body that leads out of the folder of bodies."""
+    return BadRecord(
+        f"its body is said to lie at `{_short(path)}`, which is outside the folder of bodies: it was not opened"
+    )
+
+
+def bad_chunk(path: str, reason: str) -> BadRecord:
+    """A body that lies apart and cannot be used."""
+    return BadRecord(
+        f"its body `{_short(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
+    )
+
+
+def bad_section(name: str) -> BadRecord:
+    """A section, or an element of one, that is something else."""
+    return BadRecord(f"`{name}` is not a list of what it should hold")
+
+
+def broken_audit(name: str, row: int, reason: str) -> Unreadable:
+    """A file whose audit chain was tampered with."""
+    hint = "nothing was imported; `--accept-broken-audit` imports it all the same"
+    return Unreadable(name, f"its audit chain is broken at row {row:,}: {reason}", hint)
 
 
 def no_target() -> UsageError:

@@ -262,3 +262,50 @@ def note_mended(source: str, count: int) -> str:
 
 def _conversations(count: int) -> str:
     return "1 conversation has" if count == 1 else f"{count:,} conversations have"
+
+
+def note_no_metadata(source: str) -> str:
+    """A memories.json that does not say what wrote it."""
+    return f"{source} has no `export_metadata`: its hashes were not checked"
+
+
+def note_other_hash(source: str) -> str:
+    """A body that lies apart or is sealed, whole by its own proof, with another hash in its row."""
+    return f"{source} has bodies that are whole, with a `content_hash` that is not theirs"
+
+
+def note_milliseconds(source: str) -> str:
+    """Times that are too great for seconds."""
+    return f"{source} has times that were taken for milliseconds"
+
+
+def note_predicates(words: list[str]) -> str:
+    """Relations with words of their own."""
+    return f"kept relations with other predicates than memoryd's eleven: {_some(words)}"
+
+
+def note_audit(rows: int, verified: int, linked: int) -> str:
+    """An audit chain that holds."""
+    noun = "1 row" if rows == 1 else f"{rows:,} rows"
+    return f"the audit chain of {noun} is continuous: {verified:,} verified, {linked:,} linked"
+
+
+def note_audit_broken(source: str, row: int, reason: str) -> str:
+    """An audit chain that does not hold, and was taken all the same."""
+    return f"the audit chain of {source} is broken at row {row:,}: {reason}"
+
+
+def note_audit_head(source: str) -> str:
+    """A recorded head that is not the hash of the last row."""
+    return f"the audit chain of {source} ends with another row than its head says"
+
+
+def note_linked_rows(count: int) -> str:
+    """Audit rows of other scopes."""
+    noun = "1 audit row" if count == 1 else f"{count:,} audit rows"
+    return f"{noun} of other scopes told only how the chain goes on, and were not kept"
+
+
+def note_rest() -> str:
+    """Entities, relations and the like that are not those of the proof."""
+    return "something that is no memory was dropped, added or edited: an entity, a relation, an audit row"

@@ -81,6 +81,8 @@ class End(msgspec.Struct, omit_defaults=True):
     """How many things lie beside the file."""
     alone: bool = False
     """Whether the digest is that of the records alone, without what rides with them."""
+    rest: str = ""
+    """The digest of all that is no record, in the order of the file; empty where it is not proved."""
 
 
 class FailFast(Exception):
@@ -113,6 +115,7 @@ class Report:
         self.ids: Spool[str] = Spool()
         self.skipped_ids: Spool[str] = Spool()
         self.notes: list[str] = []
+        self.sensitive: set[str] = set()
         self.formats: Counter[str] = Counter()
         self.kept: Counter[str] = Counter()
         self.carried: Counter[str] = Counter()

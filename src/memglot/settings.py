@@ -2,7 +2,9 @@
 
 import os
 import sys
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 STORE_VARIABLE = "MEMGLOT_STORE"
 BUSY_SECONDS = 10.0
@@ -32,3 +34,25 @@ def editor() -> str | None:
 def actor() -> str:
     """Who acts, for the audit chain: the name of the account."""
     return os.environ.get("USER") or os.environ.get("USERNAME") or "unknown"
+
+
+class Machine(NamedTuple):
+    """What an export tells of the machine it was made on."""
+
+    name: str
+    platform: str
+    python: str
+
+
+def this_machine() -> Machine:
+    """This machine: `$MEMGLOT_MACHINE`, else the name it has in the network."""
+    import platform
+
+    name = os.environ.get("MEMGLOT_MACHINE") or platform.node() or "unknown"
+    return Machine(name, platform.system(), platform.python_version())
+
+
+def moment() -> int:
+    """The time that an export tells, in microseconds: the present, or `$SOURCE_DATE_EPOCH` for equal bytes."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return int(fixed) * 1_000_000 if fixed.isdecimal() else time.time_ns() // 1000

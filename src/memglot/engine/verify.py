@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import DamagedStore, Unreadable
 from memglot.formats import registry
-from memglot.formats.beside import beside_count, beside_path
+from memglot.formats.beside import BesideSum, beside_count, beside_path, line_of
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
 from memglot.formats.format import Format, Options
@@ -16,7 +16,7 @@ from memglot.formats.reading import read_source
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.target import path_inside
 from memglot.model import Item, Record, owner_of
-from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof
+from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof, note_rest
 from memglot.report import End, Report
 from memglot.store.as_format import is_store
 from memglot.store.chain import first_broken
@@ -81,13 +81,15 @@ def verify_store(store: Store) -> Verdict:
 def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
-    prover, alone = _prove(source, format, report)
+    prover, alone, rest = _prove(source, format, report)
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if end is None:
         problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     amiss = _compare(end, (alone if end.alone else prover).end())
+    if not amiss and end.alone and format.proves_rest and end.rest != rest:
+        amiss = [note_rest()]
     # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
     problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
     place = beside_path(path)
@@ -106,9 +108,9 @@ def _compare(said: End, found: End) -> list[str]:
     return []
 
 
-def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prover]:
-    """Read a source and sum its records up, each with what rides with it, and without."""
-    prover, alone = Prover(), Prover()
+def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prover, str]:
+    """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
+    prover, alone, rest = Prover(), Prover(), BesideSum()
     record: Record | None = None
     riders: list[Item] = []
     for item in read_source(source, format, report, Options()):
@@ -118,11 +120,13 @@ def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prov
             report.read += 1
             record, riders = item, []
             alone.add(record)
-        elif record is not None and owner_of(item) == record.id:
+            continue
+        rest.add(line_of(item))
+        if record is not None and owner_of(item) == record.id:
             riders.append(item)
     if record is not None:
         prover.add(record, riders)
-    return prover, alone
+    return prover, alone, rest.end().digest if rest.count else ""
 
 
 def _verify_folder(folder: Path, report: Report) -> Verdict:

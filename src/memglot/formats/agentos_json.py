@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats._agentos.fields import object_of, trace_from
+from memglot.formats._agentos.fields import trace_from
 from memglot.formats._agentos.program import read_program, write_program
 from memglot.formats._agentos.trace import HOMES, PAGE, TOOL, Trace, items_of, trace_of
 from memglot.formats._json.shape import first_keys
-from memglot.formats._json.stream import objects
+from memglot.formats._json.stream import object_of, objects
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import proved
 from memglot.formats.source import Source

@@ -21,6 +21,19 @@ class Options:
     created_at: bool = True
     space: str | None = None
     dialect: str | None = None
+    passphrase: str | None = None
+    """What seals and opens the memories of sensitive scopes."""
+    plaintext: bool = False
+    """Whether these scopes are written as they are."""
+    sensitive: frozenset[str] = frozenset()
+    """The scopes whose memories are sealed."""
+    only_scope: str | None = None
+    """The one scope that is written, where only one is."""
+    chunk_size: int = 5
+    """How many MiB a body may have before it lies apart."""
+    accept_broken_audit: bool = False
+    store_name: str = ""
+    """What the file says of where its memories come from."""
     slots: Mapping[str, Any] | None = None
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
@@ -57,7 +70,8 @@ class Format:
     `untouched` tells whether a memory still says what its note said when it was read last, and `residue` under which
     key of `extra` the bytes around the note's content are kept.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
-    holds everything there is, vectors too.
+    holds everything there is, vectors too. `graph_first` asks for entities and relations before the memories, and
+    `proves_rest` tells that the proof covers what is no record too.
     """
 
     name: str
@@ -84,6 +98,8 @@ class Format:
     settles: bool = False
     whole: bool = False
     dialects: tuple[str, ...] = ()
+    graph_first: bool = False
+    proves_rest: bool = False
 
     @property
     def keeps(self) -> frozenset[str]:

@@ -13,6 +13,8 @@ GROUP = "memglot.formats"
 _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "csv": ("csv", (".csv", ".tsv")),
     "json": ("json", (".json",)),
+    "memories-json": ("json", (".json",)),
+    "mcp-memory-v5": ("json", (".json",)),
     "chatgpt": ("json", (".json",)),
     "markdown": ("markdown", (".md", ".markdown")),
     "ndjson": ("json", (".ndjson", ".jsonl")),

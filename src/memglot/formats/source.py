@@ -68,6 +68,11 @@ class Source:
         source._again = lambda: io.BytesIO(content)
         return source
 
+    @property
+    def can_reopen(self) -> bool:
+        """Whether `reopen` gives the bytes once more."""
+        return self._again is not None
+
     def reopen(self) -> BinaryIO | None:
         """The same bytes from their start once more; `None` for a stream that comes only once."""
         return self._again() if self._again is not None else None

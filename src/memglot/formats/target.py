@@ -44,7 +44,7 @@ class Target:
             return
         self.check()
         try:
-            if self._is_special():
+            if self.is_special():
                 with open(self.path, "wb") as out:
                     yield out
             else:
@@ -63,7 +63,7 @@ class Target:
 
         A stream gets the finished file.
         """
-        if self.path is None or self._is_special():
+        if self.path is None or self.is_special():
             with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
                 part = Path(folder) / "part"
                 yield part
@@ -97,7 +97,7 @@ class Target:
                 if place.exists() or place.is_symlink():
                     raise TargetExists(str(place))
 
-    def _is_special(self) -> bool:
+    def is_special(self) -> bool:
         """Tell whether the path is a pipe or a device, which is written to as it is and has nothing beside it."""
         return self.path is not None and self.path.exists() and not self.path.is_file()
 
@@ -108,7 +108,7 @@ class Target:
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep what the format has no place for in `<out>.memglot.ndjson`; a stream has no such place."""
-        if self.path is None or self.plain or self._is_special():
+        if self.path is None or self.plain or self.is_special():
             report.dropped(name_of(item), key_of(item))
             return
         if self._beside is None:

@@ -27,7 +27,7 @@ from memglot.model.check import (
     date_by_id,
     settle,
 )
-from memglot.model.graph import End, Entity, Relation, Supersession
+from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
 from memglot.model.keeping import CONVERSATION_TABLES, Blob, Conflict, Document, Embedding, Event, Tombstone
 from memglot.model.memory import (
@@ -67,8 +67,10 @@ __all__ = [
     "DEFAULT_STATUS",
     "DELETED",
     "EARLIEST",
+    "ENTITY_TYPES",
     "FIELDS",
     "LATEST",
+    "PREDICATES",
     "THINGS",
     "Blob",
     "Conflict",

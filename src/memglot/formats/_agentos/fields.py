@@ -9,12 +9,10 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import missing_content, not_an_object, time_out_of_range, wrong_type
+from memglot.errors import missing_content, time_out_of_range, wrong_type
 from memglot.formats._agentos.trace import Trace
-from memglot.formats._json.stream import check_depth, decode_value
 from memglot.formats._memory_engine.wire import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
-from memglot.report import Report
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -34,15 +32,6 @@ def type_by_folder(path: str, default: str) -> str:
         if part.lower() in TYPES:
             return part.lower()
     return default
-
-
-def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
-    """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
-    check_depth(raw)
-    data = decode_value(raw, report) if value is None else value
-    if not isinstance(data, dict):
-        raise not_an_object(type_name(data))
-    return data
 
 
 def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:

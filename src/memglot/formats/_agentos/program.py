@@ -8,12 +8,13 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.errors import BadRecord, bad_syntax
-from memglot.formats._agentos.fields import object_of, trace_from
+from memglot.formats._agentos.fields import trace_from
 from memglot.formats._agentos.graph import NODES, Graph, edge_row, made_node, node_row
 from memglot.formats._agentos.places import Places
 from memglot.formats._agentos.rows import META, blob_of, brain_of, to_value
 from memglot.formats._agentos.trace import PROGRAM, TOOL, Trace, items_of, space_of, trace_of
 from memglot.formats._json.sections import sections
+from memglot.formats._json.stream import object_of
 from memglot.formats.carry import bundles
 from memglot.formats.format import Options
 from memglot.formats.proof import Prover

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import MAX_DEPTH, BadRecord, bad_bytes, bad_syntax, bad_text, too_deep
+from memglot.errors import MAX_DEPTH, BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
 from memglot.formats._json.split import Splitter, depth, is_json
+from memglot.formats._memory_engine.wire import type_name
 from memglot.formats.source import Source
 from memglot.report import Report
 
@@ -145,6 +146,15 @@ def check_depth(raw: bytes) -> None:
     """Refuse a value that is nested too deep; nearly all are cleared by counting their brackets."""
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth(raw) > MAX_DEPTH:
         raise too_deep("the memory")
+
+
+def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
+    """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
+    check_depth(raw)
+    data = decode_value(raw, report) if value is None else value
+    if not isinstance(data, dict):
+        raise not_an_object(type_name(data))
+    return data
 
 
 def decode_value(raw: bytes, report: Report) -> Any:

@@ -1,0 +1,318 @@
+"""A row of `memories[]` as a record, whoever wrote it: the page, memoryd, mcp-memory-service, or this tool."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from sys import byteorder
+from typing import Any
+
+import msgspec
+
+from memglot.errors import (
+    bad_syntax,
+    cannot_open,
+    missing_content,
+    needs_passphrase,
+    not_an_object,
+    wrong_hash,
+    wrong_type,
+)
+from memglot.formats._memory_engine.wire import type_name
+from memglot.formats._memoryd.chunks import has_chunk, read_chunk
+from memglot.formats._memoryd.graph import relation_in, supersession_in
+from memglot.formats._memoryd.mirror import repeated, take_out
+from memglot.formats._memoryd.sealing import Sealer
+from memglot.formats._memoryd.values import (
+    PREFIX,
+    fits,
+    is_milliseconds,
+    microseconds,
+    own_hash,
+    seconds,
+    tags_of,
+)
+from memglot.formats.carry import KEY, take_slot
+from memglot.model import (
+    Embedding,
+    Foreign,
+    Record,
+    Relation,
+    Supersession,
+    Thing,
+    check_content,
+    check_record,
+    check_value,
+    date_by_id,
+    derive_id,
+    is_id,
+)
+from memglot.notes import note_milliseconds, note_other_hash
+from memglot.report import Report
+
+MEMORYD, SERVICE = "memoryd", "mcp-memory"
+RESIDUE = "memoryd.json"
+"""Where `extra` keeps what a row looked like: its hash, what it repeated, what it left empty."""
+SEALED = "sealed"
+REPEATS = "repeats"
+"""The keys of `metadata` that only repeat the row, named in the slot so that they are not taken for the user's."""
+UNTAGGED = ["untagged"]
+TAKEN = frozenset(
+    ("content content_hash tags created_at updated_at memory_type metadata export_source id scope source frontmatter "
+     "sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model").split()
+)  # fmt: skip
+"""Keys that are taken apart, or made anew, and never given back as they were."""
+_OPTIONAL = frozenset(
+    ("memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest "
+     "entities relations supersedes superseded_by merge_notes decay_state").split()
+)  # fmt: skip
+_EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
+
+
+@dataclass
+class File:
+    """What is known of a file as a whole when its rows are read."""
+
+    path: Path | None = None
+    """Where it lies: its chunks lie beside it."""
+    strict: bool = False
+    """Whether it says that it is memoryd's, so that its hashes must fit."""
+    ours: bool = False
+    emergency: bool = False
+    at: int = 0
+    sealer: Sealer | None = None
+    listed: list[Relation | Supersession] = field(default_factory=list)
+    """What stands in the lists of rows, for the reader to take once all sections are known."""
+
+
+def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]:
+    """The record of a row and what rides with it; raises `BadRecord`."""
+    if not isinstance(row, dict):
+        raise not_an_object(type_name(row))
+    if file.emergency:
+        row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
+    row = _opened(row, file)
+    content = _content(row, file, report)
+    record = Record(content=check_content(content), tags=tags_of(row.get("tags")))
+    kind = row.get("memory_type")
+    if isinstance(kind, str) and kind:
+        record.kind = kind
+    _set_times(record, row, report)
+    _set_meta(record, row)
+    riders: list[Thing] | None = None
+    if KEY in record.meta:
+        riders = _own(record, row, report)
+    if riders is None:
+        riders = []
+        _foreign(record, row, file)
+    check_record(record)
+    if row.get("sensitive") is True or row.get("encrypted") is True:
+        report.sensitive.add(record.scope)
+    return record, [*_vector(record, row), *riders]
+
+
+def _opened(row: dict[str, Any], file: File) -> dict[str, Any]:
+    """A row of this tool whose fields are sealed, with what was sealed in its place."""
+    metadata = row.get("metadata")
+    slot = metadata.get(KEY) if isinstance(metadata, dict) else None
+    if not isinstance(slot, dict) or SEALED not in slot:
+        return row
+    if file.sealer is None:
+        raise needs_passphrase()
+    text = file.sealer.open(slot[SEALED], str(row.get("id")))
+    try:
+        inner = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise bad_syntax("JSON", str(error)) from None
+    if not isinstance(inner, dict):
+        raise cannot_open("it holds no memory")
+    return {**row, **inner}
+
+
+def _content(row: dict[str, Any], file: File, report: Report) -> str:
+    """The body of a row, wherever it is, held to its hash."""
+    given = row.get("content_hash")
+    if row.get("cipher_blob"):
+        if file.sealer is None:
+            raise needs_passphrase()
+        try:
+            content = file.sealer.open(row["cipher_blob"]).decode("utf-8")
+        except UnicodeDecodeError:
+            raise cannot_open("it is not valid UTF-8") from None
+    elif not row.get("content") and has_chunk(row):
+        content = read_chunk(row, file.path)
+    elif "content" not in row:
+        raise missing_content()
+    elif not isinstance(row["content"], str):
+        raise wrong_type("content", "text", type_name(row["content"]))
+    else:
+        content = row["content"]
+        if file.strict and given not in (None, "") and content and not fits(content, given):
+            raise wrong_hash()
+        return content
+    if file.strict and given not in (None, "") and not fits(content, given):
+        report.note(note_other_hash(report.source))
+    return content
+
+
+def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
+    created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
+    if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
+        report.note(note_milliseconds(report.source))
+    record.created_at = created if created is not None else updated or 0
+    record.updated_at = updated if updated is not None else record.created_at
+
+
+def _set_meta(record: Record, row: dict[str, Any]) -> None:
+    metadata = row.get("metadata")
+    if isinstance(metadata, str) and metadata.lstrip()[:1] == "{":
+        try:
+            metadata = msgspec.json.decode(metadata)
+        except (msgspec.DecodeError, RecursionError):
+            pass
+    if isinstance(metadata, dict):
+        check_value(metadata, "metadata")
+        record.meta = dict(metadata)
+    elif metadata not in (None, ""):
+        record.extra[SERVICE] = {"metadata": metadata}
+
+
+def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | None:
+    """Take what this tool put into a row, which is the truth about it; `None` where somebody else put it there."""
+    slot = record.meta[KEY]
+    if not isinstance(slot, dict) or not isinstance(slot.get("id"), str):
+        return None
+    if record.tags == UNTAGGED:
+        # What mcp-memory-service gives to memories without tags.
+        record.tags = []
+    if isinstance(repeats := slot.pop(REPEATS, None), list):
+        record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
+    if len(slot) == 1 and is_id(slot["id"]):
+        record.id = slot["id"]
+        del record.meta[KEY]
+        date_by_id(record)
+        return []
+    known = slot.get("updated_at")
+    if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
+        # Another tool edited it since: what it can edit has its time now.
+        rest = {name: value for name, value in slot.items() if name not in ("updated_at", "clocks")}
+        clocks = slot.get("clocks")
+        if isinstance(clocks, dict):
+            mine = {name: at for name, at in clocks.items() if name.partition(".")[0] not in ("kind", "meta")}
+            rest["clocks"] = mine
+        record.meta[KEY] = rest
+    return take_slot(record.meta, record, report)
+
+
+def _foreign(record: Record, row: dict[str, Any], file: File) -> None:
+    """Take what the page, memoryd or mcp-memory-service say in keys of their own."""
+    slug = _identify(record, row)
+    tool = MEMORYD if file.strict or isinstance(row.get("id"), str) else SERVICE
+    if isinstance(scope := row.get("scope"), str):
+        record.scope = scope
+    if "source" in row and (row["source"] is None or isinstance(row["source"], str)):
+        record.source["tool"] = row["source"]
+    if isinstance(machine := row.get("export_source"), str) and machine:
+        record.source["machine"] = machine
+    more = {key: value for key, value in row.items() if key not in TAKEN}
+    blank = {key: row[key] for key in row if key in _OPTIONAL and _is_blank(key, row[key])}
+    residue: dict[str, Any] = {}
+    if tool == MEMORYD:
+        residue = _take_repeated(record, row, slug, more)
+    _take_lists(record, more, slug, file)
+    if "source" in row and not isinstance(row["source"], str) and row["source"] is not None:
+        more["source"] = row["source"]
+    more = {key: value for key, value in more.items() if key not in blank}
+    if more:
+        check_value(more, "a further key")
+        record.extra[tool] = {**record.extra.get(tool, {}), **more}
+    given = row.get("content_hash")
+    if isinstance(given, (str, int)) and given != "" and given != own_hash(record.content):
+        residue |= {"content_hash": given, "of": own_hash(record.content)[len(PREFIX) :][:16]}
+    if blank:
+        residue["blank"] = blank
+    if residue:
+        record.extra[RESIDUE] = residue
+
+
+def _is_blank(key: str, value: Any) -> bool:
+    return value in (None, [], {}) or value is False and key in ("sensitive", "encrypted")
+
+
+def _identify(record: Record, row: dict[str, Any]) -> str:
+    """Give a record the id that follows from its own in the other tool, and return that."""
+    id = row.get("id")
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)
+    if isinstance(id, str) and id:
+        if is_id(id.lower()):
+            record.id = id.lower()
+            date_by_id(record)
+        else:
+            record.id = derive_id(MEMORYD, "", id)
+            record.foreign = [Foreign(MEMORYD, id)]
+        return id
+    given = row.get("content_hash")
+    hash = str(given).removeprefix(PREFIX).lower() if given not in (None, "") else ""
+    hash = hash or sha256(record.content.encode("utf-8")).hexdigest()
+    record.id = derive_id(SERVICE, "", hash)
+    record.foreign = [Foreign(SERVICE, hash)]
+    return ""
+
+
+def _take_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[str, Any]) -> dict[str, Any]:
+    """Take title, triggers and use out of front matter and metadata, and what only repeats the row."""
+    front = row.get("frontmatter")
+    front = dict(front) if isinstance(front, dict) else {}
+    title = front.get("title", record.meta.get("title"))
+    if isinstance(title, str):
+        record.title = title
+    triggers = front.get("triggers")
+    if isinstance(triggers, list) and all(isinstance(word, str) for word in triggers):
+        record.triggers = list(dict.fromkeys(triggers))
+    used = record.meta.get("recall_count", front.get("recall_count"))
+    if isinstance(used, int) and not isinstance(used, bool) and 0 <= used < 1 << 63:
+        record.access_count = used
+    if isinstance(recalled := front.get("last_recalled_at"), str):
+        record.last_accessed = microseconds(recalled, "last_recalled_at")
+    known = repeated(record, slug, row)
+    residue = {"frontmatter": take_out(front, known), "metadata": take_out(record.meta, known)}
+    if front:
+        more["frontmatter"] = front
+    return {name: names for name, names in residue.items() if names}
+
+
+def _take_lists(record: Record, more: dict[str, Any], slug: str, file: File) -> None:
+    """Take the relations and supersessions that stand in a row; what is none of these stays."""
+    if isinstance(given := more.get("relations"), list) and given:
+        found = [relation_in(value, source=slug) if isinstance(value, dict) else None for value in given]
+        file.listed += [relation for relation in found if relation is not None]
+        rest = [value for value, relation in zip(given, found, strict=True) if relation is None]
+        more["relations"] = rest
+        if not rest:
+            del more["relations"]
+    if isinstance(given := more.get("supersedes"), list) and given and all(isinstance(id, str) and id for id in given):
+        del more["supersedes"]
+        file.listed += [_superseded(record, slug, older) for older in given]
+
+
+def _superseded(record: Record, slug: str, older: str) -> Supersession:
+    return supersession_in({"newer_memory_id": slug or record.id, "older_memory_id": older}, newer=record.id)
+
+
+def _vector(record: Record, row: dict[str, Any]) -> list[Thing]:
+    numbers = row.get("embedding")
+    if not isinstance(numbers, list) or not numbers:
+        return []
+    try:
+        vector = array("f", numbers)
+    except (TypeError, OverflowError):
+        record.extra[SERVICE] = {**record.extra.get(SERVICE, {}), "embedding": numbers}
+        return []
+    if byteorder == "big":
+        vector.byteswap()
+    model = row.get("embedding_model")
+    name = model if isinstance(model, str) else ""
+    return [Embedding(record=record.id, vector=vector.tobytes(), dimensions=len(numbers), model=name)]

@@ -1,0 +1,212 @@
+"""A record as a row of `memories[]`: what mcp-memory-service reads, and beside it what the page and memoryd read.
+
+The carry slot holds all that mcp-memory-service has no place for, so that a file which went through that tool comes
+back whole. Where there is a slot, the other keys of a row are for other readers only.
+"""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import sha256
+from sys import byteorder
+from typing import Any
+
+import msgspec
+
+from memglot.formats._memoryd.chunks import ChunkWriter
+from memglot.formats._memoryd.mirror import put_back, repeated
+from memglot.formats._memoryd.rows_in import MEMORYD, REPEATS, RESIDUE, SEALED, SERVICE, TAKEN
+from memglot.formats._memoryd.sealing import Sealer
+from memglot.formats._memoryd.values import PREFIX, microseconds, seconds, v5_hash
+from memglot.formats.carry import KEY, homeless
+from memglot.model import Embedding, Record, derive_id
+
+_encode = msgspec.json.Encoder().encode
+HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
+"""What mcp-memory-service itself keeps of a memory."""
+# Types that every version of it gives back; any other becomes `observation` there, so it is carried too.
+_KINDS = frozenset(
+    ("observation decision learning error pattern planning ceremony milestone stakeholder meeting research "
+     "communication note document conversation session reference insight bug gotcha").split()
+)  # fmt: skip
+_CLEAR = frozenset({"id", "content", "created_at", "updated_at", "memory_type", "export_source", "scope"})
+_VIEWS = ("entities", "relations", "supersedes")
+
+
+def slug_of(record: Record) -> str:
+    """The id that stands for a record in the file."""
+    for place in record.foreign:
+        if place.tool == MEMORYD and place.id:
+            return place.id
+    return record.id
+
+
+def slot_of(record: Record) -> dict[str, Any]:
+    """All that mcp-memory-service has no place for."""
+    found: dict[str, Any] = {"id": record.id}
+    if not _is_simple(record):
+        found |= {name: value for name, value in homeless(record, HOMES).items() if name != "id"}
+        if record.clocks:
+            # So that a reader can tell whether another tool edited the memory since.
+            found["updated_at"] = record.updated_at
+    if record.kind not in _KINDS:
+        found["kind"] = record.kind
+    if any("," in tag or tag != tag.strip() or not tag for tag in record.tags):
+        found["tags"] = record.tags
+    exact = [microseconds(seconds(at), "") == at for at in (record.created_at, record.updated_at)]
+    if not exact[0]:
+        found["created_at"] = record.created_at
+    if not all(exact):
+        found["updated_at"] = record.updated_at
+    if KEY in record.meta:
+        found["meta"] = {KEY: record.meta[KEY]}
+    return found
+
+
+def _is_simple(record: Record) -> bool:
+    """Tell whether all but the tree stands in keys of the row."""
+    return (
+        record.title is None
+        and record.scope == "user"
+        and record.status == "active"
+        and not record.tree
+        and record.temporal is None
+        and record.strength is None
+        and record.confidence is None
+        and record.last_accessed is None
+        and not (record.extra or record.source or record.foreign or record.triggers or record.clocks)
+        and not record.access_count
+    )
+
+
+def v5_row(record: Record, machine: str, slot: dict[str, Any]) -> dict[str, Any]:
+    """The row that mcp-memory-service takes."""
+    meta = record.meta
+    if slot:
+        meta = {**meta, KEY: slot}
+    return {
+        "content": record.content,
+        "content_hash": v5_hash(record.content),
+        "tags": record.tags,
+        "created_at": seconds(record.created_at),
+        "updated_at": seconds(record.updated_at),
+        "memory_type": record.kind,
+        "metadata": meta,
+        "export_source": machine,
+    }
+
+
+def given_back(record: Record, row: dict[str, Any]) -> None:
+    """Give a row back the hash, and the empty memory type, that its record came with, if its content is the same."""
+    residue = record.extra.get(RESIDUE)
+    if isinstance(residue, dict) and "content_hash" in residue:
+        if residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]:
+            row["content_hash"] = residue["content_hash"]
+
+
+def own_machine(record: Record, machine: str) -> str:
+    """Where a copy came from, as far as that is known."""
+    own = record.source.get("machine")
+    return own if isinstance(own, str) and own else machine
+
+
+class PageRows:
+    """Makes rows that all three readers take."""
+
+    def __init__(self, machine: str, sealer: Sealer | None, chunks: ChunkWriter) -> None:
+        self._machine, self._sealer, self._chunks = machine, sealer, chunks
+
+    def row(self, record: Record, slot: dict[str, Any], views: dict[str, Any], *, sensitive: bool) -> bytes:
+        """The row of a record as JSON; `views` are what the graph says of it."""
+        slug = slug_of(record) if slot else self._plain_slug(record)
+        row = {
+            "id": slug,
+            **v5_row(record, own_machine(record, self._machine if slot else ""), slot),
+            "scope": record.scope,
+        }
+        row["content_hash"] = PREFIX + sha256(record.content.encode("utf-8")).hexdigest()
+        if record.extra or record.source or record.title is not None or record.triggers or views:
+            self._extend(row, record, slug, slot, views)
+        if sensitive:
+            row["sensitive"] = True
+            if self._sealer is not None:
+                return _encode(self._sealed(row, self._sealer))
+        if self._chunks.takes(record.content):
+            row |= {**self._chunks.put(record.content), "content": ""}
+        return _encode(row)
+
+    def _plain_slug(self, record: Record) -> str:
+        # Without a slot, the id must follow from what is written.
+        slug = slug_of(record)
+        return slug if derive_id(MEMORYD, "", slug) == record.id else record.id
+
+    def _extend(
+        self, row: dict[str, Any], record: Record, slug: str, slot: dict[str, Any], views: dict[str, Any]
+    ) -> None:
+        if "tool" in record.source and isinstance(record.source["tool"], (str, type(None))):
+            row["source"] = record.source["tool"]
+        for tool in (MEMORYD, SERVICE):
+            own = record.extra.get(tool)
+            if isinstance(own, dict):
+                row |= {key: value for key, value in own.items() if key not in TAKEN and key != KEY}
+        for name in _VIEWS:
+            given = row.get(name)
+            if found := views.get(name):
+                row[name] = [*(given if isinstance(given, list) else ()), *_new(found, given)]
+        row |= {name: views[name] for name in ("embedding", "embedding_model") if views.get(name)}
+        residue = record.extra.get(RESIDUE)
+        residue = residue if isinstance(residue, dict) else {}
+        known = repeated(record, slug, row)
+        self._set_front(row, record, residue, known)
+        repeats = {
+            name: value for name, value in put_back(residue.get("metadata"), known).items() if name not in record.meta
+        }
+        if repeats:
+            row["metadata"] = {**repeats, **row["metadata"]}
+            if slot:
+                row["metadata"][KEY] = {**slot, REPEATS: list(repeats)}
+        blank = residue.get("blank")
+        if isinstance(blank, dict):
+            row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
+        given_back(record, row)
+
+    def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
+        own = record.extra.get(MEMORYD)
+        kept = own.get("frontmatter") if isinstance(own, dict) else None
+        front = put_back(residue.get("frontmatter"), known)
+        front |= kept if isinstance(kept, dict) else {}
+        if record.title is not None and "title" not in (residue.get("metadata") or ()):
+            front.setdefault("title", record.title)
+        if record.triggers:
+            front.setdefault("triggers", record.triggers)
+        if front:
+            row["frontmatter"] = front
+
+    def _sealed(self, row: dict[str, Any], sealer: Sealer) -> dict[str, Any]:
+        """A row of which only its id, times, type, scope and machine can be read."""
+        inner = {key: value for key, value in row.items() if key not in _CLEAR}
+        clear = {key: value for key, value in row.items() if key in _CLEAR}
+        slot = {SEALED: sealer.seal(_encode(inner), str(row["id"]))}
+        return {
+            **clear,
+            "content": "",
+            "content_hash": "",
+            "tags": [],
+            "metadata": {KEY: slot},
+            "sensitive": True,
+            "encrypted": True,
+            "cipher_blob": sealer.seal(row["content"]),
+        }
+
+
+def _new(found: list[Any], given: Any) -> list[Any]:
+    return [value for value in found if value not in given] if isinstance(given, list) else found
+
+
+def numbers_of(embedding: Embedding) -> list[float] | None:
+    """A vector as numbers; `None` where one of them is none that JSON knows."""
+    numbers = array("f", embedding.vector)
+    if byteorder == "big":
+        numbers.byteswap()
+    values = numbers.tolist()
+    return None if any(value - value != 0 for value in values) else values

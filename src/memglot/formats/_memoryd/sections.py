@@ -1,0 +1,212 @@
+"""What a file holds behind its memories, kept on disk until its section is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot.formats._agentos.places import Places
+from memglot.formats._memoryd.audit import ChainWriter, blob_of, is_audit
+from memglot.formats._memoryd.graph import entity_out, relation_out, supersession_out
+from memglot.formats._memoryd.rows_in import MEMORYD, SEALED
+from memglot.formats._memoryd.sealing import Sealer
+from memglot.formats._memoryd.views import Views
+from memglot.formats._notes.shelf import DiskMap
+from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
+from memglot.formats.carry import KEY
+from memglot.formats.format import Options
+from memglot.formats.proof import Prover
+from memglot.model import Blob, Document, Entity, Item, Record, Relation, Supersession, owner_of
+from memglot.model import End as RelationEnd
+from memglot.report import Report, Spool
+
+IDENTITY = "identity"
+FILE = "file"
+"""The table of blobs that are sections of a file which nobody here knows."""
+_NAMES: dict[type[Any], str] = {Entity: "entities", Relation: "relations", Supersession: "supersedes_chain"}
+_encode = msgspec.json.Encoder().encode
+
+
+class Shelf:
+    """Takes in whatever is no row, and writes its sections."""
+
+    def __init__(self, prover: Prover, options: Options, report: Report, sealer: Sealer | None) -> None:
+        self._prover, self._options, self._report, self._sealer = prover, options, report, sealer
+        self.places, self.views, self._hidden = Places(), Views(), DiskMap()
+        self._things: dict[str, Spool[Any]] = {name: Spool() for name in _NAMES.values()}
+        self._unknown: dict[str, Spool[Any]] = {}
+        self._own: Spool[Any] = Spool()
+        self._sealed: Spool[str] = Spool()
+        self.audit = ChainWriter()
+        self.sum = BesideSum()
+        self._identity: Document | None = None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for part in (self.places, self.views, self._hidden):
+            part.close()
+
+    def hide(self, record: Record) -> None:
+        """Remember that a record is sealed, so that what hangs on it is sealed too."""
+        self._hidden[record.id] = ""
+
+    def is_sensitive(self, scope: str) -> bool:
+        """Tell whether a scope is marked as sensitive, in the store or in what was read."""
+        return scope in self._options.sensitive or scope in self._report.sensitive
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep an item for its section."""
+        if type(item) in _NAMES:
+            self._things[_NAMES[type(item)]].append(line_of(item).decode())
+            if isinstance(item, Relation):
+                self.views.add(item)
+        elif isinstance(item, Blob) and is_audit(item):
+            self.audit.add(item)
+        elif isinstance(item, Blob) and _is_section(item):
+            self._unknown.setdefault(item.row["section"], Spool()).append(line_of(item).decode())
+        elif isinstance(item, Document) and self._is_newer_identity(item) and self._options.plain:
+            pass
+        elif self._options.plain:
+            report.dropped(name_of(item), key_of(item))
+        else:
+            self._own.append(line_of(item).decode())
+
+    def _is_newer_identity(self, document: Document) -> bool:
+        if document.name != IDENTITY or self._hides(document):
+            return False
+        best = self._identity
+        if best is None or _rank(document) > _rank(best):
+            self._identity = document
+        return best is None or self._identity is document
+
+    def _hides(self, item: Any) -> bool:
+        """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
+        if self._sealer is None:
+            return False
+        owners = {owner_of(item), getattr(item, "source_record", None)} if not isinstance(item, Record) else set()
+        scope = getattr(item, "scope", None)
+        return (
+            isinstance(scope, str)
+            and self.is_sensitive(scope)
+            or any(owner in self._hidden for owner in owners if owner)
+        )
+
+    # Writing
+
+    def write(self, out: BinaryIO, scope: str | None) -> None:
+        """Write every section but the memories and what the whole file needs."""
+        for name in ("entities", "relations", "supersedes_chain"):
+            write_list(out, name, self._rows(name))
+        for document in self._own_documents():
+            self._is_newer_identity(document)
+        if self._identity is not None:
+            out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
+        hidden = () if self._sealer is None else (*self._options.sensitive, *self._report.sensitive)
+        write_list(out, "audit_chain", self._audit_rows(hidden, scope))
+
+    def write_last(self, out: BinaryIO) -> None:
+        """Write the sections that nobody here knows, and our own."""
+        for name, spool in self._unknown.items():
+            self._write_unknown(out, name, spool)
+        if not self._options.plain:
+            write_list(out, KEY, self._own_rows())
+
+    def _rows(self, name: str) -> Iterator[dict[str, Any]]:
+        plain_only = self._options.plain
+        for line in self._things[name]:
+            item: Any = item_of(line.encode())
+            if self._hides(item):
+                self._sealed.append(line)
+                continue
+            self.sum.add(line.encode())
+            if isinstance(item, Entity):
+                row = entity_out(item, plain_only=plain_only)
+                self.places.add(item.id, row["id"], entity=True)
+            elif isinstance(item, Relation):
+                row = relation_out(item, self._spell, plain_only=plain_only)
+            else:
+                row = supersession_out(item, self._spell, plain_only=plain_only)
+            yield row
+
+    def _spell(self, end: RelationEnd) -> str | None:
+        written = self.places.find(end.id, entity=end.entity)
+        return written if written is None or end.entity else f"memory:{written}"
+
+    def _audit_rows(self, hidden: Iterable[str], scope: str | None) -> Iterator[dict[str, Any]]:
+        for row in self.audit.rows(hidden, scope):
+            if (blob := blob_of(row)) is not None:
+                self.sum.add(line_of(blob))
+            yield row
+
+    def _write_unknown(self, out: BinaryIO, name: str, spool: Spool[Any]) -> None:
+        blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
+        if len(blobs) == 1 and isinstance(blobs[0], Blob) and blobs[0].row["item"] is None:
+            self.sum.add(line_of(blobs[0]))
+            out.write(b",\n" + _encode(name) + b": " + _encode(blobs[0].row["value"]))
+            return
+        write_list(out, name, self._unknown_rows(spool))
+
+    def _unknown_rows(self, spool: Spool[Any]) -> Iterator[Any]:
+        for line in spool:
+            self.sum.add(line.encode())
+            yield msgspec.json.decode(line)["blob"]["row"]["value"]
+
+    def _own_documents(self) -> Iterator[Document]:
+        for line in self._own:
+            if line.startswith('{"document":') and isinstance(item := item_of(line.encode()), Document):
+                yield item
+
+    def _own_rows(self) -> Iterator[Any]:
+        for line in self._own:
+            item = item_of(line.encode())
+            if self._hides(item):
+                self._sealed.append(line)
+                continue
+            self._count(item, line)
+            yield msgspec.Raw(line.encode())
+        for line in self._sealed:
+            assert self._sealer is not None
+            self._count(item_of(line.encode()), line)
+            yield {SEALED: self._sealer.seal(line, KEY)}
+
+    def _count(self, item: Item, line: str) -> None:
+        if isinstance(item, Record):
+            self._prover.add(item)
+        else:
+            self.sum.add(line.encode())
+
+
+def write_list(out: BinaryIO, name: str, rows: Iterator[Any]) -> None:
+    """Write a section, one element a line; an empty one is left out."""
+    before = b",\n" + _encode(name) + b": [\n"
+    any_row = False
+    for row in rows:
+        out.write(before + _encode(row))
+        before, any_row = b",\n", True
+    if any_row:
+        out.write(b"\n]")
+
+
+def section_blob(section: str, item: int | None, value: Any) -> Blob:
+    """A section of a file that nobody here knows, or one element of it."""
+    key = section if item is None else f"{section}[{item:09d}]"
+    return Blob(tool=MEMORYD, table=FILE, key=key, row={"section": section, "item": item, "value": value})
+
+
+def _is_section(blob: Blob) -> bool:
+    row = blob.row
+    if not (blob.tool == MEMORYD and blob.table == FILE and isinstance(row, dict) and not blob.owner):
+        return False
+    if blob.data is not None or row.keys() != {"section", "item", "value"} or not isinstance(row["section"], str):
+        return False
+    return blob == section_blob(row["section"], row["item"], row["value"]) if _is_number(row["item"]) else False
+
+
+def _is_number(item: Any) -> bool:
+    return item is None or isinstance(item, int) and not isinstance(item, bool)
+
+
+def _rank(document: Document) -> tuple[int, str]:
+    return document.created_at, document.id

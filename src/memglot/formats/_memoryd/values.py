@@ -1,0 +1,113 @@
+"""Values as these files spell them: times as seconds or text, tags as lists or text, hashes by three rules."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.errors import bad_time, time_out_of_range, wrong_type
+from memglot.model import EARLIEST, LATEST
+
+PREFIX = "sha256:"
+_NUMBER = re.compile(r"\s*-?\d+(\.\d*)?([eE][+-]?\d+)?\s*", re.ASCII)
+_MILLISECONDS = 100_000_000_000
+_ISO = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
+
+
+def microseconds(value: Any, field: str) -> int | None:
+    """A time in microseconds; `None` where nothing was said. Numbers are seconds, huge ones milliseconds.
+
+    Text without an offset is in UTC, as memoryd takes it.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        if not _NUMBER.fullmatch(value):
+            return _from_text(value)
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong_type(field, "a time", type(value).__name__)
+    if value - value != 0:
+        raise wrong_type(field, "a time", str(value))
+    return _in_range(round(value * (1_000 if abs(value) >= _MILLISECONDS else 1_000_000)))
+
+
+def is_milliseconds(value: Any) -> bool:
+    """Tell whether a number is too great for seconds, and was taken for milliseconds."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) >= _MILLISECONDS
+
+
+def _from_text(text: str) -> int:
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
+        raise bad_time(text)
+    day, time, offset = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{time}{'+00:00' if offset in (None, 'Z') else offset}")
+        delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise bad_time(text) from None
+    return _in_range((delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds)
+
+
+def _in_range(at: int) -> int:
+    if not EARLIEST <= at <= LATEST:
+        raise time_out_of_range(at)
+    return at
+
+
+def seconds(at: int) -> float:
+    """Microseconds as the seconds that every reader of these files takes."""
+    return at / 1_000_000
+
+
+def tags_of(value: Any) -> list[str]:
+    """Tags, each once: a list, a list as JSON text, or words with commas between them."""
+    if isinstance(value, str):
+        value = _json_list(value) if value.lstrip().startswith("[") else value.split(",")
+        value = [tag.strip() if isinstance(tag, str) else tag for tag in value]
+        value = [tag for tag in value if tag != ""]
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise wrong_type("tags", "a list of text", type(value).__name__)
+    return list(dict.fromkeys(_tag(tag) for tag in value))
+
+
+def _json_list(text: str) -> list[Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text.split(",")
+    return found if isinstance(found, list) else [text]
+
+
+def _tag(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise wrong_type("tags", "a list of text", "a list of anything else")
+
+
+def own_hash(content: str) -> str:
+    """The hash that we write."""
+    return PREFIX + sha256(content.encode("utf-8")).hexdigest()
+
+
+def v5_hash(content: str) -> str:
+    """The hash by which mcp-memory-service knows a memory."""
+    return sha256(content.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fits(content: str, given: Any) -> bool:
+    """Tell whether a hash is that of a content: as it is, stripped as memoryd does, or by v5's rule."""
+    if not isinstance(given, str):
+        return False
+    bare = given.removeprefix(PREFIX).lower()
+    exact = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return bare == exact or bare == v5_hash(content) or bare == own_hash(content.strip()).removeprefix(PREFIX)

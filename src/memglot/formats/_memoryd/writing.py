@@ -1,0 +1,130 @@
+"""Writes memories.json: the memories first, then what connects them, then what rides along."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot import __version__
+from memglot.formats._memoryd.chunks import ChunkWriter
+from memglot.formats._memoryd.losses import tell_losses
+from memglot.formats._memoryd.rows_out import PageRows, numbers_of, slot_of, slug_of
+from memglot.formats._memoryd.sealing import Sealer
+from memglot.formats._memoryd.sections import Shelf, write_list
+from memglot.formats.beside import line_of
+from memglot.formats.carry import KEY, bundles, pack_found
+from memglot.formats.format import Options
+from memglot.formats.proof import Prover
+from memglot.formats.target import Target
+from memglot.model import Embedding, Item, Record, Thing, format_time, plain
+from memglot.report import End, Report
+from memglot.settings import moment, this_machine
+
+_COMPAT = ["mcp-memory-v5", "memoryd-1"]
+
+
+def write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write everything to one file; bodies that are too large for it go beside it."""
+    writing = _Writing(target, report, options)
+    try:
+        with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
+            writing.body(items, body)  # type: ignore[arg-type]
+            # The head proves what comes behind it, so it is written last and put first.
+            out.write(writing.head())
+            body.seek(0)
+            shutil.copyfileobj(body, out, 1 << 20)
+        writing.chunks.finish()
+    except BaseException:
+        writing.chunks.abandon()
+        raise
+    finally:
+        writing.shelf.close()
+    report.written(writing.end)
+
+
+class _Writing:
+    """A file under way."""
+
+    def __init__(self, target: Target, report: Report, options: Options) -> None:
+        self._report, self._options = report, options
+        self._machine = this_machine()
+        self._sealer = Sealer(options.passphrase) if options.passphrase and not options.plaintext else None
+        self._prover = Prover()
+        self._embeddings = False
+        self.chunks = ChunkWriter(target, options.chunk_size)
+        self.shelf = Shelf(self._prover, options, report, self._sealer)
+        self._rows = PageRows(self._machine.name, self._sealer, self.chunks)
+        self.end = End(0, "")
+
+    def body(self, items: Iterable[Item], out: BinaryIO) -> None:
+        """Write all but the head."""
+        before = b'"memories": [\n'
+        for record, riders, _ in bundles(items, self.shelf, self._report):
+            out.write(before + self._row(record, riders))
+            before = b",\n"
+        out.write(b"\n]" if self._prover.count else b'"memories": []')
+        self.total = self._prover.count
+        self.shelf.write(out, self._options.only_scope)
+        write_list(out, "large_file_manifest", iter(self.chunks.manifest()))
+        if self._sealer is not None:
+            out.write(b',\n"encryption": ' + msgspec.json.encode(self._sealer.for_page()))
+        self.shelf.write_last(out)
+        out.write(b"\n}\n")
+        self.end = self._prover.end(alone=True)
+        self.end.rest = self.shelf.sum.end().digest if self.shelf.sum.count else ""
+
+    def _row(self, record: Record, riders: list[Thing]) -> bytes:
+        self._prover.add(record)
+        shelf, plain_only = self.shelf, self._options.plain
+        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+        sensitive = shelf.is_sensitive(record.scope)
+        if sensitive and self._sealer is not None:
+            shelf.hide(record)
+        for rider in riders:
+            if not isinstance(rider, Embedding):
+                shelf.beside(rider, self._report)
+        numbers = numbers_of(vectors[0]) if vectors else None
+        carried: list[Thing] = [vector for vector in vectors if numbers is None or vector is not vectors[0]]
+        slot = {} if plain_only else pack_found(slot_of(record), record, carried, self._report, False)
+        views: dict[str, Any] = shelf.views.of(record, riders)
+        if numbers is not None:
+            self._embeddings = True
+            views |= {"embedding": numbers, "embedding_model": vectors[0].model}
+        row = self._rows.row(record, slot, views, sensitive=sensitive)
+        for vector in vectors:
+            shelf.sum.add(line_of(vector))
+        slug = slug_of(record)
+        if slug != record.id:
+            shelf.places.add(record.id, slug)
+        if plain_only:
+            tell_losses(record, msgspec.json.decode(row), carried, self._report)
+        return row
+
+    def head(self) -> bytes:
+        """The opening of the file: what it says of itself, a key a line."""
+        options, machine = self._options, self._machine
+        values: dict[str, Any] = {
+            "source_machine": machine.name,
+            "export_timestamp": format_time(moment()),
+            "total_memories": self.total,
+            "database_path": options.store_name,
+            "platform": machine.platform,
+            "python_version": machine.python,
+            "exporter_version": "memoryd-1",
+            "schema_compat": _COMPAT,
+            "include_embeddings": self._embeddings,
+            "include_audit_chain": bool(len(self.shelf.audit)),
+        }
+        if self.shelf.audit.head is not None:
+            values["audit_chain_head"] = self.shelf.audit.head
+        if self._sealer is not None:
+            values["encryption"] = self._sealer.for_program()
+        if not options.plain:
+            own = {"version": __version__, **plain(self.end)}
+            values[KEY] = own | ({"scope": options.only_scope} if options.only_scope is not None else {})
+        lines = (b"  " + msgspec.json.encode(key) + b": " + msgspec.json.encode(value) for key, value in values.items())
+        return b'{\n"export_metadata": {\n' + b",\n".join(lines) + b"\n},\n"
