@@ -17,7 +17,8 @@ from memglot import __version__
 from memglot.formats._memoryd.losses import tell_losses
 from memglot.formats._memoryd.reading import read_file
 from memglot.formats._memoryd.rows_in import RESIDUE, SERVICE, TAKEN
-from memglot.formats._memoryd.rows_out import HOMES, given_back, numbers_of, own_machine, slot_of, v5_row
+from memglot.formats._memoryd.rows_out import HOMES, given_hash, numbers_of, own_machine, slot_of, v5_row
+from memglot.formats._memoryd.values import v5_hash
 from memglot.formats.carry import KEY, bundles, pack_found
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover
@@ -81,8 +82,10 @@ class _Rows:
         numbers = numbers_of(vectors[0]) if vectors else None
         rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]
         slot = {} if self._plain else pack_found(slot_of(record), record, rest, self._report, False)
-        row = v5_row(record, own_machine(record, self._machine), slot)
-        given_back(record, row)
+        row = v5_row(record, own_machine(record, self._machine), slot, v5_hash(record.content))
+        given = given_hash(record)
+        if given is not None and any(place.tool == SERVICE for place in record.foreign):
+            row["content_hash"] = given
         residue, own = record.extra.get(RESIDUE), record.extra.get(SERVICE)
         if isinstance(residue, dict) and record.kind == DEFAULT_KIND:
             blank = residue.get("blank")

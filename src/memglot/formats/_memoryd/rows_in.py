@@ -43,7 +43,10 @@ from memglot.model import (
     Supersession,
     Thing,
     check_content,
+    check_id,
     check_record,
+    check_text,
+    check_tree,
     check_value,
     date_by_id,
     derive_id,
@@ -68,6 +71,7 @@ _OPTIONAL = frozenset(
     ("memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest "
      "entities relations supersedes superseded_by merge_notes decay_state").split()
 )  # fmt: skip
+_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title"})
 _EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
 
 
@@ -107,7 +111,7 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
     if riders is None:
         riders = []
         _foreign(record, row, file)
-    check_record(record)
+        check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
         report.sensitive.add(record.scope)
     return record, [*_vector(record, row), *riders]
@@ -173,7 +177,6 @@ def _set_meta(record: Record, row: dict[str, Any]) -> None:
         except (msgspec.DecodeError, RecursionError):
             pass
     if isinstance(metadata, dict):
-        check_value(metadata, "metadata")
         record.meta = dict(metadata)
     elif metadata not in (None, ""):
         record.extra[SERVICE] = {"metadata": metadata}
@@ -189,11 +192,8 @@ def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | N
         record.tags = []
     if isinstance(repeats := slot.pop(REPEATS, None), list):
         record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
-    if len(slot) == 1 and is_id(slot["id"]):
-        record.id = slot["id"]
-        del record.meta[KEY]
-        date_by_id(record)
-        return []
+    if slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
+        return _take_simple(record, slot)
     known = slot.get("updated_at")
     if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
         # Another tool edited it since: what it can edit has its time now.
@@ -204,6 +204,21 @@ def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | N
             rest["clocks"] = mine
         record.meta[KEY] = rest
     return take_slot(record.meta, record, report)
+
+
+def _take_simple(record: Record, slot: dict[str, str]) -> list[Thing]:
+    """What most slots hold, the quick way."""
+    record.id = check_id(slot["id"])
+    record.tree = check_tree(slot.get("tree", ""))
+    record.kind = check_text(slot.get("kind", record.kind), "kind")
+    record.scope = check_text(slot.get("scope", record.scope), "scope")
+    for tag in record.tags:
+        check_text(tag, "tags")
+    if "title" in slot:
+        record.title = check_text(slot["title"], "title")
+    del record.meta[KEY]
+    date_by_id(record)
+    return []
 
 
 def _foreign(record: Record, row: dict[str, Any], file: File) -> None:

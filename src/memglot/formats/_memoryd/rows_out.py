@@ -15,11 +15,11 @@ import msgspec
 
 from memglot.formats._memoryd.chunks import ChunkWriter
 from memglot.formats._memoryd.mirror import put_back, repeated
-from memglot.formats._memoryd.rows_in import MEMORYD, REPEATS, RESIDUE, SEALED, SERVICE, TAKEN
+from memglot.formats._memoryd.rows_in import MEMORYD, REPEATS, RESIDUE, SEALED, SERVICE, TAKEN, UNTAGGED
 from memglot.formats._memoryd.sealing import Sealer
-from memglot.formats._memoryd.values import PREFIX, microseconds, seconds, v5_hash
-from memglot.formats.carry import KEY, homeless
-from memglot.model import Embedding, Record, derive_id
+from memglot.formats._memoryd.values import fits, microseconds, own_hash, seconds
+from memglot.formats.carry import KEY
+from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Embedding, Record, derive_id, plain
 
 _encode = msgspec.json.Encoder().encode
 HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
@@ -29,6 +29,11 @@ _KINDS = frozenset(
     ("observation decision learning error pattern planning ceremony milestone stakeholder meeting research "
      "communication note document conversation session reference insight bug gotcha").split()
 )  # fmt: skip
+_RARE = frozenset(
+    ("triggers temporal status strength confidence clocks last_accessed access_count source foreign extra").split()
+)
+# Below this, the error of a float is less than half a microsecond.
+_SURELY = 1 << 51
 _CLEAR = frozenset({"id", "content", "created_at", "updated_at", "memory_type", "export_source", "scope"})
 _VIEWS = ("entities", "relations", "supersedes")
 
@@ -43,50 +48,65 @@ def slug_of(record: Record) -> str:
 
 def slot_of(record: Record) -> dict[str, Any]:
     """All that mcp-memory-service has no place for."""
+    # Field by field: this is done for every memory of an export, and most leave nearly all at their default.
     found: dict[str, Any] = {"id": record.id}
-    if not _is_simple(record):
-        found |= {name: value for name, value in homeless(record, HOMES).items() if name != "id"}
-        if record.clocks:
-            # So that a reader can tell whether another tool edited the memory since.
-            found["updated_at"] = record.updated_at
+    if record.tree:
+        found["tree"] = record.tree
+    if record.title is not None:
+        found["title"] = record.title
     if record.kind not in _KINDS:
         found["kind"] = record.kind
-    if any("," in tag or tag != tag.strip() or not tag for tag in record.tags):
+    if record.scope != DEFAULT_SCOPE:
+        found["scope"] = record.scope
+    if record.tags and (record.tags == UNTAGGED or not all(map(_is_safe, record.tags))):
         found["tags"] = record.tags
-    exact = [microseconds(seconds(at), "") == at for at in (record.created_at, record.updated_at)]
-    if not exact[0]:
-        found["created_at"] = record.created_at
-    if not all(exact):
-        found["updated_at"] = record.updated_at
+    if not (_is_exact(record.created_at) and _is_exact(record.updated_at)):
+        found |= {"created_at": record.created_at, "updated_at": record.updated_at}
     if KEY in record.meta:
         found["meta"] = {KEY: record.meta[KEY]}
+    if record.extra or record.source or record.foreign or record.clocks or not _is_common(record):
+        found |= _rare(record)
     return found
 
 
-def _is_simple(record: Record) -> bool:
-    """Tell whether all but the tree stands in keys of the row."""
+def _is_common(record: Record) -> bool:
     return (
-        record.title is None
-        and record.scope == "user"
-        and record.status == "active"
-        and not record.tree
-        and record.temporal is None
+        record.temporal is None
+        and record.status == DEFAULT_STATUS
         and record.strength is None
         and record.confidence is None
         and record.last_accessed is None
-        and not (record.extra or record.source or record.foreign or record.triggers or record.clocks)
+        and not record.triggers
         and not record.access_count
     )
 
 
-def v5_row(record: Record, machine: str, slot: dict[str, Any]) -> dict[str, Any]:
+def _rare(record: Record) -> dict[str, Any]:
+    found = {name: value for name, value in plain(record).items() if name in _RARE}
+    if record.clocks:
+        # So that a reader can tell whether another tool edited the memory since.
+        found["updated_at"] = record.updated_at
+    return found
+
+
+def _is_safe(tag: str) -> bool:
+    """Tell whether mcp-memory-service gives a tag back: it keeps them as one text with commas between them."""
+    return bool(tag) and "," not in tag and tag == tag.strip()
+
+
+def _is_exact(at: int) -> bool:
+    """Tell whether a time comes back from the seconds that are written for it."""
+    return -_SURELY < at < _SURELY or microseconds(seconds(at), "") == at
+
+
+def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dict[str, Any]:
     """The row that mcp-memory-service takes."""
     meta = record.meta
     if slot:
         meta = {**meta, KEY: slot}
     return {
         "content": record.content,
-        "content_hash": v5_hash(record.content),
+        "content_hash": hash,
         "tags": record.tags,
         "created_at": seconds(record.created_at),
         "updated_at": seconds(record.updated_at),
@@ -96,17 +116,18 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def given_back(record: Record, row: dict[str, Any]) -> None:
-    """Give a row back the hash, and the empty memory type, that its record came with, if its content is the same."""
+def given_hash(record: Record) -> Any:
+    """The hash that a record came with, if its content is still the same; else `None`."""
     residue = record.extra.get(RESIDUE)
-    if isinstance(residue, dict) and "content_hash" in residue:
-        if residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]:
-            row["content_hash"] = residue["content_hash"]
+    if not isinstance(residue, dict) or "content_hash" not in residue:
+        return None
+    same = residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]
+    return residue["content_hash"] if same else None
 
 
 def own_machine(record: Record, machine: str) -> str:
     """Where a copy came from, as far as that is known."""
-    own = record.source.get("machine")
+    own = record.source.get("machine") if record.source else None
     return own if isinstance(own, str) and own else machine
 
 
@@ -119,12 +140,8 @@ class PageRows:
     def row(self, record: Record, slot: dict[str, Any], views: dict[str, Any], *, sensitive: bool) -> bytes:
         """The row of a record as JSON; `views` are what the graph says of it."""
         slug = slug_of(record) if slot else self._plain_slug(record)
-        row = {
-            "id": slug,
-            **v5_row(record, own_machine(record, self._machine if slot else ""), slot),
-            "scope": record.scope,
-        }
-        row["content_hash"] = PREFIX + sha256(record.content.encode("utf-8")).hexdigest()
+        machine = own_machine(record, self._machine if slot else "")
+        row = {"id": slug, **v5_row(record, machine, slot, own_hash(record.content)), "scope": record.scope}
         if record.extra or record.source or record.title is not None or record.triggers or views:
             self._extend(row, record, slug, slot, views)
         if sensitive:
@@ -168,7 +185,8 @@ class PageRows:
         blank = residue.get("blank")
         if isinstance(blank, dict):
             row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
-        given_back(record, row)
+        if fits(record.content, given := given_hash(record)):
+            row["content_hash"] = given
 
     def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
         own = record.extra.get(MEMORYD)

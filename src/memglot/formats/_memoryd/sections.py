@@ -34,6 +34,7 @@ class Shelf:
 
     def __init__(self, prover: Prover, options: Options, report: Report, sealer: Sealer | None) -> None:
         self._prover, self._options, self._report, self._sealer = prover, options, report, sealer
+        self._marked = options.sensitive
         self.places, self.views, self._hidden = Places(), Views(), DiskMap()
         self._things: dict[str, Spool[Any]] = {name: Spool() for name in _NAMES.values()}
         self._unknown: dict[str, Spool[Any]] = {}
@@ -54,7 +55,7 @@ class Shelf:
 
     def is_sensitive(self, scope: str) -> bool:
         """Tell whether a scope is marked as sensitive, in the store or in what was read."""
-        return scope in self._options.sensitive or scope in self._report.sensitive
+        return scope in self._marked or scope in self._report.sensitive
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep an item for its section."""

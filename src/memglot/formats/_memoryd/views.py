@@ -27,7 +27,7 @@ class Views:
             known = self._by_source.get(relation.source_record, [])
             self._by_source[relation.source_record] = [*known, _short(relation)]
 
-    def of(self, record: Record, riders: list[Thing]) -> dict[str, list[Any]]:
+    def of(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
         """What the graph says of a memory."""
         if not riders and not self._any:
             return {}

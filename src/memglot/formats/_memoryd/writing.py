@@ -79,30 +79,36 @@ class _Writing:
 
     def _row(self, record: Record, riders: list[Thing]) -> bytes:
         self._prover.add(record)
-        shelf, plain_only = self.shelf, self._options.plain
-        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+        shelf = self.shelf
         sensitive = shelf.is_sensitive(record.scope)
         if sensitive and self._sealer is not None:
             shelf.hide(record)
-        for rider in riders:
-            if not isinstance(rider, Embedding):
-                shelf.beside(rider, self._report)
-        numbers = numbers_of(vectors[0]) if vectors else None
-        carried: list[Thing] = [vector for vector in vectors if numbers is None or vector is not vectors[0]]
-        slot = {} if plain_only else pack_found(slot_of(record), record, carried, self._report, False)
-        views: dict[str, Any] = shelf.views.of(record, riders)
-        if numbers is not None:
-            self._embeddings = True
-            views |= {"embedding": numbers, "embedding_model": vectors[0].model}
+        slot = {} if self._options.plain else slot_of(record)
+        views = shelf.views.of(record, riders)
+        carried = self._take_riders(riders, views) if riders else []
+        if carried and slot:
+            slot = pack_found(slot, record, carried, self._report, False)
         row = self._rows.row(record, slot, views, sensitive=sensitive)
-        for vector in vectors:
-            shelf.sum.add(line_of(vector))
-        slug = slug_of(record)
-        if slug != record.id:
+        if record.foreign and (slug := slug_of(record)) != record.id:
             shelf.places.add(record.id, slug)
-        if plain_only:
+        if not slot:
             tell_losses(record, msgspec.json.decode(row), carried, self._report)
         return row
+
+    def _take_riders(self, riders: list[Thing], views: dict[str, Any]) -> list[Thing]:
+        """Put what rides with a record into its section; the first vector stands in the row, others are carried."""
+        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+        for rider in riders:
+            if not isinstance(rider, Embedding):
+                self.shelf.beside(rider, self._report)
+        for vector in vectors:
+            self.shelf.sum.add(line_of(vector))
+        numbers = numbers_of(vectors[0]) if vectors else None
+        if numbers is None:
+            return [*vectors]
+        self._embeddings = True
+        views |= {"embedding": numbers, "embedding_model": vectors[0].model}
+        return [*vectors[1:]]
 
     def head(self) -> bytes:
         """The opening of the file: what it says of itself, a key a line."""
