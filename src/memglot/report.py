@@ -96,6 +96,7 @@ class Report:
     """Collects what one deed has to tell.
 
     Readers set `line` and `item` before they yield a record; where the line is dear to know, `find_line` finds it.
+    They add to `sensitive` the scopes that their input marks so, before they yield records of such a scope.
     """
 
     def __init__(self, progress: Callable[[Report], None] | None = None) -> None:
@@ -118,6 +119,7 @@ class Report:
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
         self.dropped_records: Spool[tuple[str, str]] = Spool()
+        self.sensitive: set[str] = set()
         self.end: End | None = None
         self._progress = progress
 

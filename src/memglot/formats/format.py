@@ -21,6 +21,10 @@ class Options:
     created_at: bool = True
     space: str | None = None
     dialect: str | None = None
+    passphrase: str | None = field(default=None, repr=False)
+    """What encrypted parts are opened with; it is never shown."""
+    sensitive: bool = True
+    """Whether a store that is read gives its sensitive scopes too."""
     slots: Mapping[str, Any] | None = None
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
@@ -31,6 +35,8 @@ Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
 Write: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
 ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, Report, Options], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
+STORE = "sqlite"
+"""The format that is a store itself."""
 
 
 class Glimpse(Protocol):

@@ -27,9 +27,19 @@ from memglot.model.check import (
     date_by_id,
     settle,
 )
-from memglot.model.graph import End, Entity, Relation, Supersession
+from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keeping import CONVERSATION_TABLES, Blob, Conflict, Document, Embedding, Event, Tombstone
+from memglot.model.keeping import (
+    CONVERSATION_TABLES,
+    IDENTITY,
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    Event,
+    Tombstone,
+    identity_document,
+)
 from memglot.model.memory import (
     DEFAULT_KIND,
     DEFAULT_SCOPE,
@@ -67,8 +77,11 @@ __all__ = [
     "DEFAULT_STATUS",
     "DELETED",
     "EARLIEST",
+    "ENTITY_TYPES",
     "FIELDS",
+    "IDENTITY",
     "LATEST",
+    "PREDICATES",
     "THINGS",
     "Blob",
     "Conflict",
@@ -103,6 +116,7 @@ __all__ = [
     "finer_than_microseconds",
     "format_time",
     "id_time",
+    "identity_document",
     "is_id",
     "is_news",
     "mark_news",
