@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,7 +13,7 @@ import msgspec
 from memglot.errors import no_target
 from memglot.formats import registry
 from memglot.formats.detect import format_to_write
-from memglot.formats.format import Format, Options
+from memglot.formats.format import STORE, Format, Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Minter, Record, now, plain, settle
@@ -27,7 +28,9 @@ def convert_items(
     format = format_to_write(to, target.path, options)
     assert format.write is not None
     reader = registry.get(from_) if from_ else None
-    items = _watched(read_inputs([given], reader, report, options), format, report)
+    # What another tool can read is an export, whatever it is made of.
+    reading = replace(options, sensitive=format.name == STORE)
+    items = _watched(read_inputs([given], reader, report, reading), format, report)
     first = next(items, None)
     if first is None and len(report.errors):
         # Nothing could be read, so whatever is at the target stays.

@@ -601,6 +601,11 @@ def tree_into_itself(source: str, target: str) -> UsageError:
     )
 
 
+def supersedes_itself(id: str) -> UsageError:
+    """A memory that would take its own place."""
+    return UsageError(f"memory `{id}` cannot supersede itself", "name the newer memory first, then the older one")
+
+
 def no_words(query: str) -> UsageError:
     """A query of nothing but punctuation."""
     return UsageError(

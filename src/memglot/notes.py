@@ -184,6 +184,32 @@ def note_filtered(count: int) -> str:
     return f"a filtered export holds memories and their relations only: {count:,} other things stayed in the store"
 
 
+def note_sensitive(memories: int, others: int, scopes: list[str]) -> str:
+    """What an export leaves out because its scope is marked as sensitive."""
+    left = "1 memory" if memories == 1 else f"{memories:,} memories"
+    if others:
+        left += " and 1 other thing" if others == 1 else f" and {others:,} other things"
+    noun = "scope" if len(scopes) == 1 else "scopes"
+    return f"left out {left} of the sensitive {noun} {_some([_shown(scope) for scope in scopes])}"
+
+
+def note_marked(scopes: list[str]) -> str:
+    """Scopes that a file marks as sensitive."""
+    shown = _some([_shown(scope) for scope in scopes])
+    return f"marked {_count(scopes, 'scope')} as sensitive, as the file says: {shown}"
+
+
+def _shown(name: str) -> str:
+    """A name on one line that is not too long."""
+    line = name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
+    return f"`{line if len(line) <= 60 else line[:57] + '...'}`"
+
+
+def note_entity_type(type: str, known: tuple[str, ...]) -> str:
+    """A type of entities that other tools do not know."""
+    return f"{_shown(type)} is kept as a type of its own; other tools know {', '.join(known)}"
+
+
 def note_kept_since(count: int) -> str:
     """Records that were edited after the import that is undone."""
     return f"{_many(count)} been changed since and stayed as they are now: `--force` undoes them too"

@@ -98,6 +98,7 @@ class Report:
     """Collects what one deed has to tell.
 
     Readers set `line` and `item` before they yield a record; where the line is dear to know, `find_line` finds it.
+    They add to `sensitive` the scopes that their input marks so, before they yield records of such a scope.
     """
 
     def __init__(self, progress: Callable[[Report], None] | None = None) -> None:
@@ -115,12 +116,12 @@ class Report:
         self.ids: Spool[str] = Spool()
         self.skipped_ids: Spool[str] = Spool()
         self.notes: list[str] = []
-        self.sensitive: set[str] = set()
         self.formats: Counter[str] = Counter()
         self.kept: Counter[str] = Counter()
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
         self.dropped_records: Spool[tuple[str, str]] = Spool()
+        self.sensitive: set[str] = set()
         self.end: End | None = None
         self._progress = progress
 

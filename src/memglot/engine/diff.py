@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.engine.export import ExportOptions, store_items
+from memglot.engine.export import INCLUDE, ExportOptions, store_items
 from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
@@ -34,7 +34,8 @@ def items_of(path: str, report: Report, format: str | None = None) -> Iterator[I
     if "://" in path or (path != "-" and is_store(Path(path))):
         store = open_store(path, write=False)
         try:
-            yield from store_items(store, ExportOptions(), report)
+            # Nothing leaves this machine, so sensitive scopes are compared too.
+            yield from store_items(store, ExportOptions(sensitive=INCLUDE), report)
         finally:
             store.close()
     else:

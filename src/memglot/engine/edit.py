@@ -180,7 +180,7 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
     if not predicate.strip():
         raise empty_text("predicate")
     with store.writing():
-        ends = [_end(store, text) for text in (subject, object)]
+        ends = [end_of(store, text) for text in (subject, object)]
         for relation in store.things(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
                 return relation if weight in (None, relation.weight) else _reweigh(store, relation, weight)
@@ -211,7 +211,7 @@ def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation
 def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
     """Take relations away; tells how many there were."""
     with store.writing():
-        ends = [_end(store, text) for text in (subject, object)]
+        ends = [end_of(store, text) for text in (subject, object)]
         found = [
             relation
             for relation in store.things(Relation, [ends[0].id])
@@ -227,7 +227,8 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
     return len(found)
 
 
-def _end(store: Store, text: str) -> End:
+def end_of(store: Store, text: str) -> End:
+    """An end of a relation: a memory by its id, or an entity as `entity:<id>`."""
     if text.startswith("entity:"):
         id = text.removeprefix("entity:")
         for key in (text, id):

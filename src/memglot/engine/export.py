@@ -4,19 +4,24 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
+from memglot.engine.arguments import choice
 from memglot.errors import CannotWrite, StoreError
+from memglot.formats._memoryd.audit import blob_of_event, is_audit
 from memglot.formats.detect import format_to_write
-from memglot.formats.format import Format, Options
+from memglot.formats.format import STORE, Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.target import Target
-from memglot.model import Item
+from memglot.model import Blob, Item
 from memglot.notes import note_filtered, note_no_match
 from memglot.report import Report
 from memglot.store.contract import Filter, Store
 from memglot.store.items import ALONE, all_items, some_items
+from memglot.store.sensitive import Hiding, sensitive_scopes
 
-STORE = "sqlite"
-"""The format that is a store itself."""
+LEAVE_OUT, INCLUDE = "leave-out", "include"
+"""What an export does with scopes that are marked as sensitive."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,14 @@ class ExportOptions:
     filter: Filter = Filter()
     limit: int | None = None
     include_embeddings: bool = False
+    sensitive: str = LEAVE_OUT
+    """`leave-out`, or `include` for a caller that encrypts them, or that keeps what it reads to itself."""
+    follow_scope: bool = False
+    """Where a scope is all that is asked for: also what belongs to it beside its memories."""
+    graph_first: bool = False
+    """Whether entities and the relations between them come before the records."""
+    audit: bool = False
+    """Whether the audit chain goes out too."""
     writing: Options = field(default_factory=Options)
 
 
@@ -41,21 +54,67 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     if format.name == STORE and _asks_for_all(options):
         _copy(store, target, report)
         return format
-    whole = replace(options, include_embeddings=options.include_embeddings or format.whole)
-    format.write(store_items(store, whole, report), target, report, options.writing)
+    vectors = options.include_embeddings or format.whole
+    options = replace(options, include_embeddings=vectors, graph_first=format.graph_first)
+    if format.name == STORE:
+        # What is left of a store is a store too, and says as well which scopes are sensitive.
+        options = replace(options, sensitive=INCLUDE)
+        report.sensitive |= sensitive_scopes(store)
+    items = store_items(store, options, report)
+    if format.audits:
+        items = with_audit(store, items, wanted=options.audit)
+    format.write(items, target, report, options.writing)
     if report.end is not None and not report.end.count and not options.filter.is_all:
-        report.note(note_no_match())
+        if not store.count(options.filter):
+            report.note(note_no_match())
     return format
 
 
 def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
     """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
     filter, embeddings = options.filter, options.include_embeddings
-    if options.limit is None and filter.is_all:
-        return all_items(store, embeddings=embeddings, conversations=filter.with_conversations, sealed=True)
-    if alone := sum(store.count_things(kind) for kind in ALONE):
-        report.note(note_filtered(alone))
-    return some_items(store, filter, options.limit, embeddings=embeddings)
+    choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
+    marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
+    hiding = Hiding(store, marked) if marked else None
+    scope = filter.scope if options.follow_scope else None
+    if options.limit is None and (filter.is_all or scope is not None and filter == _scope_alone(filter)):
+        talk = filter.with_conversations
+        items = all_items(
+            store,
+            embeddings=embeddings,
+            conversations=talk,
+            sealed=True,
+            scope=filter.scope,
+            hiding=hiding,
+            graph_first=options.graph_first,
+        )
+        filter = msgspec.structs.replace(filter, with_deleted=True)
+    else:
+        if alone := sum(store.count_things(kind) for kind in ALONE):
+            report.note(note_filtered(alone))
+        items = some_items(store, filter, options.limit, embeddings=embeddings, hiding=hiding)
+    return items if hiding is None else _told(items, filter, hiding, report)
+
+
+def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
+    """The items with every audit row, the store's own and those that came with other files; or with none."""
+    for item in items:
+        if not (isinstance(item, Blob) and is_audit(item)):
+            yield item
+    if wanted:
+        yield from map(blob_of_event, store.events())
+        yield from (blob for blob in store.things(Blob) if is_audit(blob))
+
+
+def _scope_alone(filter: Filter) -> Filter:
+    """The filter that asks for a scope and for nothing else."""
+    return Filter(scope=filter.scope, with_deleted=filter.with_deleted, with_conversations=filter.with_conversations)
+
+
+def _told(items: Iterator[Item], filter: Filter, hiding: Hiding, report: Report) -> Iterator[Item]:
+    """The items, and when they are all written a note of what is not among them."""
+    yield from items
+    hiding.tell(report, filter)
 
 
 def _asks_for_all(options: ExportOptions) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
-from memglot.engine.export import STORE
 from memglot.engine.plan import Plan, Planner
+from memglot.engine.scopes import mark_all
 from memglot.formats import registry
-from memglot.formats.format import Options
+from memglot.formats.format import STORE, Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.model import (
     Item,
@@ -27,6 +27,7 @@ from memglot.notes import (
     note_conflicts,
     note_deleted,
     note_differ,
+    note_marked,
     note_no_ids,
     note_poorer,
     note_removed,
@@ -90,6 +91,8 @@ class _Importer:
         self._changes = Changes(store, self.doubles, self.entry.at)
         self._without_id = self._twice = self._differ = self._deleted = self._poorer = 0
         self._bury = False
+        self._marked: set[str] = set()
+        self._newly: list[str] = []
         self._prefix = check_tree(options.tree)
         self._gives = bool(self._prefix or options.tags)
 
@@ -152,6 +155,7 @@ class _Importer:
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""
+        self._mark()
         records, things = self._records, self._things
         if not records and not things:
             return
@@ -162,6 +166,12 @@ class _Importer:
         else:
             self._land(records, things)
         self.report.tick()
+
+    def _mark(self) -> None:
+        """Mark the scopes that the input calls sensitive, before any memory of theirs is there to be exported."""
+        if not self.report.sensitive <= self._marked:
+            self._newly += mark_all(self.store, sorted(self.report.sensitive - self._marked), sensitive=True)
+            self._marked |= self.report.sensitive
 
     def land_waiting(self) -> None:
         """Land the relations that waited for all memories of their format."""
@@ -251,6 +261,9 @@ class _Importer:
         for count, note in told:
             if count:
                 report.note(note(count))
+        self._mark()
+        if self._newly:
+            report.note(note_marked(self._newly))
         if self.started:
             entry = self.entry
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, "done", now()

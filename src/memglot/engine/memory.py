@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from memglot.engine import edit, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, without_conversations
-from memglot.engine.upkeep import Upkeep
+from memglot.engine.knowledge import Knowledge
 from memglot.errors import NoStore, no_meaning
-from memglot.model import Entity, Record, Relation
+from memglot.model import Record, Relation
 from memglot.report import Report
 from memglot.store.contract import Store
 from memglot.store.location import open_store
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Progress = Callable[[Report], None]
 
 
-class Memory(Upkeep):
+class Memory(Knowledge):
     """One store of memories. Use it as a context manager, or call `close()`.
 
     Every optional argument is named as the flag of the command line. Errors are `memglot.MemglotError`; their
@@ -82,6 +82,7 @@ class Memory(Upkeep):
         fail_fast: bool = False,
         lenient: bool = False,
         restore_deleted: bool = False,
+        passphrase: str | None = None,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
@@ -101,7 +102,7 @@ class Memory(Upkeep):
             tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
-            reading=Options(lenient=lenient, space=space),
+            reading=Options(lenient=lenient, space=space, passphrase=passphrase),
         )
         choice("dedup", options.dedup, ("content", "id"))
         choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
@@ -265,16 +266,3 @@ class Memory(Upkeep):
     def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
         """Delete a branch of the tree."""
         return tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
-
-    def entities(self) -> Iterator[Entity]:
-        """The entities that memories mention."""
-        return self.store.things(Entity)
-
-    def relations(self, id: str | None = None) -> Iterator[Relation]:
-        """All relations, or those from and to one memory."""
-        if id is None:
-            yield from self.store.things(Relation)
-        else:
-            id = edit.resolve(self.store, id)
-            yield from self.store.things(Relation, [id])
-            yield from self.store.mentions(Relation, id)

@@ -12,6 +12,9 @@ from memglot.model import Record, Thing
 from memglot.store.contract import ContentKey, Import, Revision, Store, ThingT
 from memglot.store.location import open_store
 
+# What hides a setting of the real store.
+_FORGOTTEN = "\x1fforgotten"
+
 
 class Overlay:
     """The part of the store contract that an import uses, so that a dry run goes through the very same code."""
@@ -76,6 +79,13 @@ class Overlay:
 
     def count_things(self, kind: type[Thing]) -> int:
         return (self._real.count_things(kind) if self._real else 0) + self._scratch.count_things(kind)
+
+    def settings(self) -> dict[str, str]:
+        real = self._real.settings() if self._real else {}
+        return {name: value for name, value in (real | self._scratch.settings()).items() if value != _FORGOTTEN}
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        self._scratch.put_setting(name, _FORGOTTEN if value is None else value)
 
     def remember(self, revisions: Sequence[Revision]) -> None:
         """A dry run has no history."""

@@ -21,11 +21,11 @@ class Options:
     created_at: bool = True
     space: str | None = None
     dialect: str | None = None
-    passphrase: str | None = None
-    """What seals and opens the memories of sensitive scopes."""
+    passphrase: str | None = field(default=None, repr=False)
+    """What seals and opens the memories of sensitive scopes; it is never shown."""
     plaintext: bool = False
     """Whether these scopes are written as they are."""
-    sensitive: frozenset[str] = frozenset()
+    sealed_scopes: frozenset[str] = frozenset()
     """The scopes whose memories are sealed."""
     only_scope: str | None = None
     """The one scope that is written, where only one is."""
@@ -34,6 +34,8 @@ class Options:
     accept_broken_audit: bool = False
     store_name: str = ""
     """What the file says of where its memories come from."""
+    sensitive: bool = True
+    """Whether a store that is read gives its sensitive scopes too."""
     slots: Mapping[str, Any] | None = None
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
@@ -44,6 +46,8 @@ Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
 Write: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
 ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, Report, Options], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
+STORE = "sqlite"
+"""The format that is a store itself."""
 
 
 class Glimpse(Protocol):
@@ -71,7 +75,7 @@ class Format:
     key of `extra` the bytes around the note's content are kept.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
     holds everything there is, vectors too. `graph_first` asks for entities and relations before the memories, and
-    `proves_rest` tells that the proof covers what is no record too.
+    `proves_rest` tells that the proof covers what is no record too, `audits` that there is a place for an audit chain.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Format:
     dialects: tuple[str, ...] = ()
     graph_first: bool = False
     proves_rest: bool = False
+    audits: bool = False
 
     @property
     def keeps(self) -> frozenset[str]:

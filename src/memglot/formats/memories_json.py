@@ -39,4 +39,5 @@ FORMAT = Format(
     settles=True,
     graph_first=True,
     proves_rest=True,
+    audits=True,
 )

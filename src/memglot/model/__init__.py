@@ -29,7 +29,17 @@ from memglot.model.check import (
 )
 from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keeping import CONVERSATION_TABLES, Blob, Conflict, Document, Embedding, Event, Tombstone
+from memglot.model.keeping import (
+    CONVERSATION_TABLES,
+    IDENTITY,
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    Event,
+    Tombstone,
+    identity_document,
+)
 from memglot.model.memory import (
     DEFAULT_KIND,
     DEFAULT_SCOPE,
@@ -69,6 +79,7 @@ __all__ = [
     "EARLIEST",
     "ENTITY_TYPES",
     "FIELDS",
+    "IDENTITY",
     "LATEST",
     "PREDICATES",
     "THINGS",
@@ -105,6 +116,7 @@ __all__ = [
     "finer_than_microseconds",
     "format_time",
     "id_time",
+    "identity_document",
     "is_id",
     "is_news",
     "mark_news",

@@ -7,12 +7,12 @@ import msgspec
 from memglot.model.memory import DEFAULT_SCOPE, DEFAULT_STATUS, Foreign
 
 ENTITY_TYPES = ("person", "organization", "place", "library", "tool", "project", "concept")
-"""The types of entities that memoryd knows; any other word is kept too."""
+"""The types of entities that other tools know. Others are kept too."""
 PREDICATES = (
     *("mentions", "works_on", "uses", "prefers", "supersedes", "superseded_by", "conflicts_with", "cites"),
     *("runs_on", "belongs_to", "located_at"),
 )
-"""The predicates that memoryd knows; any other word is kept too."""
+"""The predicates of relations that other tools know. Any other word may be one."""
 
 
 class End(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,10 +1,15 @@
 """What a store keeps beside memories and their graph: documents, vectors, deletions, clashes, foreign rows, its log."""
 
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from memglot.model.ids import derive_id
 from memglot.model.memory import DEFAULT_KIND, DEFAULT_SCOPE
+
+IDENTITY = "identity"
+"""The name of documents that tell who somebody is."""
 
 
 class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -18,6 +23,13 @@ class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_at: int = 0
     meta: dict[str, Any] = {}
     extra: dict[str, Any] = {}
+
+
+def identity_document(content: str, *, scope: str = DEFAULT_SCOPE, created_at: int = 0) -> Document:
+    """What somebody is said to be at a time; the same text has the same id on every machine."""
+    hash = sha256(content.encode("utf-8")).hexdigest()
+    id = derive_id("memglot-identity", scope, hash)
+    return Document(id=id, name=IDENTITY, content=content, scope=scope, created_at=created_at)
 
 
 class Embedding(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memglot.errors import StoreError, Unreadable, not_a_database
 from memglot.formats.database import application_id, check_whole, is_database
-from memglot.formats.format import ALL_FIELDS, Format, Options
+from memglot.formats.format import ALL_FIELDS, STORE, Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.source import Source
 from memglot.formats.target import Target
@@ -17,6 +17,7 @@ from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.items import all_items
+from memglot.store.sensitive import SENSITIVE, Hiding, sensitive_scopes
 from memglot.store.sqlite.schema import APPLICATION_ID
 
 
@@ -37,11 +38,15 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
             store = open_store(str(path), write=False)
             try:
                 number = 0
-                for item in all_items(store):
+                report.sensitive |= (marked := sensitive_scopes(store))
+                hiding = Hiding(store, marked) if marked and not options.sensitive else None
+                for item in all_items(store, hiding=hiding):
                     if isinstance(item, Record):
                         number += 1
                         report.item = number
                     yield item
+                if hiding is not None:
+                    hiding.tell(report)
             finally:
                 store.close()
         except StoreError as error:
@@ -60,6 +65,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
                 for item in items:
                     filling.take(item)
                 filling.land()
+            with store.writing():
+                for scope in sorted(report.sensitive):
+                    store.put_setting(SENSITIVE + scope, "")
         finally:
             store.close()
         quiet(path)
@@ -121,7 +129,7 @@ def is_store(path: Path) -> bool:
 
 
 FORMAT = Format(
-    name="sqlite",
+    name=STORE,
     title="memglot store, a SQLite file",
     tool="memglot",
     family="sqlite",

@@ -27,6 +27,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     temporal_contains: int | None = None
     temporal_overlaps: tuple[int, int] | None = None
     temporal_within: tuple[int, int] | None = None
+    without_scopes: tuple[str, ...] = ()
     with_conversations: bool = True
     with_deleted: bool = False
 
@@ -115,8 +116,8 @@ class Store(Protocol):
     def get(self, ids: Sequence[str]) -> list[Record]:
         """The records with these ids, in no particular order; those that are not there are left out."""
 
-    def known(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids are there."""
+    def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
+        """Which of these ids are there; with `scopes`, which of them are records of one of these."""
 
     def starting_with(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin so, in their order."""
@@ -153,6 +154,9 @@ class Store(Protocol):
     def branches(self, filter: Filter = ...) -> Iterator[tuple[str, int]]:
         """The tree paths that have records of their own, with their number, in order."""
 
+    def scopes(self, filter: Filter = ...) -> Iterator[tuple[str, int]]:
+        """The scopes that have records, with their number, in order."""
+
     def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
         """What is amiss: damage, records or an index that do not fit their digests; nothing for a whole store."""
 
@@ -187,6 +191,14 @@ class Store(Protocol):
 
     def count_things(self, kind: type[Thing]) -> int:
         """How many there are."""
+
+    # Settings
+
+    def settings(self) -> dict[str, str]:
+        """The named settings of this store, whatever their names; a copy of the store has them too."""
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Keep a setting, in the place of the one with its name; `None` forgets it."""
 
     # Keeping track
 

@@ -22,11 +22,12 @@ from memglot.model import (
 from memglot.store.chain import first_broken
 from memglot.store.contract import Filter, Import, Query, Revision, Store
 from memglot.testing.samples import make, one_of_each_thing, whole_record
+from memglot.testing.settings import SettingsConformance
 
 HOUR = 3_600_000_000
 
 
-class StoreConformance:
+class StoreConformance(SettingsConformance):
     """Tests of the contract in `memglot.store.contract`."""
 
     def test_a_record_comes_back_equal_with_every_field(self, store: Store) -> None:

@@ -34,7 +34,7 @@ class Shelf:
 
     def __init__(self, prover: Prover, options: Options, report: Report, sealer: Sealer | None) -> None:
         self._prover, self._options, self._report, self._sealer = prover, options, report, sealer
-        self._marked = options.sensitive
+        self._marked = options.sealed_scopes
         self.places, self.views, self._hidden = Places(), Views(), DiskMap()
         self._things: dict[str, Spool[Any]] = {name: Spool() for name in _NAMES.values()}
         self._unknown: dict[str, Spool[Any]] = {}
@@ -86,13 +86,10 @@ class Shelf:
         """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
         if self._sealer is None:
             return False
-        owners = {owner_of(item), getattr(item, "source_record", None)} if not isinstance(item, Record) else set()
         scope = getattr(item, "scope", None)
-        return (
-            isinstance(scope, str)
-            and self.is_sensitive(scope)
-            or any(owner in self._hidden for owner in owners if owner)
-        )
+        if isinstance(scope, str) and self.is_sensitive(scope):
+            return True
+        return any(id in self._hidden for id in _ends(item) if id)
 
     # Writing
 
@@ -104,7 +101,7 @@ class Shelf:
             self._is_newer_identity(document)
         if self._identity is not None:
             out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
-        hidden = () if self._sealer is None else (*self._options.sensitive, *self._report.sensitive)
+        hidden = () if self._sealer is None else (*self._options.sealed_scopes, *self._report.sensitive)
         write_list(out, "audit_chain", self._audit_rows(hidden, scope))
 
     def write_last(self, out: BinaryIO) -> None:
@@ -119,6 +116,8 @@ class Shelf:
         for line in self._things[name]:
             item: Any = item_of(line.encode())
             if self._hides(item):
+                if isinstance(item, Entity):
+                    self._hidden[item.id] = ""
                 self._sealed.append(line)
                 continue
             self.sum.add(line.encode())
@@ -194,6 +193,15 @@ def section_blob(section: str, item: int | None, value: Any) -> Blob:
     """A section of a file that nobody here knows, or one element of it."""
     key = section if item is None else f"{section}[{item:09d}]"
     return Blob(tool=MEMORYD, table=FILE, key=key, row={"section": section, "item": item, "value": value})
+
+
+def _ends(item: Any) -> tuple[str | None, ...]:
+    """The memories and entities that an item speaks of."""
+    if isinstance(item, Relation):
+        return item.subject.id, item.object.id, item.source_record
+    if isinstance(item, Supersession):
+        return item.newer, item.older, item.entity
+    return () if isinstance(item, Record) else (owner_of(item),)
 
 
 def _is_section(blob: Blob) -> bool:

@@ -28,6 +28,8 @@ def _places(filter: Filter) -> list[tuple[str, list[Any]]]:
     for column in ("kind", "scope", "status"):
         if (value := getattr(filter, column)) is not None:
             found.append((f"{column} = ?", [value]))
+    if filter.without_scopes:
+        found.append(("scope NOT IN (SELECT value FROM json_each(?))", [canonical(filter.without_scopes).decode()]))
     return found
 
 

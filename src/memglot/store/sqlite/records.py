@@ -72,10 +72,13 @@ class Records(Connection):
         sql = f"SELECT {COLUMNS} FROM records WHERE id IN (SELECT value FROM json_each(?))"
         return [from_row(row) for row in self._rows(sql, (_json(ids),))]
 
-    def known(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids are there."""
+    def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
+        """Which of these ids are there, or are records of one of these scopes."""
         sql = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?))"
-        return {id for (id,) in self._rows(sql, (_json(ids),))}
+        if scopes is None:
+            return {id for (id,) in self._rows(sql, (_json(ids),))}
+        sql += " AND scope IN (SELECT value FROM json_each(?))"
+        return {id for (id,) in self._rows(sql, (_json(ids), _json(scopes)))}
 
     def starting_with(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin so."""
@@ -143,6 +146,12 @@ class Records(Connection):
         where, bindings = condition(filter)
         sql = f"SELECT tree, count(*) FROM records {where} GROUP BY tree"
         return ((tree, count) for tree, count in self._rows(sql, bindings))
+
+    def scopes(self, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+        """The scopes that have records, with their number."""
+        where, bindings = condition(filter)
+        sql = f"SELECT scope, count(*) FROM records {where} GROUP BY scope ORDER BY scope"
+        return ((scope, count) for scope, count in self._rows(sql, bindings))
 
     def _amiss(self) -> Iterator[str]:
         """Records whose hash or digest does not fit them, and those that came or went behind our back."""

@@ -1,4 +1,4 @@
-"""How the SQLite store keeps track: revisions, the audit chain, imports."""
+"""How the SQLite store keeps track: settings, revisions, the audit chain, imports."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,9 +11,25 @@ from memglot.store.chain import hash_event
 from memglot.store.contract import Import, Revision
 from memglot.store.sqlite.connection import Connection
 
+# The table is shared with counts of the store's own, which have names without a colon.
+_SETTING = "setting:"
+
 
 class Track(Connection):
     """The part of the store that knows what happened."""
+
+    def settings(self) -> dict[str, str]:
+        """The named settings of this store."""
+        start = len(_SETTING)
+        rows = self._rows("SELECT name, value FROM keeping WHERE substr(name, 1, ?) = ?", (start, _SETTING))
+        return {name[start:]: value for name, value in rows}
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Keep a setting; `None` forgets it."""
+        if value is None:
+            self.db.execute("DELETE FROM keeping WHERE name = ?", (_SETTING + name,))
+        else:
+            self.db.execute("INSERT OR REPLACE INTO keeping VALUES (?, ?)", (_SETTING + name, value))
 
     def remember(self, revisions: Sequence[Revision]) -> None:
         """Keep what was there before a change."""

@@ -1,0 +1,46 @@
+"""Identity: who somebody is said to be, in one text a scope; every earlier text is kept."""
+
+from __future__ import annotations
+
+from memglot.errors import empty_text
+from memglot.formats.beside import key_of
+from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, plain
+from memglot.store.contract import Revision, Store
+
+
+def identity(store: Store, scope: str = DEFAULT_SCOPE) -> Document | None:
+    """The present text, if there is one."""
+    found = (document for document in store.mentions(Document, IDENTITY) if document.scope == scope)
+    return max(found, key=_age, default=None)
+
+
+def history(store: Store, scope: str = DEFAULT_SCOPE) -> list[Document]:
+    """Every text, the present one last."""
+    found = [document for document in store.mentions(Document, IDENTITY) if document.scope == scope]
+    return sorted(found, key=_age)
+
+
+def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[Document, bool]:
+    """Make a text the present one, and tell whether it was not. An earlier text that comes back moves to the end."""
+    check_text(text, IDENTITY)
+    check_text(scope, "scope")
+    if not text.strip():
+        raise empty_text(IDENTITY)
+    with store.writing():
+        present = identity(store, scope)
+        if present is not None and present.content == text:
+            return present, False
+        # A text from a machine whose clock runs ahead must not outlast what is said now.
+        at = max(now(), present.created_at + 1) if present is not None else now()
+        document = identity_document(text, scope=scope, created_at=at)
+        before = store.kept(document)
+        if before is not None:
+            deed = Revision(kind="document", key=key_of(before), at=at, deed="identity", before=plain(before))
+            store.remember([deed])
+        store.put([document])
+        store.log("identity", document.id, scope, {"characters": len(text)})
+    return document, True
+
+
+def _age(document: Document) -> tuple[int, str]:
+    return document.created_at, document.id

@@ -1,0 +1,75 @@
+"""Supersessions: which memory took the place of which, and the chains that they form."""
+
+from __future__ import annotations
+
+from memglot.engine import edit
+from memglot.errors import supersedes_itself
+from memglot.model import DEFAULT_STATUS, DELETED, Supersession, check_text, now, plain
+from memglot.store.contract import Revision, Store
+
+SUPERSEDED = "superseded"
+
+
+def supersede(
+    store: Store, newer: str, older: str, *, reason: str = "", entity: str | None = None
+) -> tuple[Supersession, bool]:
+    """Say that one memory takes the place of another, which gets the status `superseded`; tells whether that is new.
+
+    Said the other way round it takes the earlier word back.
+    """
+    check_text(reason, "reason")
+    with store.writing():
+        new, old = (edit.resolve(store, id) for id in (newer, older))
+        if new == old:
+            raise supersedes_itself(new)
+        about = edit.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
+        found = Supersession(newer=new, older=old, entity=about, decided_at=now(), decided_by="user", reason=reason)
+        before = store.kept(found)
+        if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
+            return before, False
+        if (opposite := store.kept(Supersession(newer=old, older=new))) is not None:
+            _forget(store, opposite)
+            _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
+        if before is not None:
+            _remember(store, before)
+        store.put([found])
+        store.log("supersede", new, store.get([new])[0].scope, plain(found))
+        record = store.get([old])[0]
+        _set_status(store, old, record.status, record.status if record.status == DELETED else SUPERSEDED)
+    return found, True
+
+
+def _set_status(store: Store, id: str, was: str, status: str) -> None:
+    if store.get([id])[0].status == was != status:
+        edit.update(store, id, {"status": status})
+
+
+def _forget(store: Store, thing: Supersession) -> None:
+    _remember(store, thing)
+    store.take([thing])
+
+
+def _remember(store: Store, thing: Supersession) -> None:
+    # Imports know what they changed by the same key.
+    store.remember([Revision(kind="supersession", key=thing.newer, at=now(), deed="supersede", before=plain(thing))])
+
+
+def chain(store: Store, id: str | None = None) -> list[Supersession]:
+    """All supersessions, or those of the chain that a memory belongs to, both ways; the earliest decision first."""
+    if id is None:
+        return sorted(store.things(Supersession), key=_when)
+    start = edit.resolve(store, id)
+    seen, rest = {start}, [start]
+    found: dict[tuple[str, str], Supersession] = {}
+    while rest:
+        link = rest.pop()
+        for one in (*store.things(Supersession, [link]), *store.mentions(Supersession, link)):
+            found[one.newer, one.older] = one
+            # A chain that another tool wrote may bite its own tail.
+            rest += {one.newer, one.older} - seen
+            seen |= {one.newer, one.older}
+    return sorted(found.values(), key=_when)
+
+
+def _when(one: Supersession) -> tuple[int, str, str]:
+    return one.decided_at or 0, one.newer, one.older
