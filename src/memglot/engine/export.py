@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.engine.arguments import choice
 from memglot.errors import CannotWrite, StoreError
-from memglot.formats._memoryd.audit import blob_of_event, is_audit
+from memglot.formats.audit import blob_of_event, is_audit
 from memglot.formats.detect import format_to_write
 from memglot.formats.format import STORE, Format, Options
 from memglot.formats.proof import Prover

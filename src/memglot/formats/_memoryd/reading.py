@@ -13,7 +13,7 @@ from memglot.errors import BadRecord, bad_section, needs_passphrase
 from memglot.formats._json.sections import sections
 from memglot.formats._json.shape import first_keys
 from memglot.formats._json.stream import object_of, objects
-from memglot.formats._memoryd.audit import blob_of
+from memglot.formats.audit import blob_of
 from memglot.formats._memoryd.graph import entity_in, relation_in, supersession_in
 from memglot.formats._memoryd.rows_in import SEALED, File, read_row
 from memglot.formats._memoryd.sections import IDENTITY, section_blob

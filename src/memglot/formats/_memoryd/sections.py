@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.formats._agentos.places import Places
-from memglot.formats._memoryd.audit import ChainWriter, blob_of, is_audit
+from memglot.formats.audit import ChainWriter, blob_of, is_audit
 from memglot.formats._memoryd.graph import entity_out, relation_out, supersession_out
 from memglot.formats._memoryd.rows_in import MEMORYD, SEALED
 from memglot.formats._memoryd.sealing import Sealer

@@ -14,7 +14,7 @@ import msgspec
 from memglot.errors import BadRecord, Unreadable, WrongPassphrase, broken_audit
 from memglot.formats._json.sections import sections
 from memglot.formats._json.shape import first_keys
-from memglot.formats._memoryd.audit import ChainCheck
+from memglot.formats.audit import ChainCheck
 from memglot.formats._memoryd.sealing import Sealer, sealer_for
 from memglot.formats._memoryd.values import microseconds
 from memglot.formats.carry import KEY
