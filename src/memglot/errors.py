@@ -10,6 +10,8 @@
     ├── AlreadyThere          2  an id that is taken
     ├── BadRecord             2  one record that breaks a rule; its siblings go on
     ├── CheckFailed           1  a check found something
+    ├── WrongPassphrase       2  a passphrase that does not open what is encrypted
+    ├── NoPassphrase          3  no passphrase to open it with
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore
@@ -24,6 +26,8 @@ MAX_DEPTH = 100
 MAX_ALIAS_GROWTH = 10
 MAX_ZIP_FILES = 100_000
 MAX_ZIP_BYTES = 4 << 30
+MAX_PASSPHRASE_BYTES = 64 << 10
+_GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
 
 
 class MemglotError(Exception):
@@ -147,6 +151,27 @@ class CheckFailed(MemglotError):
 
     code = "check_failed"
     exit_code = 1
+
+
+class NoPassphrase(MemglotError):
+    """Something encrypted, and no passphrase to open it with."""
+
+    code = "no_passphrase"
+    exit_code = 3
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"`{name}` is encrypted, and no passphrase was given", _GIVE_PASSPHRASE)
+
+
+class WrongPassphrase(MemglotError):
+    """A passphrase that does not open what is encrypted, or a file that was altered since."""
+
+    code = "wrong_passphrase"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the passphrase does not open `{name}`", "check it, and whether the file is whole; " + _GIVE_PASSPHRASE
+        )
 
 
 class StoreError(MemglotError):
@@ -548,6 +573,26 @@ def tree_into_itself(source: str, target: str) -> UsageError:
 def supersedes_itself(id: str) -> UsageError:
     """A memory that would take its own place."""
     return UsageError(f"memory `{id}` cannot supersede itself", "name the newer memory first, then the older one")
+
+
+def bad_passphrase(where: str, reason: str) -> UsageError:
+    """A passphrase that cannot be had from where it should be; what was found there is never shown."""
+    return UsageError(f"no passphrase can be read from `{where}`: {reason}", "it must hold the passphrase and no more")
+
+
+def passphrase_too_long(where: str) -> UsageError:
+    """A file that is too long to be a passphrase."""
+    return bad_passphrase(where, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
+
+
+def no_identity(scope: str) -> NotFound:
+    """A scope that nobody told the identity of."""
+    return NotFound("identity of scope", _short(scope), "`memglot identity set FILE` tells one")
+
+
+def no_version(number: int, count: int) -> NotFound:
+    """A version of an identity that there is none of."""
+    return NotFound("version", str(number), f"there are {count:,}; `memglot identity history` lists them")
 
 
 def no_words(query: str) -> UsageError:
