@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from memglot.engine.diff import Difference, diff
     from memglot.engine.memory import Memory
     from memglot.engine.results import ExportResult, ImportResult
+    from memglot.engine.scopes import Scope
     from memglot.engine.search import Hit, Results
     from memglot.engine.verify import Verdict, verify
     from memglot.errors import MemglotError
     from memglot.formats.format import Format
-    from memglot.model import Record, Relation, Temporal
+    from memglot.model import Document, Entity, Record, Relation, Supersession, Temporal
 
     def formats() -> list[Format]:
         """All formats that can be read or written; at run time this is the package, which can be called."""
@@ -28,6 +29,8 @@ _PLACES = {
     "Consolidation": "memglot.engine.consolidate",
     "Conversion": "memglot.conversion",
     "Difference": "memglot.engine.diff",
+    "Document": "memglot.model",
+    "Entity": "memglot.model",
     "ExportResult": "memglot.engine.results",
     "Hit": "memglot.engine.search",
     "ImportResult": "memglot.engine.results",
@@ -36,6 +39,8 @@ _PLACES = {
     "Record": "memglot.model",
     "Relation": "memglot.model",
     "Results": "memglot.engine.search",
+    "Scope": "memglot.engine.scopes",
+    "Supersession": "memglot.model",
     "Temporal": "memglot.model",
     "Verdict": "memglot.engine.verify",
     "convert": "memglot.conversion",
@@ -48,6 +53,8 @@ __all__ = [
     "Consolidation",
     "Conversion",
     "Difference",
+    "Document",
+    "Entity",
     "ExportResult",
     "Hit",
     "ImportResult",
@@ -56,6 +63,8 @@ __all__ = [
     "Record",
     "Relation",
     "Results",
+    "Scope",
+    "Supersession",
     "Temporal",
     "Verdict",
     "__version__",

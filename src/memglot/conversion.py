@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import no_target
 from memglot.formats import registry
 from memglot.formats.detect import format_to_write
-from memglot.formats.format import STORE, Format, Options
+from memglot.formats.format import STORE, Format, Options, Passphrase
 from memglot.formats.reading import Input, read_inputs
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Minter, Record, now, plain, settle
@@ -82,6 +82,7 @@ def convert(
     lenient: bool = False,
     dialect: str | None = None,
     force: bool = False,
+    passphrase: Passphrase = None,
     stream: BinaryIO | None = None,
     progress: Callable[[Report], None] | None = None,
 ) -> Conversion:
@@ -90,7 +91,7 @@ def convert(
         raise no_target()
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
-    options = Options(plain=plain, lenient=lenient, dialect=dialect)
+    options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase)
     used = convert_items(src, target, report, from_=from_, to=to, options=options)
     return Conversion(report, used.name)
 

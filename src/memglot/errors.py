@@ -11,6 +11,7 @@
     ├── AlreadyThere          2  an id that is taken
     ├── BadRecord             2  one record that breaks a rule; its siblings go on
     ├── CheckFailed           1  a check found something
+    ├── NoPassphrase          3  no passphrase to seal sensitive scopes with
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore
@@ -25,6 +26,8 @@ MAX_DEPTH = 100
 MAX_ALIAS_GROWTH = 10
 MAX_ZIP_FILES = 100_000
 MAX_ZIP_BYTES = 4 << 30
+MAX_PASSPHRASE_BYTES = 64 << 10
+_GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
 
 
 class MemglotError(Exception):
@@ -101,12 +104,14 @@ class Unreadable(MemglotError):
 
 
 class WrongPassphrase(Unreadable):
-    """A passphrase that opens nothing in a file."""
+    """A passphrase that does not open what is sealed in a file."""
 
     code = "wrong_passphrase"
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "the passphrase is not the one it was sealed with", "nothing was imported")
+        super().__init__(
+            name, "the passphrase does not open it", "check it, and whether the file is whole; " + _GIVE_PASSPHRASE
+        )
 
 
 class CannotWrite(MemglotError):
@@ -157,6 +162,22 @@ class CheckFailed(MemglotError):
 
     code = "check_failed"
     exit_code = 1
+
+
+class NoPassphrase(MemglotError):
+    """Sensitive scopes that are to go out, and no passphrase to seal them with."""
+
+    code = "no_passphrase"
+    exit_code = 3
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        noun = "the scope" if len(scopes) == 1 else "the scopes"
+        names = ", ".join(f"`{_short(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
+        verb = "is" if len(scopes) == 1 else "are"
+        super().__init__(
+            f"{noun} {names} {verb} sensitive, and no passphrase was given to seal them with",
+            f"{_GIVE_PASSPHRASE}; `--plaintext` writes them as they are",
+        )
 
 
 class StoreError(MemglotError):
@@ -494,7 +515,7 @@ def wrong_hash() -> BadRecord:
 def needs_passphrase(things: int | None = None) -> BadRecord:
     """Something sealed, and nothing to open it with."""
     what = "it is sealed" if things is None else f"{things:,} things besides the memories are sealed"
-    return BadRecord(f"{what}, and no passphrase was given", "give `--passphrase-file`, or set MEMGLOT_PASSPHRASE")
+    return BadRecord(f"{what}, and no passphrase was given", _GIVE_PASSPHRASE)
 
 
 def cannot_open(reason: str) -> BadRecord:
@@ -604,6 +625,26 @@ def tree_into_itself(source: str, target: str) -> UsageError:
 def supersedes_itself(id: str) -> UsageError:
     """A memory that would take its own place."""
     return UsageError(f"memory `{id}` cannot supersede itself", "name the newer memory first, then the older one")
+
+
+def bad_passphrase(where: str, reason: str) -> UsageError:
+    """A passphrase that cannot be had from where it should be; what was found there is never shown."""
+    return UsageError(f"no passphrase can be read from `{where}`: {reason}", "it must hold the passphrase and no more")
+
+
+def passphrase_too_long(where: str) -> UsageError:
+    """A file that is too long to be a passphrase."""
+    return bad_passphrase(where, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
+
+
+def no_identity(scope: str) -> NotFound:
+    """A scope that nobody told the identity of."""
+    return NotFound("identity of scope", _short(scope), "`memglot identity set FILE` tells one")
+
+
+def no_version(number: int, count: int) -> NotFound:
+    """A version of an identity that there is none of."""
+    return NotFound("version", str(number), f"there are {count:,}; `memglot identity history` lists them")
 
 
 def no_words(query: str) -> UsageError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 STORE_VARIABLE = "MEMGLOT_STORE"
+PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 BUSY_SECONDS = 10.0
 BATCH_SIZE = 1_000
 
@@ -29,6 +30,11 @@ def data_folder() -> Path:
 def editor() -> str | None:
     """The user's editor: `$VISUAL`, else `$EDITOR`."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+
+
+def passphrase() -> str | None:
+    """What encrypted parts are opened with: `$MEMGLOT_PASSPHRASE`; an empty one is none."""
+    return os.environ.get(PASSPHRASE_VARIABLE) or None
 
 
 def actor() -> str:

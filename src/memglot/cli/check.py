@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memglot.cli.face import Face, command, memories
+from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.shell import FormatName
+
+if TYPE_CHECKING:
+    from memglot.formats.format import Passphrase
 
 
 @command("diff")
 @click.argument("before", metavar="A", type=click.Path())
 @click.argument("after", metavar="B", type=click.Path())
-def diff(face: Face, before: str, after: str) -> int:
+@passphrase_option
+def diff(face: Face, before: str, after: str, passphrase_file: str | None) -> int:
     """Show what differs between two files, folders or stores, record by record.
 
     Exit status 0 means that nothing does, 1 that something does.
     """
+    return _diff(face, before, after, secret(passphrase_file))
+
+
+def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
     import msgspec
 
     from memglot.cli.json_output import Stream
@@ -30,7 +39,7 @@ def diff(face: Face, before: str, after: str) -> int:
     found = {"added": 0, "removed": 0, "changed": 0}
 
     def counted() -> Iterator[Any]:
-        for difference in diff_(before, after, report):
+        for difference in diff_(before, after, report, passphrase=passphrase):
             found[difference.state] += 1
             yield difference
 
@@ -56,15 +65,16 @@ def diff(face: Face, before: str, after: str) -> int:
 @command("verify")
 @click.argument("path", type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="The format; else it is detected.")
-def verify(face: Face, path: str, format: str | None) -> int:
+@passphrase_option
+def verify(face: Face, path: str, format: str | None, passphrase_file: str | None) -> int:
     """Check that an export or a store is whole and unaltered.
 
     Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
     """
-    from memglot.engine.verify import verdict_value, verify_path
-    from memglot.report import Report
+    from memglot.engine.verify import verdict_value
+    from memglot.engine.verify import verify as verify_
 
-    verdict = verify_path(path, Report(), format)
+    verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
     lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]
     lines += [f"  {problem}" for problem in verdict.problems]
     face.answer(verdict_value(verdict), lines, asked=True)

@@ -1,8 +1,8 @@
-"""`search`, `list`, `entities`, `relations`."""
+"""`search` and `list`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -69,38 +69,4 @@ def _lines(record: Any, score: str | None = None) -> Iterator[str]:
     yield "    " + first_line(record.title or record.content)
 
 
-@command("entities")
-def entities(face: Face) -> None:
-    """List the entities that memories mention."""
-    with face.memory() as memory:
-        _show(face, memory.entities(), lambda entity: f"{entity.id}  {entity.name}  {entity.type}".rstrip())
-
-
-@command("relations")
-@click.argument("id", required=False)
-def relations(face: Face, id: str | None) -> None:
-    """List all relations, or those from and to one memory."""
-    with face.memory() as memory:
-        _show(
-            face,
-            memory.relations(id),
-            lambda relation: f"{relation.id}  {relation.subject.id} {relation.predicate} {relation.object.id}",
-        )
-
-
-def _show(face: Face, things: Iterable[Any], line: Any) -> None:
-    from memglot.cli.json_output import Stream
-    from memglot.model import plain
-
-    if face.json:
-        face.answer({"results": Stream(map(plain, things))}, "")
-        return
-    count = 0
-    for thing in things:
-        click.echo(line(thing))
-        count += 1
-    if not count:
-        click.echo("none")
-
-
-COMMANDS = {"search": search, "list": list_, "entities": entities, "relations": relations}
+COMMANDS = {"search": search, "list": list_}

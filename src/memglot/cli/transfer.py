@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, memories
+from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.shell import FormatName
+
+if TYPE_CHECKING:
+    from memglot.engine.results import ExportResult, ImportResult
 
 
 @command("import")
@@ -28,16 +32,32 @@ from memglot.cli.shell import FormatName
 @click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
 @click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
+@passphrase_option
+@click.option("--accept-broken-audit", is_flag=True, help="Import memories.json though its audit chain is broken.")
 @click.option("--recursive", "-r", is_flag=True, help="Accepted; folders are always read whole.")
-def import_(face: Face, paths: tuple[str, ...], no_dedup: bool, recursive: bool, dry_run: bool, **options: Any) -> int:
+def import_(
+    face: Face,
+    paths: tuple[str, ...],
+    no_dedup: bool,
+    recursive: bool,
+    dry_run: bool,
+    passphrase_file: str | None,
+    **options: Any,
+) -> int:
     """Import files, folders or standard input.
 
     One bad record never costs its siblings: each is named with its file, line or item, and the reason.
     """
     if no_dedup:
         options["dedup"] = "id"
+    options["passphrase"] = secret(passphrase_file)
     with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
         result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
+    return tell_import(face, result)
+
+
+def tell_import(face: Face, result: ImportResult) -> int:
+    """Show what an import did; tells the exit code."""
     face.answer(result.value(), _import_text(result))
     if not face.json:
         face.faults(result.errors)
@@ -81,6 +101,11 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
         result = memory.export(
             path, include_conversations=not no_conversations, stream=stream, progress=bar, **options, **filters
         )
+    tell_export(face, result, path)
+
+
+def tell_export(face: Face, result: ExportResult, path: str | None) -> None:
+    """Show what an export wrote; where that went to standard output, only what a person should know."""
     if path is not None:
         face.answer(result.value(), f"exported {memories(result.count)} to {path} ({result.format})")
     if not face.json or path is None:
@@ -99,12 +124,14 @@ def export(face: Face, path: str | None, no_conversations: bool, **options: Any)
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
 @click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
+@passphrase_option
 @click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
-def convert(face: Face, source: str, target: str, report: bool, **options: Any) -> int:
+def convert(face: Face, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any) -> int:
     """Convert a file or folder to another format, without a store. `-` is standard input or output."""
     from memglot.conversion import convert as convert_
 
     to_stdout = target == "-"
+    options["passphrase"] = secret(passphrase_file)
     with face.progress("converting") as bar:
         stream = sys.stdout.buffer if to_stdout else None
         result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from memglot.engine.export import INCLUDE, ExportOptions, store_items
-from memglot.formats.format import Options
+from memglot.formats.format import Options, Passphrase
 from memglot.formats.reading import read_inputs
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
 from memglot.report import Report
@@ -27,7 +27,7 @@ class Difference(msgspec.Struct):
     fields: dict[str, list[Any]] = {}
 
 
-def items_of(path: str, report: Report, format: str | None = None) -> Iterator[Item]:
+def items_of(path: str, report: Report, format: str | None = None, options: Options = Options()) -> Iterator[Item]:
     """Everything in a file, a folder or a store."""
     from memglot.formats import registry
 
@@ -39,22 +39,25 @@ def items_of(path: str, report: Report, format: str | None = None) -> Iterator[I
         finally:
             store.close()
     else:
-        yield from read_inputs([path], registry.get(format) if format else None, report, Options())
+        yield from read_inputs([path], registry.get(format) if format else None, report, options)
 
 
-def diff(before: str | Path, after: str | Path, report: Report | None = None) -> Iterator[Difference]:
+def diff(
+    before: str | Path, after: str | Path, report: Report | None = None, *, passphrase: Passphrase = None
+) -> Iterator[Difference]:
     """What must change for one file, folder or store to become the other.
 
     Records are known by their ids, else by their content. The report tells what could not be read.
     """
     report = report or Report()
     before, after = str(before), str(after)
+    options = Options(passphrase=passphrase)
     with Scratch() as scratch:
-        for key, record in _keyed(items_of(before, report), report):
+        for key, record in _keyed(items_of(before, report, options=options), report):
             while not scratch.put(key, canonical(record)):
                 # A second record of one id is compared with a second one of the other side.
                 key += "+"
-        for key, record in _keyed(items_of(after, report), report):
+        for key, record in _keyed(items_of(after, report, options=options), report):
             while (stored := scratch.take(key)) is None and scratch.was_taken(key):
                 key += "+"
             if stored is None:

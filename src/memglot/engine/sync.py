@@ -13,7 +13,7 @@ from memglot.engine.merge import merge_records
 from memglot.errors import NoPassphrase
 from memglot.formats import registry
 from memglot.formats.carry import KEY
-from memglot.formats.format import Format, Options
+from memglot.formats.format import Format, Options, Passphrase
 from memglot.formats.reading import read_inputs
 from memglot.formats.source import Source
 from memglot.formats.target import Target
@@ -35,7 +35,7 @@ def sync_export(
     scope: str | None = None,
     audit: bool = False,
     embeddings: bool = False,
-    passphrase: str | None = None,
+    passphrase: Passphrase = None,
     plaintext: bool = False,
     v5: bool = False,
     chunk_size: int = 5,
@@ -44,15 +44,17 @@ def sync_export(
     marked = sensitive_scopes(store)
     asked = marked if scope is None else marked & {scope}
     secret = {name for name, _ in store.scopes(Filter(with_deleted=True)) if name in asked}
-    if secret and not (passphrase or plaintext or v5):
-        raise NoPassphrase(sorted(secret))
+    if secret and not (plaintext or v5):
+        passphrase = passphrase() if callable(passphrase) else passphrase
+        if not passphrase:
+            raise NoPassphrase(sorted(secret))
     target.force = target.force or wrote(target.path)
-    sealing = bool(marked and passphrase and not v5)
+    sealing = bool(secret and passphrase and not plaintext and not v5)
     options = ExportOptions(
         format=V5 if v5 else FORMAT,
         filter=Filter(scope=scope),
         include_embeddings=embeddings,
-        sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
+        sensitive=LEAVE_OUT if v5 and not plaintext else INCLUDE,
         follow_scope=True,
         audit=audit,
         writing=Options(

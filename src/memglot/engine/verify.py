@@ -10,7 +10,7 @@ from memglot.formats import registry
 from memglot.formats.beside import BesideSum, beside_count, beside_path, line_of
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
-from memglot.formats.format import Format, Options
+from memglot.formats.format import Format, Options, Passphrase
 from memglot.formats.proof import Prover, file_digest
 from memglot.formats.reading import read_source
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
@@ -39,12 +39,12 @@ class Verdict(msgspec.Struct):
         return self.state == "whole"
 
 
-def verify(path: Path | str, *, format: str | None = None) -> Verdict:
+def verify(path: Path | str, *, format: str | None = None, passphrase: Passphrase = None) -> Verdict:
     """Check that an export in any format, or a store, is whole and unaltered; `problems` tells what is not."""
-    return verify_path(path, Report(), format)
+    return verify_path(path, Report(), format, Options(passphrase=passphrase))
 
 
-def verify_path(path: Path | str, report: Report, format: str | None = None) -> Verdict:
+def verify_path(path: Path | str, report: Report, format: str | None = None, options: Options = Options()) -> Verdict:
     """Check an export in any format, or a store, which may be given by its URL."""
     if "://" in str(path):
         return _verify_store_file(str(path))
@@ -52,10 +52,10 @@ def verify_path(path: Path | str, report: Report, format: str | None = None) -> 
     if not path.exists():
         raise Unreadable(str(path), "no such file or folder")
     if path.is_dir():
-        return _verify_folder(path, report)
+        return _verify_folder(path, report, options)
     if is_store(path):
         return _verify_store_file(str(path))
-    return _verify_file(path, report, registry.get(format) if format else None)
+    return _verify_file(path, report, registry.get(format) if format else None, options)
 
 
 def _verify_store_file(url: str) -> Verdict:
@@ -78,10 +78,10 @@ def verify_store(store: Store) -> Verdict:
     return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
 
 
-def _verify_file(path: Path, report: Report, format: Format | None) -> Verdict:
+def _verify_file(path: Path, report: Report, format: Format | None, options: Options) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
-    prover, alone, rest = _prove(source, format, report)
+    prover, alone, rest = _prove(source, format, report, options)
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if end is None:
@@ -108,12 +108,12 @@ def _compare(said: End, found: End) -> list[str]:
     return []
 
 
-def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prover, str]:
+def _prove(source: Source, format: Format, report: Report, options: Options) -> tuple[Prover, Prover, str]:
     """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
     prover, alone, rest = Prover(), Prover(), BesideSum()
     record: Record | None = None
     riders: list[Item] = []
-    for item in read_source(source, format, report, Options()):
+    for item in read_source(source, format, report, options):
         if isinstance(item, Record):
             if record is not None:
                 prover.add(record, riders)
@@ -129,7 +129,7 @@ def _prove(source: Source, format: Format, report: Report) -> tuple[Prover, Prov
     return prover, alone, rest.end().digest if rest.count else ""
 
 
-def _verify_folder(folder: Path, report: Report) -> Verdict:
+def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
     proof = FolderProof.at(folder)
     if proof is None:
         return Verdict(str(folder), "unproven", "", 0, [note_no_proof()])
@@ -138,7 +138,7 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
     joint = Prover()
     for path, said in proof.files():
         place = path_inside(folder, path)
-        found = _digest_in_folder(place, format) if place else None
+        found = _digest_in_folder(place, format, options) if place else None
         if found is None:
             problems.append(note_file(path, "is missing or cannot be read"))
         elif found != said:
@@ -156,10 +156,10 @@ def _verify_folder(folder: Path, report: Report) -> Verdict:
     return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
 
 
-def _digest_in_folder(place: Path, format: Format) -> str | None:
+def _digest_in_folder(place: Path, format: Format, options: Options) -> str | None:
     if format.digest_file is not None:
         return format.digest_file(place) if place.is_file() else None
-    return file_digest(place, lambda source: format.read(source, Report(), Options()))
+    return file_digest(place, lambda source: format.read(source, Report(), options))
 
 
 def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:

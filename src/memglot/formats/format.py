@@ -10,6 +10,9 @@ from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Record
 from memglot.report import Report
 
+Passphrase: TypeAlias = str | Callable[[], str | None] | None
+"""A passphrase, or what asks for one when it turns out to be needed."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -21,7 +24,7 @@ class Options:
     created_at: bool = True
     space: str | None = None
     dialect: str | None = None
-    passphrase: str | None = field(default=None, repr=False)
+    passphrase: Passphrase = field(default=None, repr=False)
     """What seals and opens the memories of sensitive scopes; it is never shown."""
     plaintext: bool = False
     """Whether these scopes are written as they are."""
@@ -40,6 +43,10 @@ class Options:
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
     """The digests of its notes as they were written, by their paths."""
+
+    def secret(self) -> str | None:
+        """The passphrase; somebody who is to be asked for it is asked now."""
+        return self.passphrase() if callable(self.passphrase) else self.passphrase
 
 
 Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]

@@ -13,13 +13,13 @@ from memglot.errors import BadRecord, bad_section, needs_passphrase
 from memglot.formats._json.sections import sections
 from memglot.formats._json.shape import first_keys
 from memglot.formats._json.stream import object_of, objects
-from memglot.formats.audit import blob_of
 from memglot.formats._memoryd.graph import entity_in, relation_in, supersession_in
 from memglot.formats._memoryd.rows_in import SEALED, File, read_row
 from memglot.formats._memoryd.sections import IDENTITY, section_blob
 from memglot.formats._memoryd.survey import Header, look
 from memglot.formats._memoryd.values import microseconds
 from memglot.formats._notes.shelf import DiskMap
+from memglot.formats.audit import blob_of
 from memglot.formats.beside import item_of, line_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options

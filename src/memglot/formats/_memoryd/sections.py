@@ -8,12 +8,12 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.formats._agentos.places import Places
-from memglot.formats.audit import ChainWriter, blob_of, is_audit
 from memglot.formats._memoryd.graph import entity_out, relation_out, supersession_out
 from memglot.formats._memoryd.rows_in import MEMORYD, SEALED
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.views import Views
 from memglot.formats._notes.shelf import DiskMap
+from memglot.formats.audit import ChainWriter, blob_of, is_audit
 from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options

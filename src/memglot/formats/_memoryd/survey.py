@@ -14,9 +14,9 @@ import msgspec
 from memglot.errors import BadRecord, Unreadable, WrongPassphrase, broken_audit
 from memglot.formats._json.sections import sections
 from memglot.formats._json.shape import first_keys
-from memglot.formats.audit import ChainCheck
 from memglot.formats._memoryd.sealing import Sealer, sealer_for
 from memglot.formats._memoryd.values import microseconds
+from memglot.formats.audit import ChainCheck
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.source import Source
@@ -155,10 +155,10 @@ def _sample(raw: bytes, header: Header) -> None:
 def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
     """What opens the sealed rows; raises `WrongPassphrase` where the passphrase opens none of them."""
     block, check = header.key_block(), (header.encryption or {}).get("check")
-    if block is None or options.passphrase is None or not (header.sealed or check):
+    if block is None or not (header.sealed or check) or not (secret := options.secret()):
         return None
     try:
-        sealer = sealer_for(options.passphrase, block)
+        sealer = sealer_for(secret, block)
     except BadRecord as error:
         raise Unreadable(name, str(error)) from None
     if isinstance(check, str):

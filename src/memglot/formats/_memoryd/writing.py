@@ -52,7 +52,8 @@ class _Writing:
     def __init__(self, target: Target, report: Report, options: Options) -> None:
         self._report, self._options = report, options
         self._machine = this_machine()
-        self._sealer = Sealer(options.passphrase) if options.passphrase and not options.plaintext else None
+        secret = None if options.plaintext else options.secret()
+        self._sealer = Sealer(secret) if secret else None
         self._prover = Prover()
         self._embeddings = False
         self.chunks = ChunkWriter(target, options.chunk_size)

@@ -1,0 +1,231 @@
+"""What is known beside memories: `scope`, `identity`, `entities`, `entity`, `relations`, `supersede`, `chain`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command
+
+
+@command("scope")
+@click.argument("what", type=click.Choice(["list", "sensitive", "normal"]), default="list")
+@click.argument("scopes", nargs=-1, metavar="[SCOPE]...")
+def scope(face: Face, what: str, scopes: tuple[str, ...]) -> None:
+    """List scopes, or mark some as sensitive or as normal again.
+
+    A sensitive scope leaves the store only encrypted, or in a copy of the whole store; other exports leave it out.
+    """
+    import msgspec
+
+    if (what == "list") == bool(scopes):
+        raise click.UsageError("`list` takes no scope" if scopes else f"`{what}` takes at least one scope")
+    with face.memory(write=what != "list") as memory:
+        if what == "list":
+            found = memory.scopes()
+            lines = [
+                f"{_shown(one.scope)}  {one.memories:,}" + ("  sensitive" if one.sensitive else "") for one in found
+            ]
+            face.answer({"scopes": msgspec.to_builtins(found)}, lines or "none", asked=True)
+            return
+        changed = (memory.mark_sensitive if what == "sensitive" else memory.mark_normal)(*scopes)
+    lines = [f"{_shown(name)} is {what} now" for name in changed]
+    face.answer({"changed": list(changed), "sensitive": what == "sensitive"}, lines or "nothing changed")
+
+
+def _shown(text: str) -> str:
+    """A name on one line; an empty one as quotes."""
+    return (text if text.isprintable() else text.encode("unicode_escape").decode("ascii")) or '""'
+
+
+@command("identity")
+@click.argument("what", type=click.Choice(["show", "set", "history"]), default="show")
+@click.argument("file", required=False, type=click.Path())
+@click.option("--text", help="The text itself, for `set`.")
+@click.option("--scope", default="user", show_default=True, help="Whose identity it is.")
+@click.option("--show", "number", type=click.IntRange(1), metavar="N", help="The text of this version, for `history`.")
+def identity(face: Face, what: str, file: str | None, text: str | None, scope: str, number: int | None) -> None:
+    """Show who you are said to be, set it from FILE or `-`, or list what was said before."""
+    if what != "set" and (file is not None or text is not None):
+        raise click.UsageError(f"`{what}` takes no text")
+    if what != "history" and number is not None:
+        raise click.UsageError(f"`{what}` takes no version")
+    if what == "set":
+        _set_identity(face, _given(file, text), scope)
+    elif what == "show":
+        _show_identity(face, scope)
+    else:
+        _show_history(face, scope, number)
+
+
+def _given(file: str | None, text: str | None) -> str:
+    from memglot.errors import Unreadable, bad_bytes
+
+    if (file is None) == (text is None):
+        raise click.UsageError("`set` takes one of FILE, `-` and --text")
+    if file is None:
+        return text or ""
+    try:
+        if file == "-":
+            found = sys.stdin.buffer.read()
+        else:
+            with open(file, "rb") as source:
+                found = source.read()
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(file, str(bad_bytes(error.start))) from None
+    except OSError as error:
+        raise Unreadable(file, (error.strerror or str(error)).lower()) from None
+
+
+def _set_identity(face: Face, text: str, scope: str) -> None:
+    with face.memory(write=True) as memory:
+        before = memory.identity(scope)
+        found = memory.set_identity(text, scope)
+    changed = found != before
+    face.answer(_document(found) | {"changed": changed}, "set" if changed else "nothing changed")
+
+
+def _show_identity(face: Face, scope: str) -> None:
+    from memglot.errors import no_identity
+
+    with face.memory() as memory:
+        found = memory.identity(scope)
+    if found is None:
+        raise no_identity(scope)
+    face.answer(_document(found), found.content.removesuffix("\n"), asked=True)
+
+
+def _show_history(face: Face, scope: str, number: int | None) -> None:
+    from memglot.engine.show import first_line
+    from memglot.errors import no_version
+    from memglot.model import format_time
+
+    with face.memory() as memory:
+        found = memory.identity_history(scope)
+    if number is not None:
+        if number > len(found):
+            raise no_version(number, len(found))
+        one = found[number - 1]
+        face.answer(_document(one) | {"number": number}, one.content.removesuffix("\n"), asked=True)
+        return
+    lines = []
+    for place, one in enumerate(found, 1):
+        lines.append(f"{place}  {format_time(one.created_at)}" + ("  present" if place == len(found) else ""))
+        lines.append("    " + first_line(one.content))
+    value = [_document(one) | {"number": place} for place, one in enumerate(found, 1)]
+    face.answer({"versions": value}, lines or "none", asked=True)
+
+
+def _document(found: Any) -> dict[str, Any]:
+    from memglot.model import format_time
+
+    value = {"id": found.id, "scope": found.scope, "content": found.content}
+    return {**value, "created_at": format_time(found.created_at)}
+
+
+@command("entities")
+@click.argument("query", required=False)
+@click.option("--type", help="Only those of this type.")
+def entities(face: Face, query: str | None, type: str | None) -> None:
+    """List the entities that memories mention: all, or those with QUERY in their name, alias or id."""
+    with face.memory() as memory:
+        _show(face, memory.entities(query, type=type), _entity_line)
+
+
+def _entity_line(entity: Any) -> str:
+    return f"{entity.id}  {entity.name}  {entity.type}".rstrip()
+
+
+@command("entity")
+@click.argument("what", type=click.Choice(["add"]))
+@click.argument("name")
+@click.option("--type", required=True, help="What it is: person, organization, place, library, tool, project, concept.")
+@click.option("--alias", "aliases", multiple=True, help="Another name for it; may be given several times.")
+@click.option("--scope", help="Whose it is; `user` unless told otherwise.")
+def entity(face: Face, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
+    """Keep an entity that memories can be linked to. One that is there gets the new aliases."""
+    from memglot.engine.entities import type_notes
+    from memglot.model import plain
+
+    with face.memory(write=True) as memory:
+        found = memory.add_entity(name, type, aliases=aliases, scope=scope)
+    face.answer(plain(found) | {"notes": type_notes(type)}, found.id)
+    if not face.json:
+        for note in type_notes(type):
+            face.warn(note)
+
+
+@command("relations")
+@click.argument("id", required=False)
+@click.option("--predicate", help="Only those with this predicate.")
+def relations(face: Face, id: str | None, predicate: str | None) -> None:
+    """List all relations, or those from and to one memory or `entity:<id>`."""
+    with face.memory() as memory:
+        _show(
+            face,
+            memory.relations(id, predicate=predicate),
+            lambda relation: f"{relation.id}  {relation.subject.id} {relation.predicate} {relation.object.id}",
+        )
+
+
+@command("supersede")
+@click.argument("newer")
+@click.argument("older")
+@click.option("--reason", default="", help="Why; it is kept with the decision.")
+@click.option("--entity", metavar="ID", help="The entity that both memories speak of.")
+def supersede(face: Face, newer: str, older: str, reason: str, entity: str | None) -> None:
+    """Say that memory NEWER takes the place of OLDER, which gets the status `superseded`."""
+    with face.memory(write=True) as memory:
+        found = memory.supersede(newer, older, reason=reason, entity=entity)
+    face.answer(_supersession(found), f"{found.newer} supersedes {found.older}")
+
+
+@command("chain")
+@click.argument("id", required=False)
+def chain(face: Face, id: str | None) -> None:
+    """List which memory took the place of which: all, or the whole chain of one memory."""
+    with face.memory() as memory:
+        found = memory.chain(id)
+    lines = []
+    for one in found:
+        value = _supersession(one)
+        about = [f"{one.newer} supersedes {one.older}", value["decided_at"], one.decided_by, _shown(one.reason)]
+        lines.append("  ".join(part for part in about if part and part != '""'))
+    face.answer({"results": [_supersession(one) for one in found]}, lines or "none", asked=True)
+
+
+def _supersession(found: Any) -> dict[str, Any]:
+    from memglot.model import format_time, plain
+
+    at = format_time(found.decided_at) if found.decided_at is not None else None
+    return {**plain(found), "decided_at": at}
+
+
+def _show(face: Face, things: Iterable[Any], line: Any) -> None:
+    from memglot.cli.json_output import Stream
+    from memglot.model import plain
+
+    if face.json:
+        face.answer({"results": Stream(map(plain, things))}, "")
+        return
+    count = 0
+    for thing in things:
+        click.echo(line(thing))
+        count += 1
+    if not count:
+        click.echo("none")
+
+
+COMMANDS = {
+    "scope": scope,
+    "identity": identity,
+    "entities": entities,
+    "entity": entity,
+    "relations": relations,
+    "supersede": supersede,
+    "chain": chain,
+}
