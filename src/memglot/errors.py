@@ -173,10 +173,10 @@ class NoPassphrase(MemglotError):
     def __init__(self, scopes: Sequence[str]) -> None:
         noun = "the scope" if len(scopes) == 1 else "the scopes"
         names = ", ".join(f"`{_short(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
-        verb = "is" if len(scopes) == 1 else "are"
+        verb, them = ("is", "it") if len(scopes) == 1 else ("are", "them")
         super().__init__(
-            f"{noun} {names} {verb} sensitive, and no passphrase was given to seal them with",
-            f"{_GIVE_PASSPHRASE}; `--plaintext` writes them as they are",
+            f"{noun} {names} {verb} sensitive, and no passphrase was given to seal {them} with",
+            f"{_GIVE_PASSPHRASE}; `--plaintext` writes {them} in the clear",
         )
 
 

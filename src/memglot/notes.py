@@ -335,3 +335,9 @@ def note_linked_rows(count: int) -> str:
 def note_rest() -> str:
     """Entities, relations and the like that are not those of the proof."""
     return "something that is no memory was dropped, added or edited: an entity, a relation, an audit row"
+
+
+def note_unopened(count: int) -> str:
+    """A check that cannot look at what is sealed."""
+    noun = "1 thing is sealed" if count == 1 else f"{count:,} things are sealed"
+    return f"{noun}: give the passphrase to have them checked too"

@@ -121,6 +121,8 @@ class Report:
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
         self.dropped_records: Spool[tuple[str, str]] = Spool()
+        self.unopened = 0
+        """What was sealed, and could not be read for want of a passphrase."""
         self.sensitive: set[str] = set()
         self.end: End | None = None
         self._progress = progress

@@ -16,7 +16,16 @@ from memglot.formats.reading import read_source
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.target import path_inside
 from memglot.model import Item, Record, owner_of
-from memglot.notes import note_chain, note_count, note_digest, note_file, note_no_end, note_no_proof, note_rest
+from memglot.notes import (
+    note_chain,
+    note_count,
+    note_digest,
+    note_file,
+    note_no_end,
+    note_no_proof,
+    note_rest,
+    note_unopened,
+)
 from memglot.report import End, Report
 from memglot.store.as_format import is_store
 from memglot.store.chain import first_broken
@@ -84,6 +93,9 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Opt
     prover, alone, rest = _prove(source, format, report, options)
     problems = [str(fault) for fault in report.faults()]
     end = report.end
+    if report.unopened:
+        problems = [note_unopened(report.unopened)]
+        return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
         problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,9 @@ RULE = "memglot-1"
 GENESIS = "0" * 64
 _PREFIX = "sha256:"
 _HASHES = ("prev_hash", "this_hash")
+SEALED = "sealed"
+Seal: TypeAlias = Callable[[dict[str, Any]], str | None]
+"""Seals a row, or tells by `None` that it may be read."""
 _LINK = frozenset({"seq", "ts", *_HASHES})
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
@@ -114,19 +117,27 @@ class ChainWriter:
         key = sha256(blob.key.encode("utf-8")).hexdigest().encode()
         self._lines.add(b"%020d %s %s" % (at, key, msgspec.json.encode(blob.row)))
 
-    def rows(self, hidden: Iterable[str] = (), only: str | None = None) -> Iterator[dict[str, Any]]:
-        """The rows. Of those in `hidden` scopes, and of those outside the `only` scope, the links alone."""
-        previous, hidden = GENESIS, frozenset(hidden)
+    def rows(self, only: str | None = None, seal: Seal | None = None) -> Iterator[dict[str, Any]]:
+        """The rows, those that `seal` wants to hide sealed; of those outside the `only` scope, the links alone."""
+        previous = GENESIS
         for seq, line in enumerate(self._lines, 1):
             kept = msgspec.json.decode(line.split(b" ", 2)[2])
+            if seal is not None and (blob := seal(kept)) is not None:
+                kept = _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
             row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
             previous = _own_hash(row)
             row["this_hash"] = _PREFIX + previous
-            scope = scope_of(row)
-            if scope in hidden or (only is not None and scope != only):
+            if only is not None and scope_of(row) != only and row["event_type"] != SEALED:
                 row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
             yield row
         self.head = _PREFIX + previous if len(self._lines) else None
+
+
+def sealed_in(row: dict[str, Any]) -> Any:
+    """What a row has sealed, if it is such a row."""
+    details = row.get("details")
+    own = row.get("hash_rule") == RULE and row.get("event_type") == SEALED and isinstance(details, dict)
+    return details.get(SEALED) if own and isinstance(details, dict) else None
 
 
 def scope_of(row: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from memglot.formats._memoryd.sections import IDENTITY, section_blob
 from memglot.formats._memoryd.survey import Header, look
 from memglot.formats._memoryd.values import microseconds
 from memglot.formats._notes.shelf import DiskMap
-from memglot.formats.audit import blob_of
+from memglot.formats.audit import blob_of, sealed_in
 from memglot.formats.beside import item_of, line_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
@@ -132,15 +132,23 @@ class _Reading:
         elif key == "supersedes_chain":
             yield self._known(supersession_in(row))
         elif key == "audit_chain":
-            found = blob_of(row)
-            self._links += found is None
-            yield from [] if found is None else [found]
+            yield from self._audit_row(row)
         else:
             relation = relation_in(row)
             if relation is None:
                 raise bad_section("relations")
             self._note_predicate(relation)
             yield self._known(relation)
+
+    def _audit_row(self, row: dict[str, Any]) -> Iterator[Item]:
+        if (blob := sealed_in(row)) is not None:
+            if self._file.sealer is None:
+                self._sealed += 1
+                return
+            row = msgspec.json.decode(self._file.sealer.open(blob, KEY), type=dict[str, Any])
+        found = blob_of(row)
+        self._links += found is None
+        yield from [] if found is None else [found]
 
     def _known(self, thing: Relation | Supersession) -> Relation | Supersession:
         """Remember what a section says, so that the same in a row is not taken for more."""
@@ -204,6 +212,7 @@ class _Reading:
         if self._links:
             report.note(note_linked_rows(self._links))
         if self._sealed:
+            report.unopened += self._sealed
             report.fault(needs_passphrase(self._sealed))
 
 

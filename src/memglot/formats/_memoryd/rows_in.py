@@ -97,7 +97,7 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
         raise not_an_object(type_name(row))
     if file.emergency:
         row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
-    row = _opened(row, file)
+    row = _opened(row, file, report)
     content = _content(row, file, report)
     record = Record(content=check_content(content), tags=tags_of(row.get("tags")))
     kind = row.get("memory_type")
@@ -117,13 +117,14 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
     return record, [*_vector(record, row), *riders]
 
 
-def _opened(row: dict[str, Any], file: File) -> dict[str, Any]:
+def _opened(row: dict[str, Any], file: File, report: Report) -> dict[str, Any]:
     """A row of this tool whose fields are sealed, with what was sealed in its place."""
     metadata = row.get("metadata")
     slot = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(slot, dict) or SEALED not in slot:
         return row
     if file.sealer is None:
+        report.unopened += 1
         raise needs_passphrase()
     text = file.sealer.open(slot[SEALED], str(row.get("id")))
     try:
@@ -140,6 +141,7 @@ def _content(row: dict[str, Any], file: File, report: Report) -> str:
     given = row.get("content_hash")
     if row.get("cipher_blob"):
         if file.sealer is None:
+            report.unopened += 1
             raise needs_passphrase()
         try:
             content = file.sealer.open(row["cipher_blob"]).decode("utf-8")

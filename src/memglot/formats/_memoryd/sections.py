@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import msgspec
@@ -13,7 +13,7 @@ from memglot.formats._memoryd.rows_in import MEMORYD, SEALED
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.views import Views
 from memglot.formats._notes.shelf import DiskMap
-from memglot.formats.audit import ChainWriter, blob_of, is_audit
+from memglot.formats.audit import ChainWriter, blob_of, is_audit, scope_of, sealed_in
 from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
@@ -101,8 +101,7 @@ class Shelf:
             self._is_newer_identity(document)
         if self._identity is not None:
             out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
-        hidden = () if self._sealer is None else (*self._options.sealed_scopes, *self._report.sensitive)
-        write_list(out, "audit_chain", self._audit_rows(hidden, scope))
+        write_list(out, "audit_chain", self._audit_rows(scope))
 
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
@@ -134,11 +133,19 @@ class Shelf:
         written = self.places.find(end.id, entity=end.entity)
         return written if written is None or end.entity else f"memory:{written}"
 
-    def _audit_rows(self, hidden: Iterable[str], scope: str | None) -> Iterator[dict[str, Any]]:
-        for row in self.audit.rows(hidden, scope):
-            if (blob := blob_of(row)) is not None:
+    def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
+        for row in self.audit.rows(scope, self._seal_row if self._sealer is not None else None):
+            if sealed_in(row) is None and (blob := blob_of(row)) is not None:
                 self.sum.add(line_of(blob))
             yield row
+
+    def _seal_row(self, row: dict[str, Any]) -> str | None:
+        scope = scope_of(row)
+        if self._sealer is None or not isinstance(scope, str) or not self.is_sensitive(scope):
+            return None
+        if (blob := blob_of(row)) is not None:
+            self.sum.add(line_of(blob))
+        return self._sealer.seal(_encode(row), KEY)
 
     def _write_unknown(self, out: BinaryIO, name: str, spool: Spool[Any]) -> None:
         blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
