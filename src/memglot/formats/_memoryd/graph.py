@@ -65,8 +65,8 @@ def entity_in(row: dict[str, Any]) -> Entity:
         name=name,
         type=kind if isinstance(kind, str) else "",
         aliases=list(dict.fromkeys(aliases)),
-        first_seen=microseconds(row.get("first_seen_at"), "first_seen_at"),
-        last_seen=microseconds(row.get("last_seen_at"), "last_seen_at"),
+        first_seen=_time(row, "first_seen_at", own),
+        last_seen=_time(row, "last_seen_at", own),
         mentions=mentions if isinstance(mentions, int) and not isinstance(mentions, bool) else 0,
         scope=scope if isinstance(scope, str) else DEFAULT_SCOPE,
         foreign=[Foreign(TOOL, id)] if entity_id(id) != id else [],
@@ -77,6 +77,7 @@ def entity_in(row: dict[str, Any]) -> Entity:
 def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
     """The row of an entity, every key that memoryd asks for set; what it cannot say rides under our key."""
     own = entity.extra.get(TOOL)
+    own = own if isinstance(own, dict) else {}
     # memoryd takes no file in which an entity was never seen.
     first = entity.first_seen if entity.first_seen is not None else entity.last_seen or 0
     row: dict[str, Any] = {
@@ -84,11 +85,11 @@ def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
         "name": entity.name,
         "type": entity.type,
         "aliases": entity.aliases,
-        "first_seen_at": format_time(first),
-        "last_seen_at": format_time(entity.last_seen if entity.last_seen is not None else first),
+        "first_seen_at": _told("first_seen_at", first, own),
+        "last_seen_at": _told("last_seen_at", entity.last_seen if entity.last_seen is not None else first, own),
         "mention_count": entity.mentions,
         "scope_hash": entity.scope,
-        **({key: value for key, value in own.items() if key not in _ENTITY_KEYS} if isinstance(own, dict) else {}),
+        **{key: value for key, value in own.items() if key not in _ENTITY_KEYS},
     }
     if entity.scope == DEFAULT_SCOPE:
         # Nobody said so, and no scope of memoryd's is called that.
@@ -114,7 +115,7 @@ def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
         own["source_memory_id"] = given
     confidence, scope = row.get("confidence"), row.get("scope_hash")
     check_value(confidence, "confidence")
-    at = microseconds(row.get("created_at"), "created_at") or 0
+    at = _time(row, "created_at", own) or 0
     return Relation(
         id=derive_id(f"{TOOL}-relation", "", "\0".join((subject_id, predicate, object_id, given))),
         subject=ends[0],
@@ -125,7 +126,7 @@ def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
         scope=scope if isinstance(scope, str) else DEFAULT_SCOPE,
         created_at=at,
         updated_at=at,
-        superseded_at=microseconds(row.get("superseded_at"), "superseded_at"),
+        superseded_at=_time(row, "superseded_at", own),
         extra={TOOL: own} if own else {},
     )
 
@@ -142,8 +143,8 @@ def relation_out(relation: Relation, spell: Spell, *, plain_only: bool) -> dict[
         "source_memory_id": source,
         "scope_hash": None if relation.scope == DEFAULT_SCOPE else relation.scope,
         "confidence": relation.confidence if isinstance(relation.confidence, float) else None,
-        "created_at": format_time(relation.created_at),
-        "superseded_at": None if relation.superseded_at is None else format_time(relation.superseded_at),
+        "created_at": _told("created_at", relation.created_at, own),
+        "superseded_at": _told("superseded_at", relation.superseded_at, own),
         **{key: value for key, value in own.items() if key not in _RELATION_KEYS},
     }
     # memoryd takes a number or nothing at all.
@@ -184,7 +185,7 @@ def supersession_in(row: dict[str, Any], newer: str | None = None) -> Supersessi
         older=record_id(slugs["older"]),
         entity=entity_id(entity) if isinstance(entity, str) else None,
         confidence=_float(row.get("confidence")),
-        decided_at=microseconds(row.get("decided_at"), "decided_at"),
+        decided_at=_time(row, "decided_at", own),
         decided_by=by if isinstance(by, str) else "",
         reason=reason if isinstance(reason, str) else "",
         extra={TOOL: own} if own else {},
@@ -200,7 +201,7 @@ def supersession_out(link: Supersession, spell: Spell, *, plain_only: bool) -> d
         "older_memory_id": _slug(spell(End(link.older)), own.get("older"), link.older),
         "entity_id": link.entity,
         "confidence": link.confidence,
-        "decided_at": None if link.decided_at is None else format_time(link.decided_at),
+        "decided_at": _told("decided_at", link.decided_at, own),
         "decided_by": link.decided_by,
         "reason": link.reason,
         **{key: value for key, value in own.items() if key not in _CHAIN_KEYS | {"newer", "older"}},
@@ -250,6 +251,25 @@ def _more(row: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     more = {key: value for key, value in row.items() if key not in known}
     check_value(more, "a further key")
     return more
+
+
+def _time(row: dict[str, Any], key: str, own: dict[str, Any]) -> int | None:
+    """A time of a row; how it was spelled is kept where we would spell it otherwise."""
+    text = row.get(key)
+    at = microseconds(text, key)
+    if at is not None and format_time(at) != text:
+        own[key] = text
+    return at
+
+
+def _told(key: str, at: int | None, own: dict[str, Any]) -> Any:
+    """A time as it was spelled when it was read, if it is still the same."""
+    given = own.get(key)
+    try:
+        same = given is not None and microseconds(given, key) == at
+    except BadRecord:
+        same = False
+    return given if same else None if at is None else format_time(at)
 
 
 def _float(value: Any) -> float | None:
