@@ -16,8 +16,8 @@ from memglot.formats.detect import format_to_write
 from memglot.formats.format import STORE, Format, Options, Passphrase
 from memglot.formats.reading import Input, read_inputs
 from memglot.formats.target import Target
-from memglot.model import FIELDS, Item, Minter, Record, now, plain, settle
-from memglot.notes import note_twice
+from memglot.model import FIELDS, Item, Minter, Record, now, owner_of, plain, settle
+from memglot.notes import note_sensitive, note_twice
 from memglot.report import Fault, Report
 
 
@@ -30,13 +30,36 @@ def convert_items(
     reader = registry.get(from_) if from_ else None
     # What another tool can read is an export, whatever it is made of.
     reading = replace(options, sensitive=format.name == STORE)
-    items = _watched(read_inputs([given], reader, report, reading), format, report)
+    found = read_inputs([given], reader, report, reading)
+    if not (options.plaintext or format.seals or format.name == STORE):
+        found = _open_only(found, report)
+    items = _watched(found, format, report)
     first = next(items, None)
     if first is None and len(report.errors):
         # Nothing could be read, so whatever is at the target stays.
         return format
     format.write(chain([] if first is None else [first], items), target, report, options)
     return format
+
+
+def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
+    """The items without those of scopes that the input marks as sensitive, and without what hangs on these."""
+    hidden: set[str] = set()
+    scopes: set[str] = set()
+    memories = others = 0
+    for item in items:
+        scope = getattr(item, "scope", None)
+        if isinstance(scope, str) and scope in report.sensitive:
+            scopes.add(scope)
+            memories += isinstance(item, Record)
+            others += not isinstance(item, Record)
+            hidden.add(getattr(item, "id", ""))
+        elif hidden and not isinstance(item, Record) and owner_of(item) in hidden:
+            others += 1
+        else:
+            yield item
+    if memories or others:
+        report.note(note_sensitive(memories, others, sorted(scopes)))
 
 
 def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
@@ -83,6 +106,7 @@ def convert(
     dialect: str | None = None,
     force: bool = False,
     passphrase: Passphrase = None,
+    plaintext: bool = False,
     stream: BinaryIO | None = None,
     progress: Callable[[Report], None] | None = None,
 ) -> Conversion:
@@ -91,7 +115,7 @@ def convert(
         raise no_target()
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
-    options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase)
+    options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
     used = convert_items(src, target, report, from_=from_, to=to, options=options)
     return Conversion(report, used.name)
 

@@ -124,6 +124,7 @@ def tell_export(face: Face, result: ExportResult, path: str | None) -> None:
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
 @click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
+@click.option("--plaintext", is_flag=True, help="Write what was sealed, or is sensitive, as it is.")
 @passphrase_option
 @click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
 def convert(face: Face, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any) -> int:

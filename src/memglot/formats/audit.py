@@ -20,7 +20,7 @@ _PREFIX = "sha256:"
 _HASHES = ("prev_hash", "this_hash")
 SEALED = "sealed"
 Seal: TypeAlias = Callable[[dict[str, Any]], str | None]
-"""Seals a row, or tells by `None` that it may be read."""
+"""Seals a row, or tells by `None` that it may be read, and by no text that it may not go out at all."""
 _LINK = frozenset({"seq", "ts", *_HASHES})
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
@@ -119,18 +119,21 @@ class ChainWriter:
 
     def rows(self, only: str | None = None, seal: Seal | None = None) -> Iterator[dict[str, Any]]:
         """The rows, those that `seal` wants to hide sealed; of those outside the `only` scope, the links alone."""
-        previous = GENESIS
-        for seq, line in enumerate(self._lines, 1):
+        previous, seq = GENESIS, 0
+        for line in self._lines:
             kept = msgspec.json.decode(line.split(b" ", 2)[2])
             if seal is not None and (blob := seal(kept)) is not None:
+                if not blob:
+                    continue
                 kept = _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
+            seq += 1
             row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
             previous = _own_hash(row)
             row["this_hash"] = _PREFIX + previous
             if only is not None and scope_of(row) != only and row["event_type"] != SEALED:
                 row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
             yield row
-        self.head = _PREFIX + previous if len(self._lines) else None
+        self.head = _PREFIX + previous if seq else None
 
 
 def sealed_in(row: dict[str, Any]) -> Any:

@@ -82,7 +82,8 @@ class Format:
     key of `extra` the bytes around the note's content are kept.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
     holds everything there is, vectors too. `graph_first` asks for entities and relations before the memories, and
-    `proves_rest` tells that the proof covers what is no record too, `audits` that there is a place for an audit chain.
+    `proves_rest` tells that the proof covers what is no record too, `audits` that there is a place for an audit chain,
+    `seals` that sensitive scopes can be written sealed.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Format:
     graph_first: bool = False
     proves_rest: bool = False
     audits: bool = False
+    seals: bool = False
 
     @property
     def keeps(self) -> frozenset[str]:

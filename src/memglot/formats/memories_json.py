@@ -40,4 +40,5 @@ FORMAT = Format(
     graph_first=True,
     proves_rest=True,
     audits=True,
+    seals=True,
 )

@@ -35,6 +35,7 @@ _RARE = frozenset(
 # Below this, the error of a float is less than half a microsecond.
 _SURELY = 1 << 51
 _CLEAR = frozenset({"id", "content", "created_at", "updated_at", "memory_type", "export_source", "scope"})
+_TEXTS = frozenset({"decay_state"})
 _VIEWS = ("entities", "relations", "supersedes")
 
 
@@ -134,10 +135,18 @@ def own_machine(record: Record, machine: str) -> str:
 class PageRows:
     """Makes rows that all three readers take."""
 
-    def __init__(self, machine: str, sealer: Sealer | None, chunks: ChunkWriter) -> None:
-        self._machine, self._sealer, self._chunks = machine, sealer, chunks
+    def __init__(self, machine: str, chunks: ChunkWriter) -> None:
+        self._machine, self._chunks = machine, chunks
 
-    def row(self, record: Record, slot: dict[str, Any], views: dict[str, Any], *, sensitive: bool) -> bytes:
+    def row(
+        self,
+        record: Record,
+        slot: dict[str, Any],
+        views: dict[str, Any],
+        *,
+        sensitive: bool = False,
+        sealer: Sealer | None = None,
+    ) -> bytes:
         """The row of a record as JSON; `views` are what the graph says of it."""
         slug = slug_of(record) if slot else self._plain_slug(record)
         machine = own_machine(record, self._machine if slot else "")
@@ -146,8 +155,8 @@ class PageRows:
             self._extend(row, record, slug, slot, views)
         if sensitive:
             row["sensitive"] = True
-            if self._sealer is not None:
-                return _encode(self._sealed(row, self._sealer))
+            if sealer is not None:
+                return _encode(self._sealed(row, sealer))
         if self._chunks.takes(record.content):
             row |= {**self._chunks.put(record.content), "content": ""}
         return _encode(row)
@@ -165,7 +174,9 @@ class PageRows:
         for tool in (MEMORYD, SERVICE):
             own = record.extra.get(tool)
             if isinstance(own, dict):
-                row |= {key: value for key, value in own.items() if key not in TAKEN and key != KEY}
+                row |= {
+                    key: value for key, value in own.items() if key not in TAKEN and key != KEY and _taken(key, value)
+                }
         for name in _VIEWS:
             given = row.get(name)
             if found := views.get(name):
@@ -215,6 +226,20 @@ class PageRows:
             "encrypted": True,
             "cipher_blob": sealer.seal(row["content"]),
         }
+
+
+def _taken(key: str, value: Any) -> bool:
+    """Tell whether memoryd takes a value: one that it does not expect would cost it the whole file."""
+    if key in _TEXTS:
+        return isinstance(value, str)
+    wanted: type[Any] | None = {
+        "entities": str,
+        "supersedes": str,
+        "superseded_by": str,
+        "merge_notes": str,
+        "relations": dict,
+    }.get(key)
+    return wanted is None or isinstance(value, list) and all(isinstance(one, wanted) for one in value)
 
 
 def _new(found: list[Any], given: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from memglot.formats.format import Options
 from memglot.formats.proof import Prover
 from memglot.model import Blob, Document, Entity, Item, Record, Relation, Supersession, owner_of
 from memglot.model import End as RelationEnd
+from memglot.notes import note_sensitive
 from memglot.report import Report, Spool
 
 IDENTITY = "identity"
@@ -32,9 +33,13 @@ _encode = msgspec.json.Encoder().encode
 class Shelf:
     """Takes in whatever is no row, and writes its sections."""
 
-    def __init__(self, prover: Prover, options: Options, report: Report, sealer: Sealer | None) -> None:
-        self._prover, self._options, self._report, self._sealer = prover, options, report, sealer
+    def __init__(self, prover: Prover, options: Options, report: Report) -> None:
+        self._prover, self._options, self._report = prover, options, report
         self._marked = options.sealed_scopes
+        self._asked = False
+        self.sealer: Sealer | None = None
+        self.left_memories = self._left_things = 0
+        self._left_scopes: set[str] = set()
         self.places, self.views, self._hidden = Places(), Views(), DiskMap()
         self._things: dict[str, Spool[Any]] = {name: Spool() for name in _NAMES.values()}
         self._unknown: dict[str, Spool[Any]] = {}
@@ -52,6 +57,23 @@ class Shelf:
     def hide(self, record: Record) -> None:
         """Remember that a record is sealed, so that what hangs on it is sealed too."""
         self._hidden[record.id] = ""
+
+    def sealing(self) -> Sealer | None:
+        """What seals, made when it is needed for the first time; `None` where there is no passphrase."""
+        if not self._asked:
+            self._asked = True
+            secret = self._options.secret()
+            self.sealer = Sealer(secret) if secret else None
+        return self.sealer
+
+    def leave(self, item: Any) -> None:
+        """Count what may go out only sealed, and cannot be."""
+        if isinstance(item, Record):
+            self.left_memories += 1
+        else:
+            self._left_things += 1
+        if isinstance(scope := getattr(item, "scope", None), str) and self.is_sensitive(scope):
+            self._left_scopes.add(scope)
 
     def is_sensitive(self, scope: str) -> bool:
         """Tell whether a scope is marked as sensitive, in the store or in what was read."""
@@ -84,7 +106,7 @@ class Shelf:
 
     def _hides(self, item: Any) -> bool:
         """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
-        if self._sealer is None:
+        if self._options.plaintext:
             return False
         scope = getattr(item, "scope", None)
         if isinstance(scope, str) and self.is_sensitive(scope):
@@ -102,9 +124,18 @@ class Shelf:
         if self._identity is not None:
             out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
         write_list(out, "audit_chain", self._audit_rows(scope))
+        own, self._own = self._own, Spool()
+        for line in own:
+            (self._sealed if self._hides(item_of(line.encode())) else self._own).append(line)
+        if len(self._sealed) and self.sealing() is None:
+            for line in self._sealed:
+                self.leave(item_of(line.encode()))
 
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
+        if self.left_memories or self._left_things:
+            scopes = sorted(self._left_scopes)
+            self._report.note(note_sensitive(self.left_memories, self._left_things, scopes))
         for name, spool in self._unknown.items():
             self._write_unknown(out, name, spool)
         if not self._options.plain:
@@ -134,18 +165,21 @@ class Shelf:
         return written if written is None or end.entity else f"memory:{written}"
 
     def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
-        for row in self.audit.rows(scope, self._seal_row if self._sealer is not None else None):
+        for row in self.audit.rows(scope, None if self._options.plaintext else self._seal_row):
             if sealed_in(row) is None and (blob := blob_of(row)) is not None:
                 self.sum.add(line_of(blob))
             yield row
 
     def _seal_row(self, row: dict[str, Any]) -> str | None:
         scope = scope_of(row)
-        if self._sealer is None or not isinstance(scope, str) or not self.is_sensitive(scope):
+        if not isinstance(scope, str) or not self.is_sensitive(scope):
             return None
-        if (blob := blob_of(row)) is not None:
-            self.sum.add(line_of(blob))
-        return self._sealer.seal(_encode(row), KEY)
+        sealer, blob = self.sealing(), blob_of(row)
+        if sealer is None or blob is None:
+            self._left_things += 1
+            return ""
+        self.sum.add(line_of(blob))
+        return sealer.seal(_encode(row), KEY)
 
     def _write_unknown(self, out: BinaryIO, name: str, spool: Spool[Any]) -> None:
         blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
@@ -167,16 +201,12 @@ class Shelf:
 
     def _own_rows(self) -> Iterator[Any]:
         for line in self._own:
-            item = item_of(line.encode())
-            if self._hides(item):
-                self._sealed.append(line)
-                continue
-            self._count(item, line)
-            yield msgspec.Raw(line.encode())
-        for line in self._sealed:
-            assert self._sealer is not None
             self._count(item_of(line.encode()), line)
-            yield {SEALED: self._sealer.seal(line, KEY)}
+            yield msgspec.Raw(line.encode())
+        if self.sealer is not None:
+            for line in self._sealed:
+                self._count(item_of(line.encode()), line)
+                yield {SEALED: self.sealer.seal(line, KEY)}
 
     def _count(self, item: Item, line: str) -> None:
         if isinstance(item, Record):

@@ -13,7 +13,6 @@ from memglot import __version__
 from memglot.formats._memoryd.chunks import ChunkWriter
 from memglot.formats._memoryd.losses import tell_losses
 from memglot.formats._memoryd.rows_out import PageRows, numbers_of, slot_of, slug_of
-from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.sections import Shelf, write_list
 from memglot.formats.beside import line_of
 from memglot.formats.carry import KEY, bundles, pack_found
@@ -52,44 +51,49 @@ class _Writing:
     def __init__(self, target: Target, report: Report, options: Options) -> None:
         self._report, self._options = report, options
         self._machine = this_machine()
-        secret = None if options.plaintext else options.secret()
-        self._sealer = Sealer(secret) if secret else None
         self._prover = Prover()
         self._embeddings = False
         self.chunks = ChunkWriter(target, options.chunk_size)
-        self.shelf = Shelf(self._prover, options, report, self._sealer)
-        self._rows = PageRows(self._machine.name, self._sealer, self.chunks)
+        self.shelf = Shelf(self._prover, options, report)
+        self._rows = PageRows(self._machine.name, self.chunks)
         self.end = End(0, "")
 
     def body(self, items: Iterable[Item], out: BinaryIO) -> None:
         """Write all but the head."""
         before = b'"memories": [\n'
         for record, riders, _ in bundles(items, self.shelf, self._report):
-            out.write(before + self._row(record, riders))
-            before = b",\n"
+            if row := self._row(record, riders):
+                out.write(before + row)
+                before = b",\n"
         out.write(b"\n]" if self._prover.count else b'"memories": []')
         self.total = self._prover.count
         self.shelf.write(out, self._options.only_scope)
         write_list(out, "large_file_manifest", iter(self.chunks.manifest()))
-        if self._sealer is not None:
-            out.write(b',\n"encryption": ' + msgspec.json.encode(self._sealer.for_page()))
+        if self.shelf.sealer is not None:
+            out.write(b',\n"encryption": ' + msgspec.json.encode(self.shelf.sealer.for_page()))
         self.shelf.write_last(out)
         out.write(b"\n}\n")
         self.end = self._prover.end(alone=True)
         self.end.rest = self.shelf.sum.end().digest if self.shelf.sum.count else ""
 
     def _row(self, record: Record, riders: list[Thing]) -> bytes:
-        self._prover.add(record)
-        shelf = self.shelf
+        """The row of a record; empty where it may not go out."""
+        shelf, sealer = self.shelf, None
         sensitive = shelf.is_sensitive(record.scope)
-        if sensitive and self._sealer is not None:
+        if sensitive and not self._options.plaintext:
             shelf.hide(record)
+            sealer = shelf.sealing()
+            if sealer is None:
+                for item in (record, *riders):
+                    shelf.leave(item)
+                return b""
+        self._prover.add(record)
         slot = {} if self._options.plain else slot_of(record)
         views = shelf.views.of(record, riders)
         carried = self._take_riders(riders, views) if riders else []
         if carried and slot:
             slot = pack_found(slot, record, carried, self._report, False)
-        row = self._rows.row(record, slot, views, sensitive=sensitive)
+        row = self._rows.row(record, slot, views, sensitive=sensitive, sealer=sealer)
         if record.foreign and (slug := slug_of(record)) != record.id:
             shelf.places.add(record.id, slug)
         if not slot:
@@ -128,8 +132,8 @@ class _Writing:
         }
         if self.shelf.audit.head is not None:
             values["audit_chain_head"] = self.shelf.audit.head
-        if self._sealer is not None:
-            values["encryption"] = self._sealer.for_program()
+        if self.shelf.sealer is not None:
+            values["encryption"] = self.shelf.sealer.for_program()
         if not options.plain:
             own = {"version": __version__, **plain(self.end)}
             values[KEY] = own | ({"scope": options.only_scope} if options.only_scope is not None else {})
