@@ -69,27 +69,54 @@ def undo(face: Face, import_id: str, force: bool) -> None:
 
 @command("audit")
 @click.argument("what", type=click.Choice(["log", "verify"]), default="log")
+@click.argument("file", required=False, type=click.Path())
 @click.option("--limit", type=click.IntRange(1, 2**63 - 1), default=50, show_default=True, help="At most so many rows.")
 @click.option("--target", help="Only rows about this id.")
-def audit(face: Face, what: str, limit: int, target: str | None) -> int:
-    """Show the chain of everything that was done, newest first, or check that nobody tampered with it."""
+@click.option("--imported", is_flag=True, help="Rows of other machines and tools, which came with files.")
+def audit(face: Face, what: str, file: str | None, limit: int, target: str | None, imported: bool) -> int:
+    """Show the chain of everything that was done, newest first, or check that nobody tampered with it.
+
+    `audit verify FILE` checks the chain in a memories.json, or memoryd's own log.
+    """
     import msgspec
 
     from memglot.model import format_time
 
+    if what == "verify":
+        return _verify(face, file)
+    if file is not None:
+        raise click.UsageError("`audit log` takes no file")
     with face.memory() as memory:
-        if what == "verify":
-            result = memory.audit_verify()
-            broken = result["first_broken"]
-            text = f"{result['events']:,} rows, " + ("whole" if result["ok"] else f"broken at row {broken}")
-            face.answer(result, text, asked=True)
-            return 0 if result["ok"] else 1
+        if imported:
+            rows = memory.audit_imported(target=target, limit=limit)
+            shown = [
+                f"{row['ts']}  {row.get('actor', '')}  {row['action']}  {row.get('target_id') or ''}" for row in rows
+            ]
+            face.answer({"events": list(rows)}, shown or "none", asked=True)
+            return 0
         events = memory.audit_log(target=target and target.lower(), limit=limit)
     lines = [
         f"{event.seq}  {format_time(event.at)[:19]}  {event.actor}  {event.action}  {event.target}" for event in events
     ]
     face.answer({"events": [msgspec.to_builtins(event) for event in events]}, lines or "none", asked=True)
     return 0
+
+
+def _verify(face: Face, file: str | None) -> int:
+    if file is not None:
+        from memglot.engine.audit import audit_file
+
+        result = audit_file(file)
+        kinds = f" ({result['verified']:,} verified, {result['linked']:,} linked)"
+        if not result["head_fits"] and result["ok"]:
+            face.warn("the recorded head is not the hash of the last row")
+    else:
+        with face.memory() as memory:
+            result = memory.audit_verify()
+        kinds = ""
+    bad = f"broken at row {result['first_broken']}" + (f": {result['reason']}" if result.get("reason") else "")
+    face.answer(result, f"{result['events']:,} rows{kinds}, " + ("whole" if result["ok"] else bad), asked=True)
+    return 0 if result["ok"] else 1
 
 
 COMMANDS = {"history": history, "imports": imports, "undo": undo, "audit": audit}

@@ -50,6 +50,12 @@ class Upkeep:
         """Rows of the audit chain, newest first."""
         return past.audit_log(self.store, target=target, limit=limit)
 
+    def audit_imported(self, *, target: str | None = None, limit: int | None = None) -> Sequence[dict[str, Any]]:
+        """Rows of other machines' and tools' chains that came with imported files, newest first."""
+        from memglot.engine import audit
+
+        return audit.imported_rows(self.store, target=target, limit=limit)
+
     def audit_verify(self) -> dict[str, Any]:
         """Whether the audit chain is whole."""
         return past.audit_verify(self.store)

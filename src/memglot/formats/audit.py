@@ -11,6 +11,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats._spill import SortedLines
+from memglot.formats.source import Source
 from memglot.model import Blob, Event, canonical_value, format_time, parse_time
 
 TOOL, TABLE = "memoryd", "audit"
@@ -40,17 +41,17 @@ class ChainCheck:
         self.count += 1
         this = _bare(row.get("this_hash")) if isinstance(row, dict) else None
         if this is None:
-            self._break("it has no hash")
+            self.fault("it has no hash")
             return
         if self._last is not None and _bare(row.get("prev_hash")) != self._last:
-            self._break("it does not follow the row before it")
+            self.fault("it does not follow the row before it")
         self._last = this
         if row.get("hash_rule") == RULE:
             if _own_hash(row) != this:
-                self._break("it was edited")
+                self.fault("it was edited")
             self.verified += 1
         elif self._ours and not (self._scoped and row.keys() <= _LINK):
-            self._break("it was edited")
+            self.fault("it was edited")
         elif _program_hash(row) == this:
             self.verified += 1
         else:
@@ -63,11 +64,32 @@ class ChainCheck:
             return True
         if self._ours:
             self.count += 1
-            self._break("it is missing")
+            self.fault("it is missing")
         return False
 
-    def _break(self, reason: str) -> None:
+    def fault(self, reason: str) -> None:
+        """Remember the first row that does not fit."""
         self.broken = self.broken or (self.count, reason)
+
+
+def check_log(source: Source) -> ChainCheck:
+    """Check memoryd's own log, a line an event: each names the hash of the one before, the first that of none."""
+    check, expected = ChainCheck(ours=False, scoped=False), GENESIS
+    for line in source.stream:
+        if not line.strip():
+            continue
+        check.count += 1
+        try:
+            event = msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            check.fault("it cannot be read")
+            continue
+        if _bare(event.get("prev_hash")) != expected:
+            check.fault("it does not follow the row before it")
+        expected = raw_hash(event)
+        check.verified += 1
+    source.close()
+    return check
 
 
 def blob_of(row: dict[str, Any]) -> Blob | None:

@@ -100,7 +100,18 @@ def _contains(stream: BinaryIO) -> bool:
     return False
 
 
+def check_chain(source: Source) -> tuple[ChainCheck, bool]:
+    """The check of a file's audit chain, and whether its recorded head fits; nothing is refused."""
+    header = Header()
+    check = _look_through(source, header) or _checker(header)
+    return check, check.end((header.metadata or {}).get("audit_chain_head"))
+
+
 def _read_through(source: Source, header: Header, report: Report, options: Options) -> None:
+    _judge(_look_through(source, header), header, source.name, report, options)
+
+
+def _look_through(source: Source, header: Header) -> ChainCheck | None:
     check: ChainCheck | None = None
     looking = Report()
     for key, raw, value in sections(source, looking, _raw):
@@ -114,7 +125,7 @@ def _read_through(source: Source, header: Header, report: Report, options: Optio
             check = check or _checker(header)
             check.add(_decoded(raw))
     source.close()
-    _judge(check, header, source.name, report, options)
+    return check
 
 
 def _checker(header: Header) -> ChainCheck:
