@@ -115,7 +115,8 @@ def _verify(face: Face, file: str | None) -> int:
             result = memory.audit_verify()
         kinds = ""
     bad = f"broken at row {result['first_broken']}" + (f": {result['reason']}" if result.get("reason") else "")
-    face.answer(result, f"{result['events']:,} rows{kinds}, " + ("whole" if result["ok"] else bad), asked=True)
+    rows = "1 row" if result["events"] == 1 else f"{result['events']:,} rows"
+    face.answer(result, f"{rows}{kinds}, " + ("whole" if result["ok"] else bad), asked=True)
     return 0 if result["ok"] else 1
 
 

@@ -63,6 +63,9 @@ def diff(
             if stored is None:
                 yield Difference("added", record.id, record.content)
                 continue
+            if stored == canonical(record):
+                report.skipped += 1
+                continue
             old = msgspec.json.decode(stored, type=Record)
             fields = _fields(old, record)
             if fields:

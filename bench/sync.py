@@ -1,0 +1,88 @@
+"""Speed of memories.json, as ratios in the same run: beside our own NDJSON, diff beside reading, sealing beside none.
+
+CPU time of the whole process, start-up included, best of three by turns. `make bench-sync` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from core import DATA, Cost, clear, compare, memglot, python
+from records import ndjson
+
+COUNT, SECRET = 100_000, 10_000
+_READ = """
+import sys
+from memglot.formats import registry
+from memglot.formats.format import Options
+from memglot.formats.reading import read_inputs
+from memglot.report import Report
+for path in sys.argv[1:]:
+    for item in read_inputs([path], registry.get("memories-json"), Report(), Options()):
+        pass
+"""
+
+
+def main() -> None:
+    """Measure and print a table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+        print("| what | beside it, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
+        exchange(folder)
+        sealing(folder)
+
+
+def exchange(folder: Path) -> None:
+    """Export and import beside NDJSON; a diff of two files beside reading them."""
+    lines = ndjson(DATA / f"own-{COUNT}.ndjson", COUNT)
+    store, other = folder / "store.db", folder / "other.db"
+    out, file, second = folder / "out.ndjson", folder / "memories.json", folder / "second.json"
+    memglot(store, "import", lines, "--json")
+    compare(
+        f"export {COUNT:,} (beside it: to NDJSON)",
+        lambda: memglot(store, "export", out, "--force"),
+        lambda: memglot(store, "sync", "export", f"--out={file}"),
+    )
+    memglot(store, "sync", "export", f"--out={second}")
+
+    def load(*arguments: str | Path) -> Cost:
+        clear(other)
+        return memglot(other, *arguments)
+
+    compare(
+        f"import {COUNT:,} (beside it: from NDJSON)",
+        lambda: load("import", lines, "--json"),
+        lambda: load("sync", "import", f"--from={file}", "--json"),
+    )
+    compare(
+        f"import the same {COUNT:,} again (beside it: from NDJSON)",
+        lambda: memglot(other, "import", lines, "--json"),
+        lambda: memglot(other, "sync", "import", f"--from={file}", "--json"),
+    )
+    compare(
+        f"diff of two files of {COUNT:,} (beside it: reading both)",
+        lambda: python("-c", _READ, file, second),
+        lambda: memglot(store, "diff", file, second),
+    )
+
+
+def sealing(folder: Path) -> None:
+    """Sealing as many memories as one machine may hold of a sensitive scope, beside writing them in the clear."""
+    store, key = folder / "secret.db", folder / "key"
+    key.write_text("correct horse battery staple\n")
+    memglot(store, "import", ndjson(DATA / f"own-{SECRET}.ndjson", SECRET), "--json")
+    memglot(store, "scope", "sensitive", "user")
+    clear_file, sealed = folder / "clear.json", folder / "sealed.json"
+    compare(
+        f"seal {SECRET:,} memories (beside it: in the clear)",
+        lambda: memglot(store, "sync", "export", f"--out={clear_file}", "--plaintext"),
+        lambda: memglot(store, "sync", "export", f"--out={sealed}", f"--passphrase-file={key}"),
+    )
+
+
+if __name__ == "__main__":
+    main()
