@@ -43,7 +43,7 @@ def test_adding_an_entity_again_unites_its_names(given: list[tuple[str, list[str
         ("  Solid Start ", "library", "entity:library:solid_start"),
         ("東京", "place", "entity:place:東京"),
         ("Ann", "food", "entity:food:ann"),
-        ("a  b", "tool", "entity:tool:a__b"),
+        ("a  b\n\u3000c", "tool", "entity:tool:a__b__c"),
     ],
 )
 def test_ids_are_made_of_type_and_name(memory: Memory, name: str, type: str, id: str) -> None:

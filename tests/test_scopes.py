@@ -18,6 +18,7 @@ from memglot.engine.scopes import mark, mark_all, scopes, sensitive_scopes
 from memglot.formats import registry
 from memglot.formats.format import Options
 from memglot.model import (
+    DELETED,
     Blob,
     Conflict,
     Document,
@@ -36,6 +37,7 @@ from memglot.model import (
 from memglot.report import Report
 from memglot.store.contract import Filter, Store
 from memglot.store.location import open_store
+from memglot.store.sensitive import Hiding
 from memglot.testing.samples import make
 
 SCOPES = ["user", "health", "", "two\nlines"]
@@ -46,7 +48,11 @@ WRITABLE = [format for format in registry.formats() if format.write is not None 
 def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
     """Memories of several scopes, and things of every kind that speak of them, of entities and of what is gone."""
     scope = st.sampled_from(SCOPES)
-    records = [make(f"content {n}", scope=draw(scope), created_at=n + 1) for n in range(draw(st.integers(0, 4)))]
+    status = st.sampled_from(["active", DELETED])
+    records = [
+        make(f"content {n}", scope=draw(scope), status=draw(status), created_at=n + 1)
+        for n in range(draw(st.integers(0, 4)))
+    ]
     entities = [Entity(id=f"entity-{n}-", name="e", scope=draw(scope)) for n in range(2)]
     gone = Tombstone(id="tombstone-1-", content_hash="ab", scope=draw(scope), deleted_at=1)
     ids = [*(End(record.id) for record in records), End("nowhere-1-"), End(gone.id)]
@@ -288,6 +294,28 @@ def test_ten_thousand_scopes(memory: Memory) -> None:
     assert note.startswith("left out 9,999 memories of the sensitive scopes `scope 00001`, ") and len(note) < 200
     assert memory.mark_normal(*names) == names[1:]
     assert memory.export(format="ndjson").count == 10_000
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        lambda n: Blob(tool="t", table="x", key=str(n), data=b"x" * (1 << 19)),
+        lambda n: Blob(tool="t", table="x", key=str(n), row={"text": "x" * (1 << 19)}),
+        lambda n: Document(id=str(n), name="identity", content="x" * (1 << 19)),
+    ],
+)
+def test_large_things_are_not_gathered(memory: Memory, large: Any) -> None:
+    taken = []
+
+    def things() -> Any:
+        for number in range(500):
+            taken.append(number)
+            yield large(number)
+
+    found = Hiding(memory.store, frozenset({"health"})).open(things())
+    assert next(found) == large(0)
+    assert len(taken) <= 3
+    assert sum(1 for _ in found) == 499
 
 
 def test_a_dry_run_sees_marks_and_leaves_none(memory: Memory) -> None:

@@ -25,7 +25,7 @@ def entities(store: Store, query: str | None = None, type: str | None = None) ->
 
 def entity_id(name: str, type: str) -> str:
     """The id that a name and a type make: `entity:library:solid_start`."""
-    return f"entity:{type}:{name.strip().lower().replace(' ', '_')}"
+    return f"entity:{type}:" + "".join("_" if letter.isspace() else letter for letter in name.strip().lower())
 
 
 def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), scope: str | None = None) -> Entity:

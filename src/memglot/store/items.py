@@ -25,7 +25,7 @@ from memglot.model import (
 )
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
-from memglot.store.sensitive import Hiding
+from memglot.store.sensitive import Hiding, batches
 
 _RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
 ALONE: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
@@ -111,7 +111,7 @@ def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Thing]:
 
 def _of_scope(store: Store, things: Iterator[Thing], scope: str) -> Iterator[Thing]:
     """What belongs to a scope of what rides with none of its records."""
-    while batch := list(islice(things, BATCH_SIZE)):
+    for batch in batches(things):
         subjects = [thing.subject.id for thing in batch if isinstance(thing, Relation)]
         entities = store.all_kept([Entity(id=id, name="") for id in subjects])
         own = {entity.id: entity.scope for entity in entities if isinstance(entity, Entity)}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from memglot.model import (
     DEFAULT_SCOPE,
     Blob,
     Conflict,
+    Document,
     Embedding,
     Entity,
     Relation,
     Supersession,
     Thing,
     Tombstone,
+    canonical,
     owner_of,
 )
 from memglot.notes import note_sensitive
@@ -23,6 +24,7 @@ from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
 
 _ALL = Filter(with_deleted=True)
+_HEAVY = 1 << 20
 SENSITIVE = "sensitive:"
 """What the names of settings begin with that mark a scope; the scope itself follows."""
 
@@ -30,6 +32,23 @@ SENSITIVE = "sensitive:"
 def sensitive_scopes(store: Store) -> frozenset[str]:
     """The scopes that are marked as sensitive: they leave the store only encrypted, or in a copy of the whole store."""
     return frozenset(name.removeprefix(SENSITIVE) for name in store.settings() if name.startswith(SENSITIVE))
+
+
+def batches(things: Iterable[Thing]) -> Iterator[list[Thing]]:
+    """Things by the batch, so that they are looked up together; large ones in small batches, so that memory is flat."""
+    batch: list[Thing] = []
+    weight = 0
+    for thing in things:
+        batch.append(thing)
+        if isinstance(thing, Blob):
+            weight += len(thing.data or b"") + len(canonical(thing.row))
+        elif isinstance(thing, Document):
+            weight += len(thing.content)
+        if len(batch) >= BATCH_SIZE or weight > _HEAVY:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
 
 
 class Hiding:
@@ -41,8 +60,7 @@ class Hiding:
 
     def open(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """Those that tell nothing about the scopes, in their order."""
-        rest = iter(things)
-        while batch := list(islice(rest, BATCH_SIZE)):
+        for batch in batches(things):
             hidden, strays = self._look_up(batch)
             for thing in batch:
                 stray = isinstance(thing, (Blob, Conflict, Embedding)) and owner_of(thing) in strays
