@@ -49,6 +49,13 @@ def found(text: bytes, name: str = "") -> str:
         ("a.json", b'[{"mapping":[]}]', "json"),
         ("a.jsonl", b' {"mapping": {}}\n{}', "chatgpt"),
         ("", b'\n{\n  "title": null,\n  "mapping": {', "chatgpt"),
+        ("memory.jsonl", b'{"type":"entity","name":"a","entityType":"t","observations":["', "mcp-graph"),
+        ("memory.json", b'{"type":"relation","from":"a","to":"b","relationType":"r"}', "mcp-graph"),
+        ("", b'{"type":"other"}\r\n \n{"type":"entity","name":"a","observations":[]}', "mcp-graph"),
+        ("", b'[{"type":"entity","name":"a","entityType":"t","observations":[]}]', "mcp-graph"),
+        ("a.jsonl", b'{"type":"other"}\n{"content":"x"}', "ndjson"),
+        ("a.jsonl", b'{"content":"x","meta":{"type":"entity","name":"a","entityType":"t"}}', "ndjson"),
+        ("a.jsonl", b'{"content":"x","type":"entity","name":"a","entityType":"t"}', "ndjson"),
     ],
 )
 def test_by_extension_then_by_content(name: str, text: bytes, format: str) -> None:

@@ -330,6 +330,11 @@ def missing_content() -> BadRecord:
     return BadRecord("`content` is missing")
 
 
+def missing_key(key: str) -> BadRecord:
+    """A key that a line must have."""
+    return BadRecord(f"`{key}` is missing")
+
+
 def wrong_type(field: str, wanted: str, found: str) -> BadRecord:
     """A field of another type than it must have."""
     hint = f"leave `{field}` out instead of giving null" if found == "null" else None

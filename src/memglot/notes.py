@@ -341,3 +341,9 @@ def note_unopened(count: int) -> str:
     """A check that cannot look at what is sealed."""
     noun = "1 thing is sealed" if count == 1 else f"{count:,} things are sealed"
     return f"{noun}: give the passphrase to have them checked too"
+
+
+def note_ignored_lines(source: str, count: int) -> str:
+    """Lines of a graph that the MCP memory server passes over."""
+    what = "1 line that is" if count == 1 else f"{count:,} lines that are"
+    return f"{source} has {what} neither entity nor relation, which the server ignores: kept, and given back"

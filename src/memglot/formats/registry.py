@@ -24,6 +24,7 @@ _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "obsidian": ("markdown", (".md", ".markdown")),
     "agentos-markdown": ("markdown", (".md", ".markdown")),
     "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
+    "mcp-graph": ("json", (".jsonl", ".json")),
 }
 # The store's own file is known to the store alone.
 _ELSEWHERE: dict[str, str] = {"sqlite": "memglot.store.as_format"}
