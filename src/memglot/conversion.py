@@ -13,12 +13,13 @@ import msgspec
 from memglot.errors import no_target
 from memglot.formats import registry
 from memglot.formats.detect import format_to_write
-from memglot.formats.format import STORE, Format, Options, Passphrase
+from memglot.formats.format import STORE, Format, Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Minter, Record, now, owner_of, plain, settle
 from memglot.notes import note_sensitive, note_twice
 from memglot.report import Fault, Report
+from memglot.settings import Passphrase
 
 
 def convert_items(

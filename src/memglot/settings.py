@@ -3,9 +3,12 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+Passphrase: TypeAlias = str | Callable[[], str | None] | None
+"""A passphrase, or what asks for one when it turns out to be needed."""
 STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 BUSY_SECONDS = 10.0

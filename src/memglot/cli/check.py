@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memglot.cli.face import Face, command, memories
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.shell import FormatName
-
-if TYPE_CHECKING:
-    from memglot.formats.format import Passphrase
+from memglot.settings import Passphrase
 
 
 @command("diff")

@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("care", "Open the web viewer (not part of this version)."),
     "stats": ("care", "Show how much of what the store keeps."),
     "supersede": ("knowledge", "Say that a memory takes the place of another."),
-    "sync": ("sync", "Exchange memories.json with other machines and tools."),
+    "sync": ("sync", "Exchange memories.json with other machines, with memoryd and with mcp-memory-service."),
     "tree": ("tree", "Show the tree of memories, with counts."),
     "undelete": ("one", "Bring a deleted memory back."),
     "undo": ("past", "Undo an import."),

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import click
 
 from memglot.errors import MAX_PASSPHRASE_BYTES, bad_passphrase, passphrase_too_long
-from memglot.settings import PASSPHRASE_VARIABLE
+from memglot.settings import PASSPHRASE_VARIABLE, Passphrase
 from memglot.settings import passphrase as passphrase_set
-
-if TYPE_CHECKING:
-    from memglot.formats.format import Passphrase
 
 passphrase_option = click.option(
     "--passphrase-file",

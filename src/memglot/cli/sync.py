@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, memories
+from memglot.cli.face import Face, command, memories, shared_options
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.transfer import tell_export, tell_import
 
 
 @click.group("sync")
+@shared_options
 def sync() -> None:
     """Exchange memories.json with other machines, with memoryd and with mcp-memory-service."""
 

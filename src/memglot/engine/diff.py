@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from memglot.engine.export import INCLUDE, ExportOptions, store_items
-from memglot.formats.format import Options, Passphrase
+from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
 from memglot.report import Report
+from memglot.settings import Passphrase
 from memglot.store.as_format import is_store
 from memglot.store.location import open_store
 from memglot.store.scratch import Scratch

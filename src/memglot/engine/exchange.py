@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from memglot.engine.arguments import choice, make_filter, make_tags, without_conversations
 from memglot.engine.knowledge import Knowledge
 from memglot.report import Report
+from memglot.settings import Passphrase
 
 # The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.sync import RemoteDiff
-    from memglot.formats.format import Passphrase
     from memglot.formats.reading import Input
 
 Progress = Callable[[Report], None]

@@ -13,13 +13,13 @@ from memglot.engine.merge import merge_records
 from memglot.errors import NoPassphrase
 from memglot.formats import registry
 from memglot.formats.carry import KEY
-from memglot.formats.format import Format, Options, Passphrase
+from memglot.formats.format import Format, Options
 from memglot.formats.reading import read_inputs
 from memglot.formats.source import Source
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Record, Tombstone
 from memglot.report import Report, Spool
-from memglot.settings import BATCH_SIZE
+from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Filter, Store
 from memglot.store.sensitive import sensitive_scopes
 

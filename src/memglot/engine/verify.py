@@ -10,7 +10,7 @@ from memglot.formats import registry
 from memglot.formats.beside import BesideSum, beside_count, beside_path, line_of
 from memglot.formats.detect import detect
 from memglot.formats.folder import FolderProof
-from memglot.formats.format import Format, Options, Passphrase
+from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover, file_digest
 from memglot.formats.reading import read_source
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
@@ -27,6 +27,7 @@ from memglot.notes import (
     note_unopened,
 )
 from memglot.report import End, Report
+from memglot.settings import Passphrase
 from memglot.store.as_format import is_store
 from memglot.store.chain import first_broken
 from memglot.store.contract import Store

@@ -9,9 +9,7 @@ from memglot.formats.source import Source
 from memglot.formats.target import Target
 from memglot.model import FIELDS, Item, Record
 from memglot.report import Report
-
-Passphrase: TypeAlias = str | Callable[[], str | None] | None
-"""A passphrase, or what asks for one when it turns out to be needed."""
+from memglot.settings import Passphrase
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from memglot import __version__
+from memglot.formats._memoryd.foreign import RESIDUE, SERVICE, TAKEN
 from memglot.formats._memoryd.losses import tell_losses
 from memglot.formats._memoryd.reading import read_file
-from memglot.formats._memoryd.rows_in import RESIDUE, SERVICE, TAKEN
 from memglot.formats._memoryd.rows_out import HOMES, given_hash, numbers_of, own_machine, slot_of, v5_row
 from memglot.formats._memoryd.values import v5_hash
 from memglot.formats.carry import KEY, bundles, pack_found

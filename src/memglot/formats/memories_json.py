@@ -7,8 +7,8 @@ proof stands in `export_metadata.memglot`.
 from __future__ import annotations
 
 from memglot.formats._json.shape import first_keys
+from memglot.formats._memoryd.foreign import MEMORYD
 from memglot.formats._memoryd.reading import read_file
-from memglot.formats._memoryd.rows_in import MEMORYD
 from memglot.formats._memoryd.writing import write_file
 from memglot.formats.format import Format
 

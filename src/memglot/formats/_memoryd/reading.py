@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from memglot.formats._json.shape import first_keys
 from memglot.formats._json.stream import object_of, objects
 from memglot.formats._memoryd.graph import entity_in, relation_in, supersession_in
 from memglot.formats._memoryd.rows_in import SEALED, File, read_row
-from memglot.formats._memoryd.sections import IDENTITY, section_blob
+from memglot.formats._memoryd.sections import section_blob
 from memglot.formats._memoryd.survey import Header, look
 from memglot.formats._memoryd.values import microseconds
 from memglot.formats._notes.shelf import DiskMap
@@ -24,7 +23,7 @@ from memglot.formats.beside import item_of, line_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.source import Source
-from memglot.model import PREDICATES, Document, Item, Relation, Supersession, derive_id
+from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
 from memglot.notes import note_linked_rows, note_no_metadata, note_predicates
 from memglot.report import Report, Spool
 
@@ -180,9 +179,7 @@ class _Reading:
                 at = microseconds(match[1], "generated_at") or at
             except BadRecord:
                 pass
-        hash = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        id = derive_id(f"memglot-{IDENTITY}", "user", hash)
-        return Document(id=id, name=IDENTITY, content=text, created_at=at)
+        return identity_document(text, created_at=at)
 
     def _from_rows(self) -> Iterator[Item]:
         """What the lists in rows say and no section does."""

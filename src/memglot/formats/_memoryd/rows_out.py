@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from memglot.formats._memoryd.chunks import ChunkWriter
+from memglot.formats._memoryd.foreign import MEMORYD, RESIDUE, SERVICE, TAKEN
 from memglot.formats._memoryd.mirror import put_back, repeated
-from memglot.formats._memoryd.rows_in import MEMORYD, REPEATS, RESIDUE, SEALED, SERVICE, TAKEN, UNTAGGED
+from memglot.formats._memoryd.rows_in import REPEATS, SEALED, UNTAGGED
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.values import fits, microseconds, own_hash, seconds
 from memglot.formats.carry import KEY

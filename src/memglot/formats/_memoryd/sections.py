@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.formats._agentos.places import Places
+from memglot.formats._memoryd.foreign import MEMORYD
 from memglot.formats._memoryd.graph import entity_out, relation_out, supersession_out
-from memglot.formats._memoryd.rows_in import MEMORYD, SEALED
+from memglot.formats._memoryd.rows_in import SEALED
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.views import Views
 from memglot.formats._notes.shelf import DiskMap
@@ -18,12 +19,11 @@ from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.proof import Prover
-from memglot.model import Blob, Document, Entity, Item, Record, Relation, Supersession, owner_of
+from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, owner_of
 from memglot.model import End as RelationEnd
 from memglot.notes import note_sensitive
 from memglot.report import Report, Spool
 
-IDENTITY = "identity"
 FILE = "file"
 """The table of blobs that are sections of a file which nobody here knows."""
 _NAMES: dict[type[Any], str] = {Entity: "entities", Relation: "relations", Supersession: "supersedes_chain"}
