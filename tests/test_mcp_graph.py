@@ -19,7 +19,7 @@ from memglot.formats import registry
 from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
 from memglot.formats.target import Target
-from memglot.model import End, Entity, Item, Record, Relation, Supersession, derive_id, plain
+from memglot.model import End, Entity, Item, Minter, Record, Relation, Supersession, derive_id, plain, settle
 from memglot.report import Report
 from strategies import ANY_TEXT, JSON, TAGS, records
 
@@ -402,3 +402,28 @@ def test_the_servers_own_files_come_back(name: str, memory: Memory, tmp_path: Pa
     memory.export(tmp_path / "out.jsonl", format="mcp-graph")
     assert counted(lines(tmp_path / "out.jsonl")) == counted(lines(FIXTURES / name))
     assert verify_path(tmp_path / "out.jsonl", Report()).state == "whole"
+
+
+SHAPES = [(one, dialect) for one in registry.formats() if one.write for dialect in (None, *one.dialects)]
+
+
+@pytest.mark.parametrize(("other", "dialect"), SHAPES, ids=[f"{one.name}-{dialect}" for one, dialect in SHAPES])
+def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, tmp_path: Path) -> None:
+    given = [
+        {**entity("Ada", "person", "a", "", "b", "b"), "since": 1},
+        entity("Ada", "robot", "a"),
+        {"type": "odd", "x": [None]},
+        relation("Ada", "nobody", "knows"),
+        relation("Ada", "nobody", "knows"),
+    ]
+    found, _ = read(graph(*given))
+    for item in found:
+        if isinstance(item, Record):
+            settle(item, Minter(1_700_000_000_000))
+    there = tmp_path / ("there" if other.folder else "there" + other.extensions[0])
+    other.write(iter(found), Target(there), Report(), Options(dialect=dialect))
+    back = list(read_inputs([there], other, Report(), Options()))
+    write(back, tmp_path / "back.jsonl")
+    assert counted(lines(tmp_path / "back.jsonl")) == counted(given)
+    again, _ = read(tmp_path / "back.jsonl")
+    assert sorted(map(repr, map(plain, again))) == sorted(map(repr, map(plain, found)))
