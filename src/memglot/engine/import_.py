@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
 from memglot.engine.export import STORE
+from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan, Planner
 from memglot.formats import registry
 from memglot.formats.format import Options
@@ -175,7 +176,8 @@ class _Importer:
         # A load is begun only when something will change, so that a repeated import writes nothing at all.
         plan = self._planner.records(records)
         self.doubles.learn(plan.doubles)
-        if plan.is_empty and not self._planner.things(self._alive(self.doubles.repointed(things))):
+        met = self._meet(plan, things)
+        if plan.is_empty and not met.put and not met.gone:
             self._account(plan)
             return
         self.started = self._planner.started = True
@@ -192,11 +194,11 @@ class _Importer:
                 if not record.id or not record.created_at:
                     settle(record, self._minter)
             self.doubles.learn(plan.doubles)
-            new_things = self._planner.things(self._alive(self.doubles.repointed(things)))
-            if not plan.is_empty or new_things:
+            met = self._meet(plan, things)
+            if not plan.is_empty or met.put or met.gone:
                 batch = store.new_batch(self.entry.id)
                 digest = store.add(plan.new, batch)
-                self._changes.make(plan, new_things, batch)
+                self._changes.make(plan, met, batch)
                 report.formats[self._format] += len(plan.new)
                 store.log(
                     "import",
@@ -206,6 +208,12 @@ class _Importer:
                 )
                 self._note_progress(plan)
         self._account(plan)
+
+    def _meet(self, plan: Plan, things: list[Thing]) -> Met:
+        """What the things change, once the plan is done; clashes become part of the plan."""
+        found = self._alive(self.doubles.repointed(things))
+        self._planner.clashes(plan, found)
+        return self._planner.things(found)
 
     def _alive(self, things: list[Thing]) -> list[Thing]:
         """Without deletions of memories whose content is alive in the same input under another id."""
@@ -248,6 +256,7 @@ class _Importer:
             (len(self._planner.unapplied), note_unapplied),
             (self.doubles.to_itself, note_to_itself),
         )
+        report.conflicts = self._changes.conflicts
         for count, note in told:
             if count:
                 report.note(note(count))
