@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("past", "Show or check the chain of everything that was done."),
     "backup": ("care", "Write a clean copy of the whole store."),
     "completion": ("care", "Print the completion script of a shell."),
+    "conflicts": ("conflicts", "List, show and settle values that clash."),
     "consolidate": ("care", "Merge exact doubles, and bring strengths up to date."),
     "convert": ("transfer", "Convert a file or folder to another format, without a store."),
     "copy": ("tree", "Copy a branch of the tree, under new ids."),
