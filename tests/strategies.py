@@ -188,9 +188,7 @@ def stores(draw: Any) -> list[Item]:
             items.append(Supersession(newer=record.id, older="o", reason=draw(ANY_TEXT)))
         if record.status != DELETED and draw(st.booleans()):
             items += draw(vectors(record.id))
-            items.append(
-                Conflict(record=record.id, field="title", local=draw(JSON), remote="b", local_clock=1, remote_clock=1)
-            )
+            items.append(Conflict(record=record.id, field="title", clock=draw(MOMENTS), values=[draw(JSON), "b"]))
     if draw(st.booleans()):
         items.append(Entity(id="e", name=draw(TEXT), aliases=draw(TAGS)))
         items.append(Document(id="d", name="identity", content=draw(TEXT)))

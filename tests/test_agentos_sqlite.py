@@ -328,7 +328,7 @@ def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
     a, b = derive_id("t", "", "a"), derive_id("t", "", "b")
     items: list[Item] = [
         Record(id=a, content="x", title="t", created_at=1_000_000, updated_at=1_000_000),
-        Conflict(record=a, field="title", local=1, remote=2, local_clock=1, remote_clock=2),
+        Conflict(record=a, field="title", clock=1, values=[1, 2]),
         Record(id=b, content="y", created_at=1, updated_at=1, status="deleted"),
         Relation(id="r", subject=End(a), predicate="p", object=End("gone")),
         Entity(id="e", name="E"),

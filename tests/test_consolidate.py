@@ -166,7 +166,11 @@ def test_a_merged_double_can_be_brought_back(memory: Memory) -> None:
     put(memory, stays, goes)
     memory.consolidate()
     assert memory.store.thing(Tombstone, goes.id).reason == f"merged into {stays.id}"  # type: ignore[union-attr]
-    assert memory.undelete(goes.id) == goes
+    back = memory.undelete(goes.id)
+    # It is back since now, and what it says is as old as it was.
+    assert back.updated_at > goes.updated_at
+    assert back.clocks == {"content": goes.updated_at, "temporal": goes.updated_at}
+    assert msgspec.structs.replace(back, updated_at=goes.updated_at, clocks={}) == goes
     assert memory.count() == 2
     assert memory.consolidate().merged == 1
     versions, _ = memory.history(stays.id)

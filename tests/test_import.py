@@ -227,4 +227,4 @@ def test_merging_a_clash_keeps_both_values_in_the_store(memory: Memory) -> None:
     assert result.merged == 1
     assert memory.import_from(numbered(1, "b"), format="ndjson", conflict="merge").import_id is None
     (conflict,) = memory.store.things(Conflict)
-    assert {conflict.local, conflict.remote} == {"a 0", "b 0"}
+    assert conflict.values == ["a 0", "b 0"]

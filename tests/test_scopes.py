@@ -68,7 +68,7 @@ def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
             Supersession(newer=draw(any_id), older=draw(any_id), entity=draw(st.none() | st.just(entities[0].id))),
             Blob(tool="t", table="x", key=str(n), owner=draw(any_id | st.just("")), row={"scope": draw(scope)}),
             Embedding(record=draw(any_id), vector=b"\0\0\x80?", dimensions=1),
-            Conflict(record=draw(any_id), field="title", local=1, remote=2, local_clock=1, remote_clock=1),
+            Conflict(record=draw(any_id), field="title", clock=1, values=[1, 2]),
         ]  # fmt: skip
     return records, things
 

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 from memglot import Memory
 from memglot.errors import DamagedStore, FullStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore
+from memglot.model import Conflict, canonical
 from memglot.store.contract import Filter, Query, Store
 from memglot.store.location import open_store
 from memglot.store.sqlite import connection
@@ -51,6 +53,33 @@ def test_a_store_of_every_past_version_opens(version: Path, store_path: str) -> 
         assert memory.search("old").total == 1
         assert memory.audit_verify()["ok"]
         assert memory.doctor().ok
+
+
+def test_clashes_of_the_first_version_keep_their_values(store_path: str) -> None:
+    """They had two sides, each with a clock, and a state."""
+    id = "0194a000-0001-7000-8000-000000000001"
+    sides = {"record": id, "local_clock": 5, "remote_clock": 5}
+    old = [
+        {**sides, "field": "title", "local": "zwei \u00e9", "remote": "eins"},
+        {**sides, "field": "meta.a b", "local": {"k": [1, 2.5, None]}, "remote": 10**30},
+        {**sides, "field": "kind", "local": "a", "remote": "b", "state": "settled"},
+    ]
+    db = apsw.Connection(store_path)
+    db.execute((VERSIONS[0]).read_text(encoding="utf-8"))
+    for doc in old:
+        row = (f"{id} {doc['field']}", id, doc.get("state", "open"), canonical(doc).decode())
+        db.execute("INSERT INTO conflicts VALUES (?, ?, ?, ?, NULL, NULL)", row)
+    before = canonical(old[0]).decode()
+    db.execute("INSERT INTO revisions VALUES (9, 'conflict', ?, 1, 'import', ?, NULL, NULL)", (id, before))
+    db.close()
+    with Memory.open(store_path) as memory:
+        first = Conflict(record=id, field="title", clock=5, values=["eins", "zwei \u00e9"])
+        second = Conflict(record=id, field="meta.a b", clock=5, values=[10**30, {"k": [1, 2.5, None]}])
+        assert list(memory.store.things(Conflict)) == [second, first]
+        assert list(memory.store.mentions(Conflict, "title")) == [first]
+        (revision,) = [one for one in memory.store.revisions(key=id) if one.kind == "conflict"]
+        assert msgspec.convert(revision.before, Conflict) == first
+        assert memory.store.knows_event(memory.store.chain_head()[1])
 
 
 def test_there_is_a_dump_of_every_version() -> None:

@@ -669,6 +669,17 @@ def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
     return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))
 
 
+def one_of_clashes(fields: Sequence[str]) -> UsageError:
+    """A memory with several conflicts, of which one is to be settled."""
+    return UsageError("several fields of this memory clash: say which", "one of: " + ", ".join(fields))
+
+
+def no_such_value(number: int, count: int) -> UsageError:
+    """A number that no value of a conflict has; 0 stands for none given."""
+    what = f"there is no value {number}" if number else "no value is given"
+    return UsageError(what, f"take one from 1 to {count}, or give a value of your own")
+
+
 def no_editor() -> MissingProgram:
     """No editor to open."""
     return MissingProgram("no editor is set", "set `$EDITOR`, or use `memglot update`")

@@ -108,7 +108,7 @@ class Report:
         self.item: int | None = None
         self.offset = 0
         self.find_line: Callable[[], int] | None = None
-        self.read = self.imported = self.merged = self.skipped = self.failed = 0
+        self.read = self.imported = self.merged = self.skipped = self.failed = self.conflicts = 0
         self.written_count = 0
         self.format = ""
         self.current: Any = None

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("care", "Write a clean copy of the whole store."),
     "chain": ("knowledge", "List which memory took the place of which."),
     "completion": ("care", "Print the completion script of a shell."),
+    "conflicts": ("conflicts", "List, show and settle values that clash."),
     "consolidate": ("care", "Merge exact doubles, and bring strengths up to date."),
     "convert": ("transfer", "Convert a file or folder to another format, without a store."),
     "copy": ("tree", "Copy a branch of the tree, under new ids."),

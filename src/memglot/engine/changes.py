@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from memglot.engine.doubles import Doubles
 from memglot.engine.forward import in_text
+from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan
+from memglot.engine.state import REMAINS, State, set_conflicts, value_of
 from memglot.formats.beside import key_of
-from memglot.model import THINGS, Relation, Thing, Tombstone, plain
+from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, plain
 from memglot.store.contract import Revision, Store
 
 _NAMES: dict[type[Any], str] = {kind: name for name, kind in THINGS.items()}
@@ -21,29 +24,60 @@ class Changes:
         self._store, self._doubles, self._at = store, doubles, at
         self.conflicts = self.removed = 0
 
-    def make(self, plan: Plan, things: list[Thing], batch: int) -> None:
+    def make(self, plan: Plan, met: Met, batch: int) -> None:
         """Change what a plan and new things change; what was there before is remembered."""
         at = self._at
-        revisions = []
-        changed = [(plain(before), after) for before, after, _ in plan.merged] + plan.united
-        for before, after in changed:
-            self._store.replace(after)
-            revisions.append(Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch))
-        gone: list[Thing] = [*plan.restored, *self._stale_links(plan)]
+        revisions = [
+            Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch)
+            for before, after in self._changed(plan)
+        ]
+        for known, origin in plan.remains:
+            revisions += self._learnt(known, origin, batch)
+        gone: list[Thing] = [*plan.restored, *met.gone, *self._stale_links(plan)]
         gone_revisions = self._revisions(gone, batch)
         self._store.take(gone)
         revisions += gone_revisions
-        conflicts = [conflict for *_, found in plan.merged for conflict in found]
-        self.conflicts += len(conflicts)
-        revisions += self._replaced([*things, *conflicts], batch)
-        revisions += self._buried(things, batch)
-        self._store.put([*things, *conflicts], batch)
+        revisions += self._replaced(met.put, batch)
+        revisions += self._buried(met.put, batch)
+        self._store.put(met.put, batch)
         self._store.remember(revisions)
+
+    def _changed(self, plan: Plan) -> Iterator[tuple[dict[str, Any], Record]]:
+        """Change what the plan changes; what each memory was before comes first."""
+        for before, after in plan.united:
+            self._store.replace(after)
+            yield before, after
+        new = {record.id for record in plan.new}
+        for change in [*plan.merged, *plan.clashing]:
+            if change.before is not change.after:
+                self._store.replace(change.after)
+            set_conflicts(self._store, change.after.id, change.has)
+            self.conflicts += change.found
+            if change.after.id not in new:
+                yield value_of(change.before, change.had), change.after
+
+    def _learnt(self, known: State, origin: int | None, batch: int) -> Iterator[Revision]:
+        """What is known now of a memory that stays deleted, for the day that it comes back."""
+        if known.record is not None:
+            before = value_of(known.record, known.conflicts)
+            yield Revision(
+                kind="record",
+                key=known.record.id,
+                at=self._at,
+                deed=REMAINS,
+                before=before,
+                batch=batch,
+                origin=origin,
+            )
 
     def _stale_links(self, plan: Plan) -> list[Relation]:
         """Links in the texts of notes that changed; those that are still there come again."""
+        if not plan.from_notes:
+            return []
         changed = [
-            after.id for before, after, _ in plan.merged if (before.content, before.meta) != (after.content, after.meta)
+            change.after.id
+            for change in plan.merged
+            if (change.before.content, change.before.meta) != (change.after.content, change.after.meta)
         ]
         return [relation for relation in self._store.things(Relation, changed) if in_text(relation)] if changed else []
 
@@ -71,18 +105,22 @@ class Changes:
         dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
         records = [record for record in self._store.get(dead) if not self._doubles.stays(record.id)]
         at, deed = self._at, "delete"
+        had: dict[str, list[Conflict]] = {record.id: [] for record in records}
+        for conflict in self._store.things(Conflict, list(had)) if had else ():
+            had[conflict.record].append(conflict)
         found = [
             Revision(
                 kind="record",
                 key=record.id,
                 at=at,
                 deed=deed,
-                before=plain(record),
+                before=value_of(record, had[record.id]),
                 batch=batch,
                 origin=self._store.origin(record.id),
             )
             for record in records
         ]
+        self._store.take([conflict for conflicts in had.values() for conflict in conflicts])
         self._store.remove([record.id for record in records])
         self.removed += len(records)
         return found

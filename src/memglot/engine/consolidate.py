@@ -11,7 +11,8 @@ import msgspec
 
 from memglot.engine.decay import FADED, Clock, differs, keep
 from memglot.engine.edit import bury
-from memglot.engine.merge import DECAY, MERGED, unite
+from memglot.engine.merge import MERGED, unite
+from memglot.engine.registers import DECAY, normalise
 from memglot.engine.repoint import repoint
 from memglot.model import Record, now, plain
 from memglot.report import Spool
@@ -149,6 +150,7 @@ class _Run:
         """Keep a record that changed. Nobody edited it: its own time stays, and only a new strength has a clock."""
         if after == before or self._dry_run:
             return
+        normalise(after)
         self._store.replace(after)
         at, key = self._clock.moment, after.id
         self._store.remember([Revision(kind="record", key=key, at=at, deed=DEED, before=plain(before))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
-from memglot.engine.merge import DECAY, clock_of
+from memglot.engine.registers import DECAY, clock_of
 from memglot.model import Record
 from memglot.store.contract import Store
 

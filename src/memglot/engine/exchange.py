@@ -70,7 +70,9 @@ class Exchange(Knowledge):
             with overlay(self._store) as scratch:
                 entry = import_into(scratch, inputs, options, report)
                 return ImportResult(report, entry, dry_run=True)
-        return ImportResult(report, import_into(self.store, inputs, options, report), dry_run=False)
+        entry = import_into(self.store, inputs, options, report)
+        self.mirror_conflicts()
+        return ImportResult(report, entry, dry_run=False)
 
     def export(
         self,

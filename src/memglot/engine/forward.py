@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from memglot.engine.merge import PLACED, merge_records, places_in
+from memglot.engine.merge import PLACED, conflicts_of, merge_records, places_in
+from memglot.engine.registers import set_time, stamp
 from memglot.formats.format import Format
 from memglot.model import Conflict, Record, Relation, is_news, plain, was_edited
 
@@ -14,7 +16,9 @@ from memglot.model import Conflict, Record, Relation, is_news, plain, was_edited
 _NOTES = frozenset({"agentos", *PLACED})
 
 
-def meet_note(local: Record, remote: Record, at: int, notes: Format | None) -> tuple[Record, list[Conflict]] | None:
+def meet_note(
+    local: Record, remote: Record, at: int, notes: Format | None, had: Sequence[Conflict] = ()
+) -> tuple[Record, list[Conflict]] | None:
     """The memory after meeting a note, whose times tell nothing; `None` where that changes nothing.
 
     A note that is as it was when it was read last is no news. A memory that still says what its note said goes forward
@@ -24,20 +28,25 @@ def meet_note(local: Record, remote: Record, at: int, notes: Format | None) -> t
     """
     if notes is not None and _same_note(local, remote, notes.residue):
         return None
-    conflicts: list[Conflict] = []
     known = notes is None or notes.residue in local.extra or was_edited(remote)
-    if known and _is_untouched(local, remote, notes):
+    conflicts: list[Conflict] = []
+    forward = known and _is_untouched(local, remote, notes)
+    if forward:
         found = _forwarded(local, remote)
     else:
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
-        found, conflicts = merge_records(local, timed)
+        found, conflicts = merge_records(local, timed, "merge", had)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
     if notes is not None and not is_news(remote) and notes.residue in local.extra:
         # A note that this tool laid out anew says nothing new by its layout.
         same.extra = {**same.extra, notes.residue: local.extra[notes.residue]}
     if plain(same) == plain(local):
         return None
-    return msgspec.structs.replace(found, updated_at=at), conflicts
+    if forward:
+        stamp(local, found, max(at, local.updated_at + 1))
+        return found, conflicts_of(found, had)
+    set_time(found, max(at, found.updated_at))
+    return found, conflicts
 
 
 def _same_note(local: Record, remote: Record, residue: str) -> bool:

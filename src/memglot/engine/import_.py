@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
+from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan, Planner
 from memglot.engine.scopes import mark_all
 from memglot.formats import registry
+from memglot.formats.audit import is_audit
 from memglot.formats.format import STORE, Options
 from memglot.formats.reading import Input, read_inputs
 from memglot.model import (
+    Blob,
     Item,
     Minter,
     Record,
@@ -125,6 +128,9 @@ class _Importer:
             self.land()
         if self._planner.dedup == "content" and self.doubles.wait(thing):
             return
+        if isinstance(thing, Blob) and is_audit(thing) and self.store.knows_event(thing.key):
+            # A row of this very store's chain that was at another machine.
+            return
         self._things.append(thing)
         self._bury |= isinstance(thing, Tombstone)
         if len(self._things) >= BATCH_SIZE:
@@ -185,7 +191,8 @@ class _Importer:
         # A load is begun only when something will change, so that a repeated import writes nothing at all.
         plan = self._planner.records(records)
         self.doubles.learn(plan.doubles)
-        if plan.is_empty and not self._planner.things(self._alive(self.doubles.repointed(things))):
+        met = self._meet(plan, things)
+        if plan.is_empty and not met.put and not met.gone:
             self._account(plan)
             return
         self.started = self._planner.started = True
@@ -202,11 +209,11 @@ class _Importer:
                 if not record.id or not record.created_at:
                     settle(record, self._minter)
             self.doubles.learn(plan.doubles)
-            new_things = self._planner.things(self._alive(self.doubles.repointed(things)))
-            if not plan.is_empty or new_things:
+            met = self._meet(plan, things)
+            if not plan.is_empty or met.put or met.gone:
                 batch = store.new_batch(self.entry.id)
                 digest = store.add(plan.new, batch)
-                self._changes.make(plan, new_things, batch)
+                self._changes.make(plan, met, batch)
                 report.formats[self._format] += len(plan.new)
                 store.log(
                     "import",
@@ -216,6 +223,12 @@ class _Importer:
                 )
                 self._note_progress(plan)
         self._account(plan)
+
+    def _meet(self, plan: Plan, things: list[Thing]) -> Met:
+        """What the things change, once the plan is done; clashes become part of the plan."""
+        found = self._alive(self.doubles.repointed(things))
+        self._planner.clashes(plan, found)
+        return self._planner.things(found)
 
     def _alive(self, things: list[Thing]) -> list[Thing]:
         """Without deletions of memories whose content is alive in the same input under another id."""
@@ -258,6 +271,7 @@ class _Importer:
             (len(self._planner.unapplied), note_unapplied),
             (self.doubles.to_itself, note_to_itself),
         )
+        report.conflicts = self._changes.conflicts
         for count, note in told:
             if count:
                 report.note(note(count))

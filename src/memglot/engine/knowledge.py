@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memglot.engine import edit, entities, identity, scopes, supersede
+from memglot.engine import entities, identity, links, scopes, supersede
 from memglot.engine.upkeep import Upkeep
 from memglot.model import DEFAULT_SCOPE, Document, Entity, Relation, Supersession
 
@@ -52,7 +52,7 @@ class Knowledge(Upkeep):
         if id is None:
             yield from self.store.things(Relation)
             return
-        end = edit.end_of(self.store, id).id
+        end = links.end_of(self.store, id).id
         yield from self.store.things(Relation, [end])
         yield from (found for found in self.store.mentions(Relation, end) if found.subject.id != end)
 

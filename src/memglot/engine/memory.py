@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memglot.engine import edit, tree
+from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal
 from memglot.engine.exchange import Exchange
@@ -121,23 +121,29 @@ class Memory(Exchange):
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
             choice("field", field, CHANGEABLE)
-        return edit.update(self.store, id, changes)
+        record = edit.update(self.store, id, changes)
+        self.mirror_conflicts()
+        return record
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
         """Delete memories; `undelete` brings one back."""
-        return edit.delete(self.store, ids, reason=reason)
+        gone = edit.delete(self.store, ids, reason=reason)
+        self.mirror_conflicts()
+        return gone
 
     def undelete(self, id: str) -> Record:
         """Bring a deleted memory back."""
-        return edit.undelete(self.store, id)
+        record = edit.undelete(self.store, id)
+        self.mirror_conflicts()
+        return record
 
     def link(self, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
         """Relate two memories, or entities given as `entity:<id>`."""
-        return edit.link(self.store, subject, predicate, object, weight=weight)
+        return links.link(self.store, subject, predicate, object, weight=weight)
 
     def unlink(self, subject: str, predicate: str, object: str) -> int:
         """Take a relation away."""
-        return edit.unlink(self.store, subject, predicate, object)
+        return links.unlink(self.store, subject, predicate, object)
 
     # Many
 
@@ -165,7 +171,9 @@ class Memory(Exchange):
 
     def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
         """Move a branch of the tree; tells how many memories are on it."""
-        return tree.move(self.store, source, target, dry_run=dry_run)
+        count = tree.move(self.store, source, target, dry_run=dry_run)
+        self.mirror_conflicts()
+        return count
 
     def copy(self, source: str, target: str, *, dry_run: bool = False) -> int:
         """Copy a branch of the tree under new ids."""
@@ -173,4 +181,6 @@ class Memory(Exchange):
 
     def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
         """Delete a branch of the tree."""
-        return tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
+        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
+        self.mirror_conflicts()
+        return count

@@ -1,165 +1,174 @@
 """Merges two versions of one memory, field by field, so that every machine comes to the same result."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 
-from memglot.model import Conflict, Record, canonical, content_hash, plain
+import msgspec
+
+from memglot.engine.registers import (
+    DEFAULTS,
+    OBJECTS,
+    SCALARS,
+    Parts,
+    Path,
+    Register,
+    is_silent,
+    name_of,
+    normalise,
+    parts_of,
+    path_of,
+    put_together,
+)
+from memglot.model import Conflict, Record, canonical
 
 MERGED = "merged into "
 """How the reason of a tombstone begins whose memory lives on in another one."""
-DECAY = "consolidation"
-"""Where `extra` keeps what a strength decays from."""
-_SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
-_LISTS = ("tags", "triggers", "foreign")
 PLACED = ("obsidian", "agentos-markdown")
 """Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
-_OBJECTS = ("meta", "source", "extra")
-_DEFAULTS: dict[str, Any] = {field: getattr(Record(content=""), field) for field in Record.__struct_fields__}
+_LISTS = ("tags", "triggers", "foreign")
 
 
 def same(local: Record, remote: Record) -> bool:
     """Tell whether taking over what the remote record says would change nothing, whatever the times."""
-    fields = (*_SCALARS, "tags", "triggers", *_OBJECTS)
+    fields = (*SCALARS, "tags", "triggers", *OBJECTS)
     if all(getattr(local, field) == getattr(remote, field) for field in fields):
         return True
     taken, _ = merge_records(local, remote, "prefer-remote")
     return all(getattr(local, field) == getattr(taken, field) for field in fields)
 
 
-def merge_records(local: Record, remote: Record, policy: str = "merge") -> tuple[Record, list[Conflict]]:
-    """The merged record and the clashes that no rule decides.
+def merge_records(
+    local: Record, remote: Record, policy: str = "merge", known: Iterable[Conflict] = ()
+) -> tuple[Record, list[Conflict]]:
+    """The merged record and all its clashes that no rule decides, of which some may be `known` already.
 
-    A field is a register: the later clock wins. A field that one side leaves at its default is absent there and
-    never wins. Equal clocks with different values are a conflict, and the value with the greater SHA-256 of its
-    canonical JSON stands meanwhile. `prefer-local` and `prefer-remote` decide every difference instead.
+    Each part is a register: the later clock wins. A field that one side leaves at its default, with no clock named
+    for it, is absent there and never wins. Equal clocks with different values are a conflict, and the value with the
+    greater SHA-256 of its canonical JSON stands meanwhile. `prefer-local` and `prefer-remote` decide every difference
+    instead.
     """
-    merging = _Merging(local, remote, policy)
-    values: dict[str, Any] = {field: merging.scalar(field) for field in _SCALARS}
-    values |= {field: merging.union(field) for field in _LISTS}
-    values |= {field: merging.object(field) for field in _OBJECTS}
-    # A record straight from a reader may have no time, which is 0; it got one when it was stored.
-    values["created_at"] = min(filter(None, (local.created_at, remote.created_at)), default=0)
-    values["updated_at"] = max(local.updated_at, remote.updated_at)
-    values["last_accessed"] = max(filter(None, (local.last_accessed, remote.last_accessed)), default=None)
-    values["access_count"] = max(local.access_count, remote.access_count)
-    clocks = {field: clock for field, clock in merging.clocks.items() if clock != values["updated_at"]}
-    return Record(id=local.id, clocks=clocks, **values), merging.conflicts
+    mine, theirs = parts_of(local), parts_of(remote)
+    parts = Parts(
+        registers={
+            path: _chosen(mine.registers.get(path), theirs.registers.get(path), policy)
+            for path in {**mine.registers, **theirs.registers}
+        },
+        lists={
+            path: join_lists(mine.lists.get(path, []), theirs.lists.get(path, []), _list_policy(path, policy))
+            for path in {**mine.lists, **theirs.lists}
+        },
+        pieces=_pieces(mine.pieces, theirs.pieces),
+    )
+    merged = msgspec.structs.replace(local, **_times(local, remote))
+    for field in SCALARS:
+        setattr(merged, field, DEFAULTS[field])
+    for field in _LISTS:
+        setattr(merged, field, join_lists(getattr(local, field), getattr(remote, field), policy))
+    put_together(merged, parts)
+    if policy == "merge":
+        return merged, conflicts_of(merged, [*known, *_clashes(local.id, mine, theirs)])
+    # What was preferred is decided; a clash lives on where nothing was.
+    return merged, [one for one in conflicts_of(merged, known) if _is_untouched(one, mine, parts)]
 
 
-class _Merging:
-    def __init__(self, local: Record, remote: Record, policy: str) -> None:
-        self.local, self.remote, self.policy = local, remote, policy
-        self.clocks: dict[str, int] = {}
-        self.conflicts: list[Conflict] = []
+def _times(local: Record, remote: Record) -> dict[str, Any]:
+    return {
+        # A record straight from a reader may have no time, which is 0; it got one when it was stored.
+        "created_at": min(filter(None, (local.created_at, remote.created_at)), default=0),
+        "updated_at": max(local.updated_at, remote.updated_at),
+        "last_accessed": max(
+            (time for time in (local.last_accessed, remote.last_accessed) if time is not None), default=None
+        ),
+        "access_count": max(local.access_count, remote.access_count),
+    }
 
-    def scalar(self, field: str) -> Any:
-        mine, theirs, default = getattr(self.local, field), getattr(self.remote, field), _DEFAULTS[field]
-        if mine == theirs or theirs == default:
-            self._clock(field, self.local if mine != theirs else None)
-            return mine
-        if mine == default:
-            self._clock(field, self.remote)
-            return theirs
-        return self._choose(field, mine, theirs)
 
-    def object(self, field: str) -> dict[str, Any]:
-        mine, theirs = getattr(self.local, field), getattr(self.remote, field)
-        found = {**theirs, **mine}
-        for key in sorted(mine.keys() & theirs.keys()):
-            if mine[key] == theirs[key]:
-                continue
-            if (field, key) == ("source", "machine"):
-                found[key] = min(mine[key], theirs[key], key=canonical)
-            elif (field, key) == ("extra", DECAY):
-                # It goes by the strength it was written with, and means nothing beside another one.
-                found[key] = max(mine[key], theirs[key], key=canonical)
-            elif field == "extra" and "." in key:
-                # The bytes around a note are one piece, and nothing that a person could decide about.
-                found[key] = self._later(mine[key], theirs[key])
-            elif field == "extra" and _is_mapping(key, mine[key]) and _is_mapping(key, theirs[key]):
-                found[key] = self._inner(f"{field}.{key}", mine[key], theirs[key])
-            else:
-                found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
+def _chosen(mine: Register | None, theirs: Register | None, policy: str) -> Register:
+    if mine is None or theirs is None:
+        found = mine if theirs is None else theirs
+        assert found is not None
         return found
+    if policy != "merge" and canonical(mine.shown) != canonical(theirs.shown):
+        return mine if policy == "prefer-local" else theirs
+    return max(mine, theirs, key=Register.rank)
 
-    def _later(self, mine: Any, theirs: Any) -> Any:
-        """The value of the record that was edited later, else one that every machine chooses alike."""
-        if self.policy == "merge" and self.local.updated_at == self.remote.updated_at:
-            return max(mine, theirs, key=canonical)
-        later = self.local.updated_at > self.remote.updated_at
-        mine_wins = later if self.policy == "merge" else self.policy == "prefer-local"
-        return mine if mine_wins else theirs
 
-    def _inner(self, field: str, mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-        """What a tool keeps of a memory, key by key; its places are united."""
-        found = {**theirs, **mine}
-        for key in sorted(mine.keys() & theirs.keys()):
-            if mine[key] == theirs[key]:
-                continue
-            if key == "places" and isinstance(mine[key], list) and isinstance(theirs[key], list):
-                found[key] = _united(mine[key], theirs[key])
-            else:
-                found[key] = self._choose(f"{field}.{key}", mine[key], theirs[key])
-        return found
+def _list_policy(path: Path, policy: str) -> str:
+    # Places are what is known of a memory's notes, and no value that one could prefer.
+    return "merge" if path[-1] == "places" else policy
 
-    def union(self, field: str) -> list[Any]:
-        mine, theirs = getattr(self.local, field), getattr(self.remote, field)
-        if mine == theirs or not theirs:
-            return list(mine)
-        if not mine or self.policy == "prefer-remote":
-            return list(theirs)
-        if self.policy == "prefer-local":
-            return list(mine)
-        return _united(mine, theirs)
 
-    def _choose(self, field: str, mine: Any, theirs: Any) -> Any:
-        if self.policy != "merge":
-            side = self.local if self.policy == "prefer-local" else self.remote
-            self._clock(field, side)
-            return mine if side is self.local else theirs
-        my_clock, their_clock = clock_of(self.local, field), clock_of(self.remote, field)
-        self.clocks[field] = max(my_clock, their_clock)
-        if my_clock != their_clock:
-            return mine if my_clock > their_clock else theirs
-        self.conflicts.append(
-            Conflict(
-                record=self.local.id,
-                field=field,
-                local=plain(mine),
-                remote=plain(theirs),
-                local_clock=my_clock,
-                remote_clock=their_clock,
-            )
+def _pieces(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
+    """Where a copy came from is no clash: the lesser stays. What a strength decays from goes by what is written."""
+    found = {**theirs, **mine}
+    for path in mine.keys() & theirs.keys():
+        choose = min if path[0] == "source" else max
+        found[path] = choose(mine[path], theirs[path], key=canonical)
+    return found
+
+
+def _clashes(id: str, mine: Parts, theirs: Parts) -> list[Conflict]:
+    found = []
+    for path in mine.registers.keys() & theirs.registers.keys():
+        one, other = mine.registers[path], theirs.registers[path]
+        if one.clock == other.clock:
+            found.append(Conflict(record=id, field=name_of(path), clock=one.clock, values=[one.shown, other.shown]))
+    return found
+
+
+def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
+    """The clashes of a record, of all that were ever known: those of one clock unite, and a later edit settles them."""
+    known = list(known)
+    if not known:
+        return []
+    registers = parts_of(record).registers
+    values: dict[Path, dict[bytes, Any]] = {}
+    for conflict in known:
+        path = path_of(conflict.field)
+        register = registers.get(path) if path is not None else None
+        if path is None or register is None or register.clock != conflict.clock or is_silent(path):
+            continue
+        found = values.setdefault(path, {canonical(register.shown): register.shown})
+        found.update((canonical(value), value) for value in conflict.values)
+    return [
+        Conflict(
+            record=record.id,
+            field=name_of(path),
+            clock=registers[path].clock,
+            values=[found[key] for key in sorted(found)],
         )
-        return max(mine, theirs, key=lambda value: content_hash(canonical(value).decode()))
-
-    def _clock(self, field: str, side: Record | None) -> None:
-        """Keep the clock of the side whose value stands; of both where they agree."""
-        sides = (self.local, self.remote) if side is None else (side,)
-        self.clocks[field] = max(clock_of(record, field) for record in sides)
+        for path, found in sorted(values.items())
+        if len(found) > 1
+    ]
 
 
-def _is_mapping(tool: str, value: Any) -> bool:
-    """Tell whether a tool's part of `extra` may be merged by its keys; what mirrors a note's bytes is one piece."""
-    return isinstance(value, dict) and "." not in tool
+def includes(conflict: Conflict, record: Record) -> bool:
+    """Tell whether the value that stands in a record is one of those that clash."""
+    register = parts_of(record).registers.get(path_of(conflict.field) or ())
+    return register is not None and canonical(register.shown) in map(canonical, conflict.values)
 
 
-def clock_of(record: Record, field: str) -> int:
-    """When a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
-    own = record.clocks.get(field)
-    if own is None:
-        own = record.clocks.get(field.partition(".")[0], record.updated_at)
-    return own
+def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
+    path = path_of(conflict.field) or ()
+    return path in before.registers and before.registers[path].rank() == after.registers[path].rank()
 
 
 def absorb(stays: Record, double: Record) -> None:
     """Give a record what a double of it says and it does not: fields that it leaves at their default, further keys."""
     for field in ("title", "tree", "temporal", "strength", "confidence", "triggers", "last_accessed"):
-        if getattr(stays, field) == _DEFAULTS[field]:
+        if getattr(stays, field) == DEFAULTS[field] and field not in stays.clocks:
             setattr(stays, field, getattr(double, field))
     stays.access_count = max(stays.access_count, double.access_count)
-    for field in _OBJECTS:
-        setattr(stays, field, {**getattr(double, field), **getattr(stays, field)})
+    for field in OBJECTS:
+        theirs = {
+            key: value
+            for key, value in getattr(double, field).items()
+            if not stays.clocks or name_of((field, key)) not in stays.clocks
+        }
+        setattr(stays, field, {**theirs, **getattr(stays, field)})
+    normalise(stays)
 
 
 def unite(stays: Record, *skipped: Record) -> None:
@@ -211,3 +220,12 @@ def places_in(own: Any) -> list[dict[str, Any]]:
 def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:
     """Both lists as one, in an order that does not tell which came first: merging again changes nothing."""
     return sorted({canonical(value): value for value in (*mine, *theirs)}.values(), key=canonical)
+
+
+def join_lists(mine: list[Any], theirs: list[Any], policy: str = "merge") -> list[Any]:
+    """Equal lists as they are, of different ones the sorted union; an empty one says nothing."""
+    if not theirs or canonical(mine) == canonical(theirs):
+        return list(mine)
+    if not mine or policy == "prefer-remote":
+        return list(theirs)
+    return list(mine) if policy == "prefer-local" else _united(mine, theirs)

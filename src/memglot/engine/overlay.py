@@ -65,7 +65,10 @@ class Overlay:
         return chain(real, self._scratch.things(kind, owners))
 
     def kept(self, thing: ThingT) -> ThingT | None:
-        return (self._real.kept(thing) if self._real else None) or self._scratch.kept(thing)
+        return self._scratch.kept(thing) or (self._real.kept(thing) if self._real else None)
+
+    def thing(self, kind: type[ThingT], key: str) -> ThingT | None:
+        return self._scratch.thing(kind, key) or (self._real.thing(kind, key) if self._real else None)
 
     def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
         return [self.kept(thing) for thing in things]
@@ -89,6 +92,12 @@ class Overlay:
 
     def remember(self, revisions: Sequence[Revision]) -> None:
         """A dry run has no history."""
+
+    def revisions(self, *, key: str) -> Iterator[Revision]:
+        return self._real.revisions(key=key) if self._real else iter(())
+
+    def knows_event(self, this_hash: str) -> bool:
+        return self._real is not None and self._real.knows_event(this_hash)
 
     def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
         """A dry run leaves no trace."""

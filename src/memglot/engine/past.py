@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 
+from memglot.engine.state import REMAINS, set_conflicts, state_in
 from memglot.errors import NotFound
-from memglot.model import THINGS, Event, Record, Tombstone, owner_of
+from memglot.model import THINGS, Conflict, Event, Record, Tombstone, owner_of
 from memglot.notes import note_kept_since
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
@@ -25,7 +26,7 @@ class Version(msgspec.Struct, kw_only=True):
 def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     """Every version of a memory, oldest first, the present one last; and the import that brought it."""
     id = id.strip().lower()
-    found = [revision for revision in store.revisions(key=id) if revision.kind == "record"]
+    found = [revision for revision in store.revisions(key=id) if revision.kind == "record" and revision.deed != REMAINS]
     present = store.get([id])
     if not found and not present:
         matches = store.starting_with(id, 2)
@@ -92,7 +93,9 @@ def _remove_inserted(
         else:
             ids.append(record.id)
     for start in range(0, len(ids), BATCH_SIZE):
-        store.remove(ids[start : start + BATCH_SIZE])
+        some = ids[start : start + BATCH_SIZE]
+        store.remove(some)
+        store.take(list(store.things(Conflict, some)))
     report.imported += len(ids)
     # What hangs on a memory that stays, stays too.
     store.take([thing for thing in store.things_in_batches(batches) if owner_of(thing) not in kept])
@@ -103,6 +106,10 @@ def _put_back(store: Store, revisions: list[Revision], report: Report, force: bo
     kept = 0
     batches = [revision.batch for revision in revisions if revision.batch is not None]
     for revision in reversed(revisions):
+        if revision.deed == REMAINS:
+            # Nobody saw this one: what was learnt of a deleted memory is simply forgotten.
+            store.forget([revision.number])
+            continue
         if not force and _changed_since(store, revision.kind, revision.key, batches):
             kept += 1
             continue
@@ -112,11 +119,13 @@ def _put_back(store: Store, revisions: list[Revision], report: Report, force: bo
             thing = msgspec.convert(revision.before, THINGS[revision.kind])
             if not (isinstance(thing, Tombstone) and store.known([thing.id])):
                 store.put([thing], revision.origin)
-        elif (before := _record(revision)) is not None:
+        elif revision.before is not None:
+            before, had = state_in(revision.before)
             if store.known([before.id]):
                 store.replace(before)
             else:
                 store.add([before], revision.origin)
+            set_conflicts(store, before.id, had)
             report.merged += 1
     return kept
 

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
-from memglot.engine.forward import in_text, meet_note
-from memglot.engine.merge import MERGED, absorb, merge_records, same, unite
+import msgspec
+
+from memglot.engine.forward import meet_note
+from memglot.engine.meeting import Meeting, Met
+from memglot.engine.merge import MERGED, absorb, conflicts_of, includes, merge_records, same, unite
+from memglot.engine.registers import normalise, set_time
+from memglot.engine.state import State, join, remains
 from memglot.formats.format import Format
 from memglot.model import (
     DELETED,
-    Blob,
     Conflict,
     Record,
-    Relation,
     Thing,
     Tombstone,
     canonical,
+    canonical_record,
     content_hash,
     is_news,
     plain,
 )
 from memglot.store.contract import ContentKey, Import, Store
 
-_TIMES = ("updated_at", "deleted_at", "decided_at", "last_seen", "created_at")
+
+@dataclass
+class Change:
+    """A memory before and after, each with its clashes."""
+
+    before: Record
+    after: Record
+    had: list[Conflict]
+    has: list[Conflict]
+
+    @property
+    def found(self) -> int:
+        """How many clashes are new, or say more than they did."""
+        known = {canonical(conflict) for conflict in self.had}
+        return sum(canonical(conflict) not in known for conflict in self.has)
+
+    @property
+    def is_none(self) -> bool:
+        """Tell whether nothing changes."""
+        return canonical_record(self.before) == canonical_record(self.after) and canonical(self.had) == canonical(
+            self.has
+        )
 
 
 @dataclass
@@ -32,14 +56,21 @@ class Plan:
     """What a batch will do."""
 
     new: list[Record] = field(default_factory=list)
-    merged: list[tuple[Record, Record, list[Conflict]]] = field(default_factory=list)
+    clashing: list[Change] = field(default_factory=list)
+    """Memories that stay as they are, or are new, and get clashes."""
+    merged: list[Change] = field(default_factory=list)
     united: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
     restored: list[Tombstone] = field(default_factory=list)
+    remains: list[tuple[State, int | None]] = field(default_factory=list)
+    """What the input tells of memories that stay deleted, and the batches that had brought these."""
     skipped: list[str] = field(default_factory=list)
     doubles: list[tuple[Record, Record]] = field(default_factory=list)
     """Records that are skipped, each with the one of the same content that stays."""
     pending: set[int] = field(default_factory=set)
     """Records by identity that will be written anyway."""
+    raised: dict[str, State] = field(default_factory=dict)
+    """Memories that were deleted and come back, as they were while they were gone."""
+    from_notes: bool = False
     without_id: int = 0
     differ: int = 0
     deleted: int = 0
@@ -50,7 +81,7 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Tell whether nothing will change."""
-        return not (self.new or self.merged or self.united or self.restored)
+        return not (self.new or self.merged or self.united or self.restored or self.remains or self.clashing)
 
 
 class Planner:
@@ -69,17 +100,20 @@ class Planner:
 
     def records(self, records: list[Record]) -> Plan:
         """What to do with records."""
-        plan = Plan()
+        plan = Plan(from_notes=self.notes is not None)
+        for record in records:
+            normalise(record)
         rest = self._without_deleted(records, plan) if self._store.count_things(Tombstone) else records
         explicit = [record.id for record in rest if record.id]
         known = self._store.known(explicit) if explicit else set()
         there = {record.id: record for record in self._store.get(list(known))} if known else {}
+        had = self._had(list(there))
         by_content = self.dedup == "content"
         for record in rest:
             if record.id in there:
-                self._meet(plan, there[record.id], record)
+                self._meet(plan, there[record.id], record, had[record.id])
         doubles = self._doubles(rest, plan) if by_content else {}
-        plan.pending.update(id(after) for _, after, _ in plan.merged)
+        plan.pending.update(id(change.after) for change in plan.merged)
         for record in rest:
             if record.id in there:
                 continue
@@ -92,34 +126,62 @@ class Planner:
                 plan.new.append(record)
                 plan.pending.add(id(record))
                 plan.without_id += not record.id
+                self._raise(plan, record)
         self._unite(plan)
         return plan
 
-    def things(self, things: list[Thing]) -> list[Thing]:
-        """Those that are not there yet, or that replace what is."""
-        dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
-        alive = {record.id: record.updated_at for record in self._store.get(dead)} if dead else {}
-        kept = self._store.all_kept(things)
-        return [thing for thing, there in zip(things, kept, strict=True) if self._is_wanted(thing, there, alive)]
+    def things(self, things: list[Thing]) -> Met:
+        """What changes when things come that are no clashes."""
+        meeting = Meeting(
+            self._store, self.conflict, notes=self.notes is not None, restore_deleted=self._restore_deleted
+        )
+        met = meeting.of([thing for thing in things if not isinstance(thing, Conflict)])
+        self.unapplied |= meeting.unapplied
+        return met
 
-    def _is_wanted(self, thing: Thing, kept: Thing | None, alive: dict[str, int]) -> bool:
-        if isinstance(thing, Tombstone) and thing.id in alive:
-            if self.conflict == "skip":
-                self.unapplied.add(thing.id)
-            older = thing.deleted_at >= alive[thing.id]
-            return self.conflict == "prefer-remote" or (self.conflict == "merge" and older)
-        if kept is None or kept == thing:
-            return kept is None
-        if isinstance(thing, Relation) and in_text(thing) and self.conflict == "merge":
-            # A link in a note says where it leads now.
-            return True
-        return self.conflict == "prefer-remote" or (self.conflict == "merge" and _rank(thing) > _rank(kept))
+    def clashes(self, plan: Plan, things: list[Thing]) -> None:
+        """Let clashes that an input tells of meet those that its memories have, as the plan leaves them."""
+        told: dict[str, list[Conflict]] = {}
+        for thing in things:
+            if isinstance(thing, Conflict):
+                told.setdefault(thing.record, []).append(thing)
+        if not told:
+            return
+        changes = {change.after.id: change for change in [*plan.merged, *plan.clashing]}
+        fresh = {record.id: Change(record, record, [], []) for record in plan.new if record.id in told}
+        rest = [id for id in told if id not in changes and id not in fresh]
+        had = self._had(rest)
+        there = {record.id: record for record in self._store.get(rest)}
+        there |= {after.id: after for _, after in plan.united if after.id in had}
+        stored = {id: Change(record, record, had[id], had[id]) for id, record in there.items()}
+        for id, conflicts in told.items():
+            change = changes.get(id) or fresh.get(id) or stored.get(id)
+            if change is None:
+                continue
+            change.has = self._told(change, conflicts, new=id in fresh)
+            if id not in changes and not change.is_none:
+                plan.clashing.append(change)
+
+    def _told(self, change: Change, conflicts: list[Conflict], *, new: bool) -> list[Conflict]:
+        if self.conflict != "merge" and not new:
+            # Nothing is to clash here that does not yet, and what was preferred does not.
+            mine = {} if self.conflict == "prefer-remote" else {one.field: one for one in change.has}
+            conflicts = [one for one in conflicts if one.field not in mine and includes(one, change.after)]
+        return conflicts_of(change.after, [*change.has, *conflicts])
+
+    def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
+        """The clashes that memories have."""
+        found: dict[str, list[Conflict]] = {id: [] for id in ids}
+        if ids and self._store.count_things(Conflict):
+            for conflict in self._store.things(Conflict, ids):
+                found[conflict.record].append(conflict)
+        return found
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
         """The stored record of each content that is there already, as it will be when the plan is done."""
         ids = self._store.ids_of_contents([_key(record) for record in records if record.status != DELETED])
         found = {record.id: record for record in self._store.get(list(ids.values()))}
-        found |= {after.id: after for _, after, _ in plan.merged if after.id in found}
+        found |= {change.after.id: change.after for change in plan.merged if change.after.id in found}
         return {key: found[id] for key, id in ids.items() if _key(found[id]) == key and found[id].status != DELETED}
 
     def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
@@ -128,13 +190,40 @@ class Planner:
         rest = []
         for record in records:
             tombstone = buried.get(record.id) if record.id else self._buried_content(record)
-            if tombstone is None or self._restore_deleted:
-                rest.append(record)
-                plan.restored += [tombstone] if tombstone is not None else []
-            else:
+            found = record if tombstone is None else self._raised(record, tombstone, plan)
+            if found is not None:
+                rest.append(found)
+            elif tombstone is not None:
                 plan.deleted += not tombstone.reason.startswith(MERGED)
                 plan.skipped.append(tombstone.id)
         return rest
+
+    def _raised(self, record: Record, tombstone: Tombstone, plan: Plan) -> Record | None:
+        """A memory that comes back from its deletion; `None` for one that stays away.
+
+        One that was edited after the deletion is alive, with all that is still known of it. What an older one tells is
+        kept for that case, so that it does not matter which came first.
+        """
+        if not record.id:
+            plan.restored += [tombstone] if self._restore_deleted else []
+            return record if self._restore_deleted else None
+        if self.conflict != "merge" or is_news(record):
+            if not self._restore_deleted:
+                return None
+            known, found = State(tombstone=tombstone), State(msgspec.structs.replace(record))
+        else:
+            known, origin = remains(self._store, tombstone)
+            found = join(known, State(record))
+            if not (found.is_alive or self._restore_deleted):
+                if known.value() != found.value():
+                    plan.remains.append((found, origin))
+                return None
+        assert found.record is not None
+        if self._restore_deleted and found.record.updated_at <= tombstone.deleted_at:
+            # Else the next machine that knows of the deletion would delete it again.
+            set_time(found.record, max(self._at, tombstone.deleted_at + 1))
+        plan.raised[record.id] = State(found.record, found.conflicts, tombstone)
+        return found.record
 
     def _buried_content(self, record: Record) -> Tombstone | None:
         for tombstone in self._store.mentions(Tombstone, content_hash(record.content).hex()):
@@ -142,22 +231,32 @@ class Planner:
                 return tombstone
         return None
 
-    def _meet(self, plan: Plan, local: Record, remote: Record) -> None:
+    def _meet(self, plan: Plan, local: Record, remote: Record, had: list[Conflict]) -> None:
         """What to do about a record whose id is there already."""
         if self.conflict == "merge" and self._is_note(local, remote):
-            if (found := meet_note(local, remote, self._at, self.notes)) is not None:
-                plan.merged.append((local, *found))
+            if (found := meet_note(local, remote, self._at, self.notes, had)) is not None:
+                plan.merged.append(Change(local, found[0], had, found[1]))
                 return
         elif self.conflict != "skip":
-            merged, conflicts = merge_records(local, remote, self.conflict)
-            if merged != local or any(self._store.kept(conflict) != conflict for conflict in conflicts):
-                plan.merged.append((local, merged, conflicts))
-                return
+            if canonical_record(local) != canonical_record(remote):
+                merged, has = merge_records(local, remote, self.conflict, had)
+                change = Change(local, merged, had, has)
+                if not change.is_none:
+                    plan.merged.append(change)
+                    return
         elif self.started and self._store.batch_of(local.id) == self._import_id:
             plan.twice += 1
         elif not same(local, remote):
             plan.differ += 1
         plan.skipped.append(local.id)
+
+    def _raise(self, plan: Plan, record: Record) -> None:
+        """Take the tombstone of a memory that comes back away, and give it the clashes that it had."""
+        state = plan.raised.get(record.id) if record.id else None
+        if state is not None and state.tombstone is not None:
+            plan.restored.append(state.tombstone)
+            if state.conflicts:
+                plan.clashing.append(Change(record, record, [], list(state.conflicts)))
 
     def _is_note(self, local: Record, remote: Record) -> bool:
         """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
@@ -178,16 +277,8 @@ class Planner:
                     absorb(stays, record)
             plan.poorer += sum(not same(stays, record) for record in doubles)
             if id(stays) not in plan.pending and plain(stays) != before:
-                plan.united.append((before, stays))
-
-
-def _rank(thing: Thing) -> tuple[bool, float, bytes]:
-    """Which of two things with one key stands: the later one, else one that every machine chooses alike."""
-    row = thing.row if isinstance(thing, Blob) and isinstance(thing.row, dict) else {}
-    times = [getattr(thing, name, None) or row.get(name) for name in _TIMES]
-    latest = max((time for time in times if isinstance(time, (int, float))), default=0)
-    settled = isinstance(thing, Conflict) and thing.state != "open"
-    return settled, latest, sha256(canonical(thing)).digest()
+                had = [plain(conflict) for conflict in self._had([stays.id])[stays.id]]
+                plan.united.append(({**before, "conflicts": had}, stays))
 
 
 def _key(record: Record) -> ContentKey:

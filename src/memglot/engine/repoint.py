@@ -2,6 +2,7 @@
 
 import msgspec
 
+from memglot.engine.merge import conflicts_of
 from memglot.formats.beside import key_of, name_of
 from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession, Thing, plain
 from memglot.store.contract import Revision, Store
@@ -32,9 +33,15 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str) -> None:
     for kind in (Embedding, Conflict):
         for thing in list(store.things(kind, [old])):
             own = msgspec.structs.replace(thing, record=new)
-            _exchange(store, thing, own if store.kept(own) is None else None, at, deed)
+            fits = store.kept(own) is None and (not isinstance(own, Conflict) or _clashes(store, own))
+            _exchange(store, thing, own if fits else None, at, deed)
     for blob in list(store.things(Blob, [old])):
         _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed)
+
+
+def _clashes(store: Store, conflict: Conflict) -> bool:
+    """Tell whether a clash is still one in the memory that it came to hang on."""
+    return any(conflicts_of(record, [conflict]) for record in store.get([conflict.record]))
 
 
 def _relations(store: Store, id: str) -> list[Relation]:

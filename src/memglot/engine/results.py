@@ -22,6 +22,8 @@ class ImportResult:
         self.merged = report.merged
         self.skipped = report.skipped
         self.failed = report.failed
+        self.conflicts = report.conflicts
+        """Clashes that no rule decides, which this import brought or found."""
         self.notes = [*report.notes, *loss_notes(report)]
         used = {name: count for name, count in report.formats.items() if name}
         self.formats = used
@@ -56,6 +58,7 @@ class ImportResult:
             "merged": self.merged,
             "skipped": self.skipped,
             "failed": self.failed,
+            "conflicts": self.conflicts,
             "ids": self._report.ids,
             "skippedIds": self._report.skipped_ids,
             "errors": self._report.errors,

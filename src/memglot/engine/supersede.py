@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memglot.engine import edit
+from memglot.engine import edit, links
 from memglot.errors import supersedes_itself
 from memglot.model import DEFAULT_STATUS, DELETED, Supersession, check_text, now, plain
 from memglot.store.contract import Revision, Store
@@ -22,7 +22,7 @@ def supersede(
         new, old = (edit.resolve(store, id) for id in (newer, older))
         if new == old:
             raise supersedes_itself(new)
-        about = edit.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
+        about = links.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
         found = Supersession(newer=new, older=old, entity=about, decided_at=now(), decided_by="user", reason=reason)
         before = store.kept(found)
         if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memglot.engine import past
 from memglot.errors import NoStore
-from memglot.model import Event
+from memglot.model import Conflict, Event, Record
 from memglot.report import Report
 from memglot.store.contract import Import, Store
 
@@ -44,7 +44,32 @@ class Upkeep:
         from memglot.engine.results import ImportResult
 
         report = Report()
-        return ImportResult(report, past.undo(self.store, import_id, report, force=force), dry_run=False)
+        entry = past.undo(self.store, import_id, report, force=force)
+        self.mirror_conflicts()
+        return ImportResult(report, entry, dry_run=False)
+
+    def conflicts(self, id: str | None = None, field: str | None = None) -> Sequence[Conflict]:
+        """Values that no rule decides between: all, those of a memory, or of one of its fields."""
+        from memglot.engine import conflicts
+
+        return conflicts.conflicts(self.store, id, field)
+
+    def resolve(self, id: str, field: str | None = None, **choice: Any) -> Record:
+        """Settle a conflict with `take=`, the number of one of its values from 1, or with `value=`, another one.
+
+        It is an ordinary edit, so it travels to other machines. `None` as the value takes the field away.
+        """
+        from memglot.engine import conflicts
+
+        record = conflicts.settle(self.store, id, field, **choice)
+        self.mirror_conflicts()
+        return record
+
+    def mirror_conflicts(self) -> None:
+        """Bring the files in `_conflicts/` beside the store up to date; every deed that may change them does so."""
+        from memglot.engine import conflicts
+
+        conflicts.mirror(self.store)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
         """Rows of the audit chain, newest first."""
@@ -64,7 +89,9 @@ class Upkeep:
         """Merge exact doubles and bring strengths up to date; nothing is deleted for being weak."""
         from memglot.engine.consolidate import consolidate
 
-        return consolidate(self.store, dry_run=dry_run)
+        result = consolidate(self.store, dry_run=dry_run)
+        self.mirror_conflicts()
+        return result
 
     def stats(self) -> dict[str, Any]:
         """How much of what the store keeps."""

@@ -20,7 +20,7 @@ from memglot.formats._json.stream import objects
 from memglot.formats.format import Format, Glimpse, Options
 from memglot.formats.source import Source
 from memglot.model import Record
-from memglot.notes import (
+from memglot.notes.tools import (
     note_mended,
     note_no_current,
     note_no_messages,

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import Unreadable
-from memglot.notes import note_left_alone, note_left_out, note_links
+from memglot.notes import note_left_out, note_links
+from memglot.notes.tools import note_left_alone
 from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"

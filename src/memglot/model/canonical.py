@@ -9,7 +9,7 @@ from memglot.model.memory import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Re
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 canonical_value = _encode
-_WORDS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS, "state": "open"}
+_WORDS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS}
 
 
 def canonical(value: Any) -> bytes:

@@ -53,15 +53,12 @@ class Tombstone(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Conflict(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Two values of one field that no rule decides between; a person settles it."""
+    """Values of one field, set at one time, that no rule decides between; a person settles it by a later edit."""
 
     record: str
     field: str
-    local: Any
-    remote: Any
-    local_clock: int
-    remote_clock: int
-    state: str = "open"
+    clock: int
+    values: list[Any]
 
 
 class Blob(msgspec.Struct, kw_only=True, omit_defaults=True):

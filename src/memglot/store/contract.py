@@ -219,6 +219,9 @@ class Store(Protocol):
     ) -> Iterator[Event]:
         """Rows of the audit chain."""
 
+    def knows_event(self, this_hash: str) -> bool:
+        """Tell whether the audit chain has a row with this hash."""
+
     def chain_head(self) -> tuple[int, str]:
         """The number and the hash of the last row, as recorded apart from the rows."""
 

@@ -65,6 +65,6 @@ def one_of_each_thing() -> list[Thing]:
         Document(id="identity", name="identity", content="I am", version=2),
         Embedding(record="s", vector=b"\0\0\x80?", dimensions=1, model="m"),
         Tombstone(id="t1", content_hash="ab", deleted_at=5, reason="old"),
-        Conflict(record="s", field="title", local="a", remote=None, local_clock=1, remote_clock=1),
+        Conflict(record="s", field="title", clock=2, values=["A title", None]),
         Blob(tool="agentos", table="images", key="1", owner="s", row={"a": 1}, data=b"\xff\0"),
     ]

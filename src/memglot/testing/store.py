@@ -230,6 +230,8 @@ class StoreConformance(SettingsConformance):
         events = list(store.events())
         head = store.chain_head()
         assert first_broken(events, head) is None
+        assert all(store.knows_event(event.this_hash) for event in events)
+        assert not store.knows_event("") and not store.knows_event("0" * 64)
         assert first_broken(events[:2], head) == 3
         assert first_broken(events[1:], head) == 1
         events[1].details = {"n": 9}

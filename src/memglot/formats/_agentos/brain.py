@@ -20,7 +20,7 @@ from memglot.formats.database import database
 from memglot.formats.format import Options
 from memglot.formats.source import Source
 from memglot.model import Blob, Item, check_content, check_value
-from memglot.notes import note_not_kept, note_virtual
+from memglot.notes.tools import note_not_kept, note_virtual
 from memglot.report import End, Report
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from memglot.model import (
     derive_id,
     is_id,
 )
-from memglot.notes import note_kept_as_text
+from memglot.notes.tools import note_kept_as_text
 from memglot.report import Report
 
 TOOL = "csv"

@@ -29,7 +29,8 @@ from memglot.formats.carry import KEY, take_slot
 from memglot.formats.format import Options
 from memglot.formats.source import Source
 from memglot.model import End, Item, Record, check_text, mark_news
-from memglot.notes import note_foreign_carry, note_ignored_lines
+from memglot.notes import note_foreign_carry
+from memglot.notes.tools import note_ignored_lines
 from memglot.report import Report
 
 

@@ -24,7 +24,7 @@ from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.source import Source
 from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
-from memglot.notes import note_linked_rows, note_no_metadata, note_predicates
+from memglot.notes.tools import note_linked_rows, note_no_metadata, note_predicates
 from memglot.report import Report, Spool
 
 _GENERATED = re.compile(r"---\r?\n(?:.*\r?\n)*?generated_at:[ \t]*['\"]?([^'\"\s]+)")

@@ -36,7 +36,7 @@ from memglot.model import (
     check_tree,
     date_by_id,
 )
-from memglot.notes import note_milliseconds, note_other_hash
+from memglot.notes.tools import note_milliseconds, note_other_hash
 from memglot.report import Report
 
 SEALED = "sealed"

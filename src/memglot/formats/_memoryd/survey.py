@@ -20,7 +20,7 @@ from memglot.formats.audit import ChainCheck
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.source import Source
-from memglot.notes import note_audit, note_audit_broken, note_audit_head
+from memglot.notes.tools import note_audit, note_audit_broken, note_audit_head
 from memglot.report import End, Report
 
 STRICT = "memoryd-1"

@@ -32,7 +32,7 @@ from memglot.formats.carry import KEY, is_slot, take_slot
 from memglot.formats.format import Options
 from memglot.formats.source import BOM, Source
 from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
-from memglot.notes import note_copied
+from memglot.notes.tools import note_copied
 from memglot.report import Report
 
 _MARKS = ("own", "text")

@@ -10,7 +10,7 @@ from typing import Any
 
 from memglot.formats._obsidian.markup import Link
 from memglot.model import End, Relation, derive_id
-from memglot.notes import note_ambiguous_links, note_broken_links
+from memglot.notes.tools import note_ambiguous_links, note_broken_links
 from memglot.report import Report
 
 TOOL = "obsidian"

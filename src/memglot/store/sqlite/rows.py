@@ -162,7 +162,7 @@ def thing_keys(thing: Thing) -> tuple[str, str, str]:
         case Tombstone():
             return thing.id, thing.id, thing.content_hash
         case Conflict():
-            return f"{thing.record} {thing.field}", thing.record, thing.state
+            return f"{thing.record} {thing.field}", thing.record, thing.field
         case Blob():
             return "\x1f".join((thing.tool, thing.table, thing.key)), thing.owner, thing.table
 

@@ -87,7 +87,24 @@ CREATE INDEX {table}_owner ON {table} (owner);
 CREATE INDEX {table}_other ON {table} (other);
 """
 
-MIGRATIONS: tuple[str, ...] = (_RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),)
+# A clash was two sides of one merge; it is now the set of values that a field has at one time. One that was settled is
+# gone with the edit that settled it. The text of a value inside a document is its canonical JSON.
+_VALUES = """
+    '{{"clock":' || max({doc} ->> '$.local_clock', {doc} ->> '$.remote_clock') || ',"field":' || ({doc} -> '$.field')
+    || ',"record":' || ({doc} -> '$.record') || ',"values":[' || min({doc} -> '$.local', {doc} -> '$.remote') || ','
+    || max({doc} -> '$.local', {doc} -> '$.remote') || ']}}'
+"""
+_CLASHES = f"""
+DELETE FROM conflicts WHERE coalesce(doc ->> '$.state', 'open') <> 'open' OR doc -> '$.local' = doc -> '$.remote';
+UPDATE conflicts SET other = doc ->> '$.field', doc = {_VALUES.format(doc="doc")};
+UPDATE revisions SET before = {_VALUES.format(doc="before")} WHERE kind = 'conflict' AND before IS NOT NULL;
+CREATE INDEX events_hash ON events (this_hash);
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),
+    _CLASHES,
+)
 """Migration number n, counted from 1, brings a store from version n - 1 to version n. Past ones are never edited."""
 
 LATE_INDEXES = {

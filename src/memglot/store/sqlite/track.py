@@ -108,6 +108,10 @@ class Track(Connection):
                 this_hash=this,
             )
 
+    def knows_event(self, this_hash: str) -> bool:
+        """Tell whether the audit chain has a row with this hash."""
+        return self._value("SELECT 1 FROM events WHERE this_hash = ?", (this_hash,)) is not None
+
     def chain_head(self) -> tuple[int, str]:
         """The number and the hash of the last row, as recorded apart from the rows."""
         found = dict(self._rows("SELECT name, value FROM keeping WHERE name LIKE 'chain_%'"))

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -65,7 +65,7 @@ INSERT INTO tombstones VALUES ('0199cd7e-6400-7000-8000-000000000009', '0199cd7e
 CREATE TABLE conflicts (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
 );
-INSERT INTO conflicts VALUES ('0199cd7e-6400-7000-8000-000000000003 title', '0199cd7e-6400-7000-8000-000000000003', 'open', '{"field":"title","local":"a","local_clock":1,"record":"0199cd7e-6400-7000-8000-000000000003","remote":"b","remote_clock":1}', NULL, NULL);
+INSERT INTO conflicts VALUES ('0199cd7e-6400-7000-8000-000000000003 title', '0199cd7e-6400-7000-8000-000000000003', 'title', '{"clock":1,"field":"title","record":"0199cd7e-6400-7000-8000-000000000003","values":["a","b"]}', NULL, NULL);
 CREATE TABLE blobs (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
 );

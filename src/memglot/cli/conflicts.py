@@ -1,0 +1,86 @@
+"""`conflicts`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memglot.cli.face import Face, command
+
+if TYPE_CHECKING:
+    from memglot.engine.memory import Memory
+    from memglot.model import Conflict
+
+
+@command("conflicts")
+@click.argument("what", type=click.Choice(["list", "show", "resolve"]), default="list")
+@click.argument("id", required=False)
+@click.argument("field", required=False)
+@click.option("--take", type=int, metavar="N", help="Settle it with the value of this number.")
+@click.option("--value", metavar="TEXT", help="Settle it with this text.")
+@click.option("--json-value", metavar="JSON", help="Settle it with this value; `null` takes the field away.")
+def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice: Any) -> None:
+    """List the fields whose values clash, show the values, or settle a clash.
+
+    Settling is an ordinary edit: it travels to other machines. FIELD may be left out where only one clashes.
+    """
+    given = {name: value for name, value in choice.items() if value is not None}
+    if what == "list" and id is not None or what != "list" and id is None:
+        raise click.UsageError("`conflicts list` takes no ID, `conflicts show` and `conflicts resolve` take one")
+    if (what == "resolve") != (len(given) == 1):
+        raise click.UsageError("`conflicts resolve` takes one of --take, --value and --json-value, the others none")
+    if what == "resolve" and id is not None:
+        _resolve(face, id, field, given)
+        return
+    with face.memory() as memory:
+        values = [_value(memory, conflict) for conflict in memory.conflicts(id, field)]
+    face.answer({"conflicts": values}, _lines(values, whole=what == "show") or ["none"], asked=True)
+
+
+def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> None:
+    from memglot.engine.show import record_value
+
+    if "json_value" in given:
+        import msgspec
+
+        try:
+            given = {"value": msgspec.json.decode(given["json_value"].encode())}
+        except msgspec.MsgspecError as error:
+            raise click.UsageError(f"--json-value takes JSON: {error}") from None
+    with face.memory(write=True) as memory:
+        record = memory.resolve(id, field, **given)
+    face.answer(record_value(record), f"settled {record.id}")
+
+
+def _value(memory: Memory, conflict: Conflict) -> dict[str, Any]:
+    from memglot.engine.conflicts import standing
+    from memglot.engine.show import first_line
+    from memglot.model import format_time
+
+    record = memory.get(conflict.record)
+    return {
+        "id": conflict.record,
+        "field": conflict.field,
+        "at": format_time(conflict.clock),
+        "values": conflict.values,
+        "stands": standing(record, conflict),
+        "memory": first_line(record.title or record.content),
+    }
+
+
+def _lines(values: list[dict[str, Any]], *, whole: bool) -> list[str]:
+    from memglot.engine.show import first_line
+    from memglot.model import canonical
+
+    lines = []
+    for found in values:
+        lines.append(f"{found['id']}  {found['field']}  {found['at']}  {found['memory']}")
+        for number, value in enumerate(found["values"], 1):
+            text = value if isinstance(value, str) else canonical(value).decode()
+            stands = "  (stands meanwhile)" if number == found["stands"] else ""
+            lines.append(f"    {number}  {text if whole else first_line(text)}{stands}")
+    return lines
+
+
+COMMANDS = {"conflicts": conflicts}

@@ -1,0 +1,314 @@
+"""Merging is commutative, associative and idempotent: in memory, and between five stores that exchange files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memglot import MemglotError, Memory
+from memglot.engine.meeting import join_things
+from memglot.engine.merge import conflicts_of
+from memglot.engine.registers import name_of, normalise, parts_of, path_of, set_time, stamp
+from memglot.engine.state import State, join
+from memglot.formats.beside import line_of
+from memglot.model import (
+    Conflict,
+    Document,
+    Entity,
+    Foreign,
+    Record,
+    Relation,
+    Supersession,
+    Temporal,
+    Tombstone,
+    canonical,
+    canonical_record,
+    times,
+)
+
+ID = "0194a000-0001-7000-8000-00000000000%d"
+CLOCKS = st.integers(1, 4)
+VALUES = st.sampled_from([None, 0, 1, 1.0, True, "", "a", [1], {}, {"a": 1}])
+NAMES = st.sampled_from(
+    [
+        *("content", "title", "kind", "temporal", "strength", "tags", "nonsense"),
+        *("meta", "meta.k", "meta.l", "meta.k.l", "source", "source.machine", "source.task"),
+        *("extra", "extra.t", "extra.t.a", "extra.t.aliases", "extra.t.frontmatter", "extra.t.frontmatter.a"),
+        *("extra.t.frontmatter%2Ea", "extra.t%2Enote", "extra.consolidation", "extra.%25"),
+    ]
+)
+LISTS = st.sampled_from([[], ["a"], ["b", "a"], ["a", "b"], ["c"]])
+KEPT: st.SearchStrategy[Any] = st.dictionaries(
+    st.sampled_from(["a", "aliases", "frontmatter", "frontmatter.a", "places"]),
+    VALUES | LISTS | st.dictionaries(st.sampled_from(["a", "tags"]), VALUES | LISTS, max_size=2),
+    max_size=3,
+)
+
+
+@st.composite
+def records(draw: Any) -> Record:
+    """A version of one memory, its clocks as anybody may have named them."""
+    record = Record(
+        id=ID % 1,
+        content=draw(st.sampled_from(["x", "y", "z"])),
+        title=draw(st.sampled_from([None, "", "a", "b"])),
+        kind=draw(st.sampled_from(["semantic", "note"])),
+        tags=list(draw(LISTS)),
+        triggers=list(draw(LISTS)),
+        meta=draw(st.dictionaries(st.sampled_from(["k", "l", "k.l"]), VALUES, max_size=2)),
+        temporal=draw(st.sampled_from([None, Temporal(1), Temporal(1, 2)])),
+        strength=draw(st.sampled_from([None, 0.0, 0.5])),
+        created_at=draw(CLOCKS),
+        updated_at=draw(CLOCKS),
+        last_accessed=draw(st.none() | CLOCKS),
+        access_count=draw(st.integers(0, 2)),
+        source=draw(st.dictionaries(st.sampled_from(["machine", "task"]), VALUES, max_size=2)),
+        foreign=[Foreign("csv", name) for name in draw(LISTS)],
+        extra=draw(st.dictionaries(st.sampled_from(["t", "t.note", "consolidation", "%"]), VALUES | KEPT, max_size=3)),
+        clocks=draw(st.dictionaries(NAMES, CLOCKS, max_size=5)),
+    )
+    normalise(record)
+    return record
+
+
+@st.composite
+def states(draw: Any) -> State:
+    """What a store may know of the memory: alive, deleted, with and without clashes."""
+    record = draw(st.none() | records())
+    conflicts: list[Conflict] = []
+    if record is not None:
+        for path, register in parts_of(record).registers.items():
+            if draw(st.integers(0, 3)) == 0:
+                values = draw(st.lists(VALUES, max_size=2))
+                field = name_of(path)
+                conflicts.append(Conflict(record=record.id, field=field, clock=register.clock, values=values))
+        conflicts = conflicts_of(record, conflicts)
+    deleted = draw(st.none() | CLOCKS)
+    reason = draw(st.sampled_from(["", "a"]))
+    tombstone = Tombstone(id=ID % 1, content_hash="", deleted_at=deleted, reason=reason) if deleted else None
+    return join(State(record, tuple(conflicts)), State(tombstone=tombstone))
+
+
+@settings(max_examples=600)
+@given(states(), states(), states())
+def test_what_is_known_joins_in_any_order(one: State, two: State, three: State) -> None:
+    assert join(one, two).value() == join(two, one).value()
+    assert join(join(one, two), three).value() == join(one, join(two, three)).value()
+    both = join(one, two)
+    assert join(both, one).value() == join(both, two).value() == join(both, both).value() == both.value()
+    assert join(one, one).value() == one.value()
+
+
+def test_three_values_of_one_time_are_one_clash() -> None:
+    found = State()
+    for value in ("a", "b", "c"):
+        found = join(found, State(Record(id=ID % 1, content="x", title=value, updated_at=1, created_at=1)))
+    assert [(conflict.field, conflict.clock, conflict.values) for conflict in found.conflicts] == [
+        ("title", 1, ["a", "b", "c"])
+    ]
+    settled = join(found, State(Record(id=ID % 1, content="x", title="d", updated_at=2, created_at=1)))
+    assert settled.record is not None and settled.record.title == "d" and settled.conflicts == ()
+
+
+def test_a_null_that_was_set_wins_and_one_that_was_not_does_not() -> None:
+    old = Record(id=ID % 1, content="x", title="t", meta={"k": 1}, updated_at=1, created_at=1)
+    silent = Record(id=ID % 1, content="x", updated_at=9, created_at=1)
+    told = Record(id=ID % 1, content="x", updated_at=9, created_at=1, clocks={"title": 9, "meta.k": 9})
+    for other, title, meta in ((silent, "t", {"k": 1}), (told, None, {})):
+        merged = join(State(old), State(other)).record
+        assert merged is not None and (merged.title, merged.meta) == (title, meta)
+
+
+def test_the_clock_of_a_key_that_one_side_has_is_kept() -> None:
+    one = Record(id=ID % 1, content="x", meta={"k": 1}, updated_at=1, created_at=1)
+    two = Record(id=ID % 1, content="x", meta={"l": 1}, updated_at=9, created_at=1)
+    three = Record(id=ID % 1, content="x", meta={"k": 2}, updated_at=5, created_at=1)
+    merged = join(join(State(one), State(two)), State(three)).record
+    assert merged is not None and merged.meta == {"k": 2, "l": 1}
+    assert merged.clocks == {"meta.k": 5}
+
+
+@given(records(), records(), st.integers(5, 6))
+def test_equal_states_have_equal_bytes(before: Record, after: Record, at: int) -> None:
+    after.clocks = {}
+    wanted = {name: canonical(getattr(after, name)) for name in ("title", "kind", "temporal", "tags", "meta", "source")}
+    stamp(before, after, at)
+    assert {name: canonical(getattr(after, name)) for name in wanted} == wanted
+    bytes = canonical_record(after)
+    for other in (7, at):
+        set_time(after, other)
+    assert canonical_record(after) == bytes
+    normalise(after)
+    assert canonical_record(after) == bytes
+    # An edit is later than what it changed, so what was there before adds nothing but lists, and objects over values.
+    merged = join(State(before), State(after)).record
+    assert merged is not None
+    assert all(canonical(getattr(merged, name)) == wanted[name] for name in wanted if name not in ("tags", "source"))
+
+
+@given(st.sampled_from(["meta", "extra"]), st.text(min_size=0, max_size=8), st.text(max_size=8), st.text(max_size=8))
+def test_names_of_registers_are_unambiguous(field: str, tool: str, key: str, last: str) -> None:
+    paths: list[tuple[str, ...]] = [("meta", key), ("source", key), ("extra", tool)]
+    if "." not in tool:
+        paths += [("extra", tool, key), ("extra", tool, "frontmatter", last), ("extra", tool, "frontmatter." + last)]
+        paths += [("extra", tool, "frontmatter%2E" + last)]
+    assert [path_of(name_of(path)) for path in paths] == paths
+
+
+ENTITIES = st.builds(
+    Entity,
+    id=st.just("e"),
+    name=st.sampled_from("ab"),
+    aliases=LISTS,
+    last_seen=st.none() | st.integers(-1, 1),
+    first_seen=st.none() | st.integers(-1, 1),
+    mentions=st.integers(0, 2),
+    meta=st.dictionaries(st.sampled_from("kl"), VALUES, max_size=2),
+)
+
+
+@settings(max_examples=200)
+@given(ENTITIES, ENTITIES, ENTITIES)
+def test_entities_join_in_any_order(one: Entity, two: Entity, three: Entity) -> None:
+    assert canonical(join_things(one, two)) == canonical(join_things(two, one))
+    left, right = join_things(join_things(one, two), three), join_things(one, join_things(two, three))
+    assert canonical(left) == canonical(right)
+    assert canonical(join_things(left, two)) == canonical(left)
+
+
+# Five stores
+
+FORMATS = {"sqlite": ".db", "ndjson": ".ndjson"}
+COMPARED = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
+
+
+@contextmanager
+def present(at: int) -> Iterator[None]:
+    """Let it be a given time."""
+    with patch.object(times, "time", SimpleNamespace(time_ns=lambda: at * 1000)):
+        yield
+
+
+Step = tuple[int, int, Callable[[Memory], object]]
+
+
+@st.composite
+def steps(draw: Any) -> Step:
+    """One deed on one of five machines, at a time that another machine may have had too."""
+    number = draw(st.integers(0, 1))
+    id = ID % number
+    value = draw(st.sampled_from("abc"))
+    changes: dict[str, Any] = draw(
+        st.sampled_from(
+            [
+                {"title": value},
+                {"title": None},
+                {"content": f"{number} {value}"},
+                {"meta": {"k": value}},
+                {"meta": {"l": 1}},
+                {"meta": {}},
+                {"kind": "note"},
+                {"kind": "semantic"},
+                {"tags": [value]},
+                {"extra": {"t": {"a": value, "aliases": [value]}, "t.note": {"bytes": value}}},
+                {"extra": {"t": {"frontmatter": {"a": value, "b": 1}}}},
+                {"extra": {}},
+            ]
+        )
+    )
+    deeds: list[Callable[[Memory], object]] = [
+        lambda memory: memory.add(f"{number} {value}", id=id),
+        *([lambda memory: memory.update(id, **changes)] * 3),
+        lambda memory: memory.delete(id),
+        lambda memory: memory.undelete(id),
+        lambda memory: memory.link(ID % 0, "knows", ID % 1, weight=0.5 if value == "a" else None),
+        lambda memory: memory.unlink(ID % 0, "knows", ID % 1),
+        lambda memory: settle_first(memory, value),
+        lambda memory: put(memory, value),
+    ]
+    return draw(st.integers(0, 4)), draw(st.integers(1, 6)), draw(st.sampled_from(deeds))
+
+
+def settle_first(memory: Memory, value: str) -> None:
+    for conflict in memory.conflicts():
+        memory.resolve(conflict.record, conflict.field, take=1)
+        return
+
+
+def put(memory: Memory, value: str) -> None:
+    with memory.store.writing():
+        memory.store.put(
+            [
+                Entity(id="e", name=value, aliases=[value]),
+                Supersession(newer=ID % 0, older=ID % 1, reason=value),
+                Document(id="d", name="identity", content=value),
+            ]
+        )
+
+
+HISTORIES = st.lists(steps() | st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=24)
+WAYS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=6)
+RING = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1), (1, 0)]
+
+
+class Machines:
+    """Five stores that know of each other by files."""
+
+    def __init__(self, folder: str, format: str) -> None:
+        self.stores = [Memory.open(":memory:") for _ in range(5)]
+        self._path = Path(folder) / f"file{FORMATS[format]}"
+        with present(1_800_000_000_000_000):
+            for number in range(2):
+                self.stores[0].add(f"{number} first", id=ID % number)
+            for other in range(1, 5):
+                self.send(0, other)
+
+    def send(self, source: int, target: int) -> str | None:
+        """Let one store import what another holds; tells the import, if anything changed."""
+        self.stores[source].export(self._path, force=True)
+        result = self.stores[target].import_from(self._path, conflict="merge")
+        assert list(result.errors) == []
+        return result.import_id
+
+    def lines(self, number: int) -> list[bytes]:
+        """All that two stores must agree about."""
+        memory = self.stores[number]
+        found = [line_of(record) for record in memory.list(with_deleted=True)]
+        return found + [line_of(thing) for kind in COMPARED for thing in memory.store.things(kind)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=25)
+@given(history=HISTORIES, ways=WAYS)
+def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: list[tuple[int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        machines = Machines(folder, format)
+        for step in history:
+            if len(step) == 2:
+                machines.send(*step)
+                continue
+            number, time, deed = step
+            with present(1_800_000_000_000_000 + time):
+                try:
+                    deed(machines.stores[number])
+                except MemglotError:
+                    # What is not there cannot be edited.
+                    continue
+        for way in [*ways, *RING, *RING]:
+            machines.send(*way)
+        found = [machines.lines(number) for number in range(5)]
+        assert all(lines == found[0] for lines in found)
+        # All have seen all: whatever comes now is no news.
+        assert [machines.send(*way) for way in RING] == [None] * len(RING)
+        assert all(memory.doctor().ok for memory in machines.stores)
+        for memory in machines.stores:
+            memory.close()
