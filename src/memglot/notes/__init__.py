@@ -173,8 +173,8 @@ def note_sensitive(memories: int, others: int, scopes: list[str]) -> str:
 
 def note_marked(scopes: list[str]) -> str:
     """Scopes that a file marks as sensitive."""
-    shown = some([shown(scope) for scope in scopes])
-    return f"marked {number_of(scopes, 'scope')} as sensitive, as the file says: {shown}"
+    names = some([shown(scope) for scope in scopes])
+    return f"marked {number_of(scopes, 'scope')} as sensitive, as the file says: {names}"
 
 
 def note_entity_type(type: str, known: tuple[str, ...]) -> str:

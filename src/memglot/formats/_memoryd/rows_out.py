@@ -151,7 +151,10 @@ class PageRows:
         """The row of a record as JSON; `views` are what the graph says of it."""
         slug = slug_of(record) if slot else self._plain_slug(record)
         machine = own_machine(record, self._machine if slot else "")
-        row = {"id": slug, **v5_row(record, machine, slot, own_hash(record.content)), "scope": record.scope}
+        row = {"id": slug, **v5_row(record, machine, slot, own_hash(record.content))}
+        if record.scope != DEFAULT_SCOPE:
+            # No scope of memoryd's is called that, and a memory need not have one.
+            row["scope"] = record.scope
         if record.extra or record.source or record.title is not None or record.triggers or views:
             self._extend(row, record, slug, slot, views)
         if sensitive:
