@@ -78,17 +78,21 @@ def matrix() -> None:
 
 def commands() -> None:
     """The help of every command."""
+    from click import Context, Group
     from click.testing import CliRunner
 
     from memglot.cli.main import COMMANDS, cli
 
-    for name in ("", *sorted(COMMANDS)):
-        arguments = [name, "--help"] if name else ["--help"]
-        cog.outl(f"## `memglot {name}`" if name else "## `memglot`")
-        cog.outl("\n```text")
-        output = CliRunner().invoke(cli, arguments, prog_name="memglot").output
-        cog.outl("\n".join(line.rstrip() for line in output.rstrip().splitlines()))
-        cog.outl("```\n")
+    names = [(), *((name,) for name in sorted(COMMANDS))]
+    for name in names:
+        found = cli.get_command(Context(cli), name[-1]) if name else None
+        inner = [(*name, below) for below in sorted(found.commands)] if isinstance(found, Group) else []
+        for words in (name, *inner):
+            cog.outl(f"## `{' '.join(('memglot', *words))}`")
+            cog.outl("\n```text")
+            output = CliRunner().invoke(cli, [*words, "--help"], prog_name="memglot").output
+            cog.outl("\n".join(line.rstrip() for line in output.rstrip().splitlines()))
+            cog.outl("```\n")
 
 
 def errors() -> None:
