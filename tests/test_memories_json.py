@@ -548,7 +548,7 @@ KEPT = {
     "remote null scalar overwrites when newer",
     "local merge_notes kept, remote's dropped",
 }
-OTHERWISE = {
+OTHERWISE: dict[str, dict[str, Any]] = {
     "relations union by triple, later wins": {"relations": [("s", "p", "o", 0.1), ("s2", "p", "o", None)]},
     "audit value beats ts": {"content": "L"},
     "audit by after keys only": {"content": "L", "memory_type": "a"},
@@ -569,7 +569,7 @@ def vectors() -> list[Any]:
 def as_said(value: Any) -> Any:
     """A value as these answers are compared: lists as sets, and nothing where nothing is said."""
     if isinstance(value, list):
-        return sorted((json.dumps(as_said(one), sort_keys=True) for one in value)) or None
+        return sorted(json.dumps(as_said(one), sort_keys=True) for one in value) or None
     return value or None
 
 
