@@ -157,10 +157,22 @@ class Planner:
         for id, conflicts in told.items():
             change = changes.get(id) or fresh.get(id) or stored.get(id)
             if change is None:
+                self._learn(plan, id, conflicts)
                 continue
             change.has = self._told(change, conflicts, new=id in fresh)
             if id not in changes and not change.is_none:
                 plan.clashing.append(change)
+
+    def _learn(self, plan: Plan, id: str, conflicts: list[Conflict]) -> None:
+        """Keep the clashes of a memory that stays deleted with what remains of it."""
+        tombstone = self._store.thing(Tombstone, id) if self.conflict == "merge" else None
+        if tombstone is None:
+            return
+        kept = remains(self._store, tombstone)
+        known, origin = next((found for found in plan.remains if found[0].record and found[0].record.id == id), kept)
+        found = join(known, State(known.record, tuple(conflicts)))
+        if known.value() != found.value():
+            plan.remains = [one for one in plan.remains if one[0] is not known] + [(found, origin)]
 
     def _told(self, change: Change, conflicts: list[Conflict], *, new: bool) -> list[Conflict]:
         if self.conflict != "merge" and not new:
