@@ -252,7 +252,10 @@ def histories(draw: Any) -> list[Any]:
     titles = draw(st.lists(st.none() | st.sampled_from("abc"), min_size=5, max_size=5))
     first: list[Any] = [(machine, 1, retitle(title)) for machine, title in enumerate(titles) if title]
     first.append((draw(MACHINES), 1, lambda memory: memory.link(ID % 0, "knows", ID % 1)))
-    return first + draw(st.lists(steps() | steps() | st.tuples(MACHINES, MACHINES), min_size=6, max_size=25))
+    rest: list[Any] = draw(
+        st.lists(steps() | steps() | st.tuples(MACHINES, MACHINES), min_size=6, max_size=25),
+    )
+    return first + rest
 
 
 def settle_first(memory: Memory) -> None:

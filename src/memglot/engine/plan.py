@@ -183,11 +183,12 @@ class Planner:
 
     def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
         """The clashes that memories have."""
-        found: dict[str, list[Conflict]] = {id: [] for id in ids}
+        found: dict[str, dict[str, Conflict]] = {id: {} for id in ids}
         if ids and self._store.count_things(Conflict):
+            # A dry run sees both what is stored and what would be; the latter comes last.
             for conflict in self._store.things(Conflict, ids):
-                found[conflict.record].append(conflict)
-        return found
+                found[conflict.record][conflict.field] = conflict
+        return {id: list(conflicts.values()) for id, conflicts in found.items()}
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
         """The stored record of each content that is there already, as it will be when the plan is done."""
