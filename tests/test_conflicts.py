@@ -264,6 +264,16 @@ def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
         assert not (tmp_path / "_conflicts").exists()
 
 
+def test_files_that_show_conflicts_are_no_memories(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"))
+    (tmp_path / "_conflicts" / "own.md").write_text("my own note\n", encoding="utf-8")
+    (tmp_path / "mine.db").rename(tmp_path.with_suffix(".kept"))
+    with Memory.open(":memory:") as memory:
+        memory.import_from(tmp_path, format="markdown")
+        assert [record.content for record in memory.list()] == ["my own note"]
+
+
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "_conflicts").symlink_to(tmp_path / "elsewhere")

@@ -29,7 +29,7 @@ def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice
     if what == "list" and id is not None or what != "list" and id is None:
         raise click.UsageError("`conflicts list` takes no ID, `conflicts show` and `conflicts resolve` take one")
     if (what == "resolve") != (len(given) == 1):
-        raise click.UsageError("`conflicts resolve` takes one of --take, --value and --json-value, the others none")
+        raise click.UsageError("`conflicts resolve`, and only that, takes one of --take, --value and --json-value")
     if what == "resolve" and id is not None:
         _resolve(face, id, field, given)
         return

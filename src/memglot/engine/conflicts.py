@@ -17,13 +17,12 @@ from memglot.engine.registers import DEFAULTS, GONE, parts_of, path_of
 from memglot.engine.registers import Path as Place
 from memglot.engine.show import first_line
 from memglot.errors import NotFound, no_such_value, one_of_clashes, wrong_types
+from memglot.formats.source import CONFLICT_MARK, CONFLICTS
 from memglot.model import Conflict, Record, canonical, format_time
 from memglot.notes import conflict_page, note_no_mirror
 from memglot.store.contract import Store
 from memglot.store.sensitive import sensitive_scopes
 
-FOLDER = "_conflicts"
-"""The folder beside a store that shows its conflicts."""
 _UNSET: Any = object()
 
 
@@ -108,7 +107,7 @@ def mirror(store: Store) -> None:
     """
     if store.url == ":memory:" or "://" in store.url:
         return
-    folder = Path(store.url).absolute().parent / FOLDER
+    folder = Path(store.url).absolute().parent / CONFLICTS
     if not folder.is_dir() and not store.count_things(Conflict):
         return
     try:
@@ -139,7 +138,7 @@ def _write(store: Store, folder: Path, file: Path) -> None:
 
 def _mark(file: Path) -> str:
     """The first line of a file that this store wrote; another store may lie in the same folder."""
-    return f"<!-- memglot conflict of {file.name} -->\n"
+    return f"{CONFLICT_MARK}{file.name} -->\n"
 
 
 def _is_ours(path: Path, mark: str) -> bool:

@@ -157,10 +157,22 @@ class Planner:
         for id, conflicts in told.items():
             change = changes.get(id) or fresh.get(id) or stored.get(id)
             if change is None:
+                self._learn(plan, id, conflicts)
                 continue
             change.has = self._told(change, conflicts, new=id in fresh)
             if id not in changes and not change.is_none:
                 plan.clashing.append(change)
+
+    def _learn(self, plan: Plan, id: str, conflicts: list[Conflict]) -> None:
+        """Keep the clashes of a memory that stays deleted with what remains of it."""
+        tombstone = self._store.thing(Tombstone, id) if self.conflict == "merge" else None
+        if tombstone is None:
+            return
+        kept = remains(self._store, tombstone)
+        known, origin = next((found for found in plan.remains if found[0].record and found[0].record.id == id), kept)
+        found = join(known, State(known.record, tuple(conflicts)))
+        if known.value() != found.value():
+            plan.remains = [one for one in plan.remains if one[0] is not known] + [(found, origin)]
 
     def _told(self, change: Change, conflicts: list[Conflict], *, new: bool) -> list[Conflict]:
         if self.conflict != "merge" and not new:
@@ -171,11 +183,12 @@ class Planner:
 
     def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
         """The clashes that memories have."""
-        found: dict[str, list[Conflict]] = {id: [] for id in ids}
+        found: dict[str, dict[str, Conflict]] = {id: {} for id in ids}
         if ids and self._store.count_things(Conflict):
+            # A dry run sees both what is stored and what would be; the latter comes last.
             for conflict in self._store.things(Conflict, ids):
-                found[conflict.record].append(conflict)
-        return found
+                found[conflict.record][conflict.field] = conflict
+        return {id: list(conflicts.values()) for id, conflicts in found.items()}
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
         """The stored record of each content that is there already, as it will be when the plan is done."""

@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +21,10 @@ from memglot.report import Report
 BOM = b"\xef\xbb\xbf"
 FOLDER_PROOF = ".memglot.json"
 BESIDE = ".memglot.ndjson"
+CONFLICTS = "_conflicts"
+"""The folder beside a store whose files show its conflicts."""
+CONFLICT_MARK = "<!-- memglot conflict of "
+"""How such a file begins; it is no memory."""
 _BUFFER = 1 << 17
 _HEAD = 1 << 16
 
@@ -187,7 +191,7 @@ class _Passed:
 
     def over(self, entry: os.DirEntry[str]) -> bool:
         """Tell whether an entry is hidden, a link, or lies beside another file."""
-        if entry.name.startswith(".") or entry.name.endswith(BESIDE):
+        if entry.name.startswith(".") or entry.name.endswith(BESIDE) or _shows_conflict(entry):
             self._hidden += _files_in(entry) if self._vault and entry.name != FOLDER_PROOF else 0
             return True
         if entry.is_symlink():
@@ -215,6 +219,14 @@ def _is_meant(
     if (extension.lower() if vault else extension) not in extensions or not entry.is_file(follow_symlinks=False):
         return False
     return takes is None or takes(Path(entry.path).relative_to(folder).as_posix())
+
+
+def _shows_conflict(entry: os.DirEntry[str]) -> bool:
+    if os.path.basename(os.path.dirname(entry.path)) != CONFLICTS or not entry.is_file(follow_symlinks=False):
+        return False
+    with suppress(OSError), open(entry.path, "rb") as file:
+        return file.read(len(CONFLICT_MARK)) == CONFLICT_MARK.encode()
+    return False
 
 
 def _files_in(entry: os.DirEntry[str]) -> int:
