@@ -189,7 +189,7 @@ def test_entities_join_in_any_order(one: Entity, two: Entity, three: Entity) -> 
 
 # Five stores
 
-FORMATS = {"sqlite": ".db", "ndjson": ".ndjson"}
+FORMATS = {"sqlite": ".db", "ndjson": ".ndjson", "memories-json": ".json"}
 COMPARED = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
 
 
@@ -285,7 +285,7 @@ class Machines:
 
     def __init__(self, folder: str, format: str) -> None:
         self.stores = [Memory.open(":memory:") for _ in range(5)]
-        self._path = Path(folder) / f"file{FORMATS[format]}"
+        self._path, self._format = Path(folder) / f"file{FORMATS[format]}", format
         with present(1_800_000_000_000_000):
             for number in range(2):
                 self.stores[0].add(f"{number} first", id=ID % number)
@@ -294,7 +294,7 @@ class Machines:
 
     def send(self, source: int, target: int) -> str | None:
         """Let one store import what another holds; tells the import, if anything changed."""
-        self.stores[source].export(self._path, force=True)
+        self.stores[source].export(self._path, format=self._format, force=True)
         result = self.stores[target].import_from(self._path, conflict="merge")
         assert list(result.errors) == []
         return result.import_id
@@ -349,7 +349,7 @@ def test_files_may_come_in_any_order_and_again(format: str, history: list[Any], 
 
         def keep(number: int) -> None:
             files.append(Path(folder) / f"{len(files)}{FORMATS[format]}")
-            machines.stores[number].export(files[-1])
+            machines.stores[number].export(files[-1], format=format)
 
         machines = Machines(folder, format)
         machines.live(history, keep)
@@ -381,7 +381,7 @@ def test_a_deletion_between_edits_comes_in_any_order(format: str, tmp_path: Path
             with memory.store.writing():
                 memory.store.add([item for item in items if isinstance(item, Record)])
                 memory.store.put([item for item in items if not isinstance(item, Record)])
-            memory.export(tmp_path / f"{name}{FORMATS[format]}")
+            memory.export(tmp_path / f"{name}{FORMATS[format]}", format=format)
     found = set()
     for order in permutations(told):
         with Memory.open(":memory:") as memory:
