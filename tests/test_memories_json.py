@@ -549,7 +549,7 @@ KEPT = {
     "local merge_notes kept, remote's dropped",
 }
 OTHERWISE: dict[str, dict[str, Any]] = {
-    "relations union by triple, later wins": {"relations": [("s", "p", "o", 0.1), ("s2", "p", "o", None)]},
+    "relations union by triple, later wins": {},
     "audit value beats ts": {"content": "L"},
     "audit by after keys only": {"content": "L", "memory_type": "a"},
     "audit last seq wins": {"content": "R"},
@@ -587,13 +587,15 @@ def test_the_answers_of_memoryds_merge(memory: Memory, tmp_path: Path, vector: A
         (tmp_path / "in.json").write_text(json.dumps(value))
         # Rows that were made up do not follow each other.
         conflicts += memory.sync_import(tmp_path / "in.json", accept_broken_audit=True).conflicts
-    (found,) = export(memory, tmp_path / "out.json")["memories"]
+    value = export(memory, tmp_path / "out.json")
+    (found,) = value["memories"]
     found["metadata"].pop("memglot")
     expected = {**vector["merged"], **OTHERWISE.get(vector["name"], {})}
     assert vector["name"] in KEPT or vector["name"] in OTHERWISE
     if vector["name"].startswith("relations union"):
         relations = [(one["subject_id"], one["predicate"], one["object_id"]) for one in found["relations"]]
         assert sorted(relations) == [("s", "p", "o"), ("s2", "p", "o")]
+        assert [one["confidence"] for one in value["relations"] if "confidence" in one] == [0.1]
         return
     aside = {"content_hash", "merge_notes"}
     for key in expected.keys() - aside:
