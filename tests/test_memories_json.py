@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,19 @@ def test_nothing_outside_the_folder_of_bodies_is_opened(memory: Memory, tmp_path
     result = memory.sync_import(put(folder / "in.json", row("", **pointer)))
     (fault,) = result.errors
     assert (result.imported, result.failed) == (0, 1) and "outside" in str(fault)
+
+
+def test_bodies_beside_a_zip_are_not_those_of_a_file_in_it(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.json.chunks").mkdir()
+    (tmp_path / "in.json.chunks" / f"{sha('secret')}.bin").write_text("secret")
+    put(tmp_path / "in.json", row("", large_file_pointer={"ref": sha("secret"), "size_bytes": 6}))
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as out:
+        out.write("in.json")
+    assert memory.import_from("in.zip").failed == 1
+    assert memory.import_from("in.json").imported == 1
 
 
 def test_a_folder_of_another_plain_name_may_be_named(memory: Memory, tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ class Source:
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
         self._again: Callable[[], BinaryIO] | None = None
-        self._on_disk = False
+        self.on_disk = False
+        """Whether `path` is where it really lies, and not its name in a zip."""
         self.path = path
         self.size = size
         head = stream.read(_HEAD)
@@ -61,7 +62,7 @@ class Source:
             source = cls(shown, stream, path=path, size=there.st_size)
             if stat.S_ISREG(there.st_mode):
                 source._again = lambda: open(path, "rb")
-                source._on_disk = True
+                source.on_disk = True
             return source
         except OSError as error:
             raise Unreadable(shown, (error.strerror or str(error)).lower()) from error
@@ -85,7 +86,7 @@ class Source:
     @contextmanager
     def as_file(self) -> Iterator[Path]:
         """The source as a file on the disk, for readers that need one: its own, or a copy that is gone afterwards."""
-        if self._on_disk and self.path is not None:
+        if self.on_disk and self.path is not None:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="memglot-") as folder:

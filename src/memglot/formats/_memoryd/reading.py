@@ -51,7 +51,7 @@ def read_file(source: Source, report: Report, options: Options) -> Iterator[Item
 
 def _read_list(source: Source, report: Report) -> Iterator[Item]:
     """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
-    file = File(path=source.path, emergency="hash" in first_keys(source.head))
+    file = File(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
     report.note(note_no_metadata(source.name))
     for raw, value in objects(source, report, msgspec.json.decode):
         yield from _row(raw, value, file, report)
@@ -73,7 +73,7 @@ class _Reading:
     def __init__(self, source: Source, given: Source, report: Report, options: Options) -> None:
         self._source, self._report = source, report
         self._header, sealer = look(source, report, options)
-        self._file = File(path=given.path, sealer=sealer)
+        self._file = File(path=given.path if given.on_disk else None, sealer=sealer)
         self._said = DiskMap()
         self._waiting: Spool[str] = Spool()
         self._predicates: set[str] = set()
