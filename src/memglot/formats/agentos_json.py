@@ -7,10 +7,8 @@ read; `--dialect program` writes that object, and with it the graph, documents a
 from __future__ import annotations
 
 import re
-from array import array
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from sys import byteorder
 from typing import Any
 
 import msgspec
@@ -25,6 +23,7 @@ from memglot.formats.format import Format, Options
 from memglot.formats.proof import proved
 from memglot.formats.source import Source
 from memglot.formats.target import Target
+from memglot.formats.vectors import numbers_of
 from memglot.model import Item
 from memglot.report import Report
 
@@ -109,13 +108,8 @@ def _milliseconds(at: int | None) -> int | None:
 
 def _numbers(vector: bytes) -> list[float] | str:
     """A vector as numbers; as base64 where one of them is none that JSON knows."""
-    numbers = array("f", vector)
-    if byteorder == "big":
-        numbers.byteswap()
-    values = numbers.tolist()
-    if any(value - value != 0 for value in values):
-        return b64encode(vector).decode()
-    return values
+    values = numbers_of(vector)
+    return b64encode(vector).decode() if values is None else values
 
 
 FORMAT = Format(

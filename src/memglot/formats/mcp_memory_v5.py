@@ -17,12 +17,13 @@ from memglot import __version__
 from memglot.formats._memoryd.foreign import RESIDUE, SERVICE, TAKEN
 from memglot.formats._memoryd.losses import tell_losses
 from memglot.formats._memoryd.reading import read_file
-from memglot.formats._memoryd.rows_out import HOMES, given_hash, numbers_of, own_machine, slot_of, v5_row
+from memglot.formats._memoryd.rows_out import HOMES, given_hash, own_machine, slot_of, v5_row
 from memglot.formats._memoryd.values import v5_hash
 from memglot.formats.carry import KEY, bundles, pack_found
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover
 from memglot.formats.target import Target
+from memglot.formats.vectors import numbers_of
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, plain
 from memglot.report import End, Report
 from memglot.settings import moment, this_machine
@@ -79,7 +80,7 @@ class _Rows:
     def row(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
         """The row of a record, with what rides with it in the slot."""
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
-        numbers = numbers_of(vectors[0]) if vectors else None
+        numbers = numbers_of(vectors[0].vector) if vectors else None
         rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]
         slot = {} if self._plain else pack_found(slot_of(record), record, rest, self._report, False)
         row = v5_row(record, own_machine(record, self._machine), slot, v5_hash(record.content))

@@ -1,10 +1,8 @@
 """The fields of a trace as files spell them: two spellings, values that the program keeps as text, ISO times."""
 
 import re
-from array import array
 from base64 import b64decode
 from binascii import Error as BadBase64
-from sys import byteorder
 from typing import Any
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from memglot.errors import missing_content, time_out_of_range, wrong_type
 from memglot.formats._agentos.trace import Trace
 from memglot.formats._memory_engine.wire import type_name
+from memglot.formats.vectors import vector_of
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -130,10 +129,7 @@ def _vector(field: str, value: Any) -> bytes:
             raise wrong_type(field, "base64 or a list of numbers", "text") from None
     if not isinstance(value, list):
         raise wrong_type(field, "base64 or a list of numbers", type_name(value))
-    numbers = array("f", (_number(field, number) for number in value))
-    if byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+    return vector_of(_number(field, number) for number in value)
 
 
 def _deleted(field: str, value: Any) -> bool:

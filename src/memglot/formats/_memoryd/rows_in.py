@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
-from sys import byteorder
 from typing import Any
 
 import msgspec
@@ -25,6 +23,7 @@ from memglot.formats._memoryd.foreign import SERVICE, Listed, take_foreign
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
 from memglot.formats.carry import KEY, take_slot
+from memglot.formats.vectors import vector_of
 from memglot.model import (
     Embedding,
     Record,
@@ -200,12 +199,10 @@ def _vector(record: Record, row: dict[str, Any]) -> list[Thing]:
     if not isinstance(numbers, list) or not numbers:
         return []
     try:
-        vector = array("f", numbers)
+        vector = vector_of(numbers)
     except (TypeError, OverflowError):
         record.extra[SERVICE] = {**record.extra.get(SERVICE, {}), "embedding": numbers}
         return []
-    if byteorder == "big":
-        vector.byteswap()
     model = row.get("embedding_model")
     name = model if isinstance(model, str) else ""
-    return [Embedding(record=record.id, vector=vector.tobytes(), dimensions=len(numbers), model=name)]
+    return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]

@@ -6,9 +6,7 @@ back whole. Where there is a slot, the other keys of a row are for other readers
 
 from __future__ import annotations
 
-from array import array
 from hashlib import sha256
-from sys import byteorder
 from typing import Any
 
 import msgspec
@@ -20,7 +18,7 @@ from memglot.formats._memoryd.rows_in import REPEATS, SEALED, UNTAGGED
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.values import fits, microseconds, own_hash, seconds
 from memglot.formats.carry import KEY
-from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Embedding, Record, derive_id, plain
+from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, plain
 
 _encode = msgspec.json.Encoder().encode
 HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
@@ -248,12 +246,3 @@ def _taken(key: str, value: Any) -> bool:
 
 def _new(found: list[Any], given: Any) -> list[Any]:
     return [value for value in found if value not in given] if isinstance(given, list) else found
-
-
-def numbers_of(embedding: Embedding) -> list[float] | None:
-    """A vector as numbers; `None` where one of them is none that JSON knows."""
-    numbers = array("f", embedding.vector)
-    if byteorder == "big":
-        numbers.byteswap()
-    values = numbers.tolist()
-    return None if any(value - value != 0 for value in values) else values

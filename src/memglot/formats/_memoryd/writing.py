@@ -12,13 +12,14 @@ import msgspec
 from memglot import __version__
 from memglot.formats._memoryd.chunks import ChunkWriter
 from memglot.formats._memoryd.losses import tell_losses
-from memglot.formats._memoryd.rows_out import PageRows, numbers_of, slot_of, slug_of
+from memglot.formats._memoryd.rows_out import PageRows, slot_of, slug_of
 from memglot.formats._memoryd.sections import Shelf, write_list
 from memglot.formats.beside import line_of
 from memglot.formats.carry import KEY, bundles, pack_found
 from memglot.formats.format import Options
 from memglot.formats.proof import Prover
 from memglot.formats.target import Target
+from memglot.formats.vectors import numbers_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, plain
 from memglot.report import End, Report
 from memglot.settings import moment, this_machine
@@ -108,7 +109,7 @@ class _Writing:
                 self.shelf.beside(rider, self._report)
         for vector in vectors:
             self.shelf.sum.add(line_of(vector))
-        numbers = numbers_of(vectors[0]) if vectors else None
+        numbers = numbers_of(vectors[0].vector) if vectors else None
         if numbers is None:
             return [*vectors]
         self._embeddings = True
