@@ -440,6 +440,8 @@ def test_any_row_that_was_tampered_with_is_found(audited: tuple[Path, dict[str, 
         (fault,) = result.errors
         assert "audit chain is broken at row" in str(fault) and other.count() == 0
         assert other.sync_import(path, accept_broken_audit=True).imported == 2
+    verdict = verify(path)
+    assert verdict.state == "altered" and any("audit chain" in problem for problem in verdict.problems)
 
 
 def test_rows_of_other_scopes_tell_only_how_the_chain_goes_on(memory: Memory, tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ class Report:
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
         self.dropped_records: Spool[tuple[str, str]] = Spool()
+        self.broken_chain: str | None = None
+        """What is wrong with an audit chain that was taken all the same."""
         self.unopened = 0
         """What was sealed, and could not be read for want of a passphrase."""
         self.sensitive: set[str] = set()

@@ -1,5 +1,6 @@
 """Verify: is an export or a store whole and unaltered?"""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +92,19 @@ def verify_store(store: Store) -> Verdict:
 def _verify_file(path: Path, report: Report, format: Format | None, options: Options) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
-    prover, alone, rest = _prove(source, format, report, options)
+    # A chain that is broken is what is to be told, not what keeps from looking at the rest.
+    prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if report.unopened:
         problems = [note_unopened(report.unopened)]
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
+        problems += [report.broken_chain] if report.broken_chain is not None else []
         problems.append(note_no_end())
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
+    if report.broken_chain is not None:
+        problems.append(report.broken_chain)
     amiss = _compare(end, (alone if end.alone else prover).end())
     if not amiss and end.alone and format.proves_rest and end.rest != rest:
         amiss = [note_rest()]

@@ -145,7 +145,8 @@ def _judge(check: ChainCheck | None, header: Header, name: str, report: Report, 
         number, reason = check.broken
         if not options.accept_broken_audit:
             raise broken_audit(name, number, reason)
-        report.note(note_audit_broken(name, number, reason))
+        report.broken_chain = note_audit_broken(name, number, reason)
+        report.note(report.broken_chain)
     elif check.count:
         report.note(note_audit(check.count, check.verified, check.linked))
 
