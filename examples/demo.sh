@@ -28,12 +28,16 @@ show memglot search 清空缓存
 show memglot tree
 show memglot export vault --format markdown
 show memglot verify vault
-show memglot convert vault memories.yaml --report
+show memglot convert vault notes.yaml --report
 show memglot export memories.ndjson
 show memglot verify memories.ndjson
 head -n 2 memories.ndjson > cut.ndjson
 may_fail 1 memglot verify cut.ndjson
 show memglot import vault
+show memglot sync export --out=memories.json
+show memglot --store laptop.db sync import --from=memories.json
+show memglot sync diff-with-remote --from=memories.json
+show memglot diff memories.db laptop.db
 show memglot doctor
 show memglot stats
 printf '\nAll of it lies in %s\n' "demo/"
