@@ -34,6 +34,10 @@ def main() -> None:
             out = folder / f"out-{format}"
             run(memglot, *store, "export", out, "--format", format, cwd=folder)
             run(memglot, "verify", out, "--format", format, cwd=folder)
+        (folder / "key").write_text("pass phrase\n")
+        run(memglot, *store, "scope", "sensitive", "user", cwd=folder)
+        run(memglot, *store, "sync", "export", "--out=sealed.json", "--passphrase-file=key", cwd=folder)
+        run(memglot, "verify", "sealed.json", "--passphrase-file=key", cwd=folder)
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
         assert (Path(typed.strip()) / "py.typed").exists()
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
