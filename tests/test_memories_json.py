@@ -221,21 +221,16 @@ def test_large_bodies_lie_apart_once_and_are_checked(memory: Memory, tmp_path: P
     with Memory.open(":memory:") as other:
         memory.sync_export(out, v5=True)
         assert other.sync_import(out).imported == 3
-        assert not (tmp_path / "out.json.chunks").exists() or v5_left(tmp_path)
 
 
-def v5_left(folder: Path) -> bool:
-    """What an export of another shape to the same place leaves of the bodies that lay apart."""
-    return not list((folder / "out.json.chunks").iterdir())
-
-
-def test_bodies_that_are_no_longer_used_are_removed(memory: Memory, tmp_path: Path) -> None:
+def test_bodies_of_earlier_exports_stay_for_the_copies_that_need_them(memory: Memory, tmp_path: Path) -> None:
     big = memory.add("y" * ((1 << 20) + 1))
     export(memory, tmp_path / "out.json", chunk_size_mb=1)
-    (tmp_path / "out.json.chunks" / "mine.txt").write_text("not ours")
+    (tmp_path / "copy.json").write_bytes((tmp_path / "out.json").read_bytes())
     memory.update(big.id, content="small")
-    export(memory, tmp_path / "out.json", chunk_size_mb=1)
-    assert [path.name for path in (tmp_path / "out.json.chunks").iterdir()] == ["mine.txt"]
+    result = memory.sync_export(tmp_path / "out.json", chunk_size_mb=1)
+    assert any("1 body of earlier exports" in note for note in result.notes)
+    assert verify(tmp_path / "copy.json").ok and verify(tmp_path / "out.json").ok
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,12 @@ def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
         scope = getattr(item, "scope", None)
         if isinstance(scope, str) and scope in report.sensitive:
             scopes.add(scope)
-            memories += isinstance(item, Record)
-            others += not isinstance(item, Record)
+            if isinstance(item, Record):
+                memories += 1
+                report.read += 1
+                report.skipped += 1
+            else:
+                others += 1
             hidden.add(getattr(item, "id", ""))
         elif hidden and not isinstance(item, Record) and owner_of(item) in hidden:
             others += 1

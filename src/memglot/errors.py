@@ -27,6 +27,7 @@ MAX_ALIAS_GROWTH = 10
 MAX_ZIP_FILES = 100_000
 MAX_ZIP_BYTES = 4 << 30
 MAX_PASSPHRASE_BYTES = 64 << 10
+MAX_SECTION_BYTES = 16 << 20
 _GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
 
 
@@ -523,6 +524,16 @@ def needs_passphrase(things: int | None = None) -> BadRecord:
     return BadRecord(f"{what}, and no passphrase was given", _GIVE_PASSPHRASE)
 
 
+def no_key() -> BadRecord:
+    """Something sealed in a file that does not tell how."""
+    return BadRecord("it is sealed, and the file does not say how: it has no `encryption`")
+
+
+def no_chain_in_v5() -> UsageError:
+    """An audit chain in a shape that has no place for it."""
+    return UsageError("mcp-memory-service's shape has no place for an audit chain", "leave `--include-audit-chain` out")
+
+
 def cannot_open(reason: str) -> BadRecord:
     """Something sealed that does not open."""
     return BadRecord(f"the sealed text cannot be opened: {reason}")
@@ -544,6 +555,14 @@ def bad_chunk(path: str, reason: str) -> BadRecord:
     """A body that lies apart and cannot be used."""
     return BadRecord(
         f"its body `{_short(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
+    )
+
+
+def section_too_large(name: str) -> BadRecord:
+    """A section that is one huge value, which cannot be read piece by piece."""
+    return BadRecord(
+        f"`{name}` is one value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
+        "only lists may be longer",
     )
 
 

@@ -80,6 +80,7 @@ def diff_with_remote(face: Face, source: str, passphrase_file: str | None) -> in
     with face.memory() as memory, face.progress("comparing") as bar:
         found = memory.diff_with_remote(source, passphrase=secret(passphrase_file), progress=bar)
     shown = [f"new        {id}" for _, id in zip(range(_SHOWN), found.new, strict=False)]
+    shown += [f"delete     {id}" for _, id in zip(range(_SHOWN), found.deletes, strict=False)]
     for name, values in (("update", found.updates), ("conflict", found.conflicts), ("ahead", found.ahead)):
         shown += [
             f"{name:10} {value['id']}  {', '.join(value['fields'])}"
@@ -88,8 +89,10 @@ def diff_with_remote(face: Face, source: str, passphrase_file: str | None) -> in
     counts = (
         f"{memories(found.remote_total)}: {len(found.new):,} new, {len(found.updates):,} to update, "
         f"{len(found.conflicts):,} in conflict, {len(found.ahead):,} newer here, "
-        f"{len(found.unchanged):,} unchanged, {len(found.deleted):,} deleted here"
+        f"{len(found.unchanged):,} unchanged, {len(found.deletes):,} to delete, {len(found.deleted):,} deleted here"
     )
+    if found.others:
+        counts += "; besides " + ", ".join(f"{count:,} of {name}" for name, count in sorted(found.others.items()))
     face.answer(found.value(), [*shown, counts], asked=True)
     if not face.json:
         face.faults(found.report.faults())

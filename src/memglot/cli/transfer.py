@@ -137,7 +137,8 @@ def convert(face: Face, source: str, target: str, report: bool, passphrase_file:
         stream = sys.stdout.buffer if to_stdout else None
         result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
     if not to_stdout:
-        face.answer(result.value(), f"converted {memories(result.count)} to {target} ({result.format})")
+        text = f"converted {memories(result.count)} to {target} ({result.format})"
+        face.answer(result.value(), text if result.exit_code != 2 else "nothing was written")
     if face.json and not to_stdout:
         return result.exit_code
     if report:

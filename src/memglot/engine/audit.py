@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from memglot.errors import empty_input
 from memglot.formats._json.shape import first_keys
 from memglot.formats._memoryd.survey import check_chain
 from memglot.formats.audit import check_log, is_audit
@@ -22,6 +23,8 @@ def imported_rows(store: Store, *, target: str | None = None, limit: int | None 
 def audit_file(path: str | Path) -> dict[str, Any]:
     """Whether the audit chain in a memories.json, or in memoryd's own log, is whole; else the first bad row."""
     source = Source.file(Path(path))
+    if source.is_blank():
+        raise empty_input(source.name)
     if set(first_keys(source.head)) & {"export_metadata", "memories", "audit_chain"}:
         check, fits = check_chain(source)
     else:

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,7 @@ from memglot.formats.target import Target
 from memglot.model import Blob, Item
 from memglot.notes import note_filtered, note_no_match
 from memglot.report import Report
+from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Filter, Store
 from memglot.store.items import ALONE, all_items, some_items
 from memglot.store.sensitive import Hiding, sensitive_scopes
@@ -97,13 +100,40 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
 
 
 def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
-    """The items with every audit row, the store's own and those that came with other files; or with none."""
+    """The items with every audit row, the store's own and those that came with other files; or with none.
+
+    A row that tells of something in a sensitive scope gets an owner, by which a writer knows to seal it.
+    """
     for item in items:
         if not (isinstance(item, Blob) and is_audit(item)):
             yield item
-    if wanted:
-        yield from map(blob_of_event, store.events())
-        yield from (blob for blob in store.things(Blob) if is_audit(blob))
+    if not wanted:
+        return
+    marked = sensitive_scopes(store)
+    hiding = Hiding(store, marked) if marked else None
+    rows = chain(map(blob_of_event, store.events()), (blob for blob in store.things(Blob) if is_audit(blob)))
+    while batch := list(islice(rows, BATCH_SIZE)):
+        told = {blob.key: set(_strings(blob.row)) for blob in batch} if hiding is not None else {}
+        hidden = (
+            hiding.ids(sorted({text for texts in told.values() for text in texts})) if hiding is not None else set()
+        )
+        for blob in batch:
+            # The digest of what an import brought would let anybody try what that was.
+            secret = hiding is not None and (
+                blob.row.get("action") == "import" or not hidden.isdisjoint(told[blob.key])
+            )
+            yield msgspec.structs.replace(blob, owner="sensitive") if secret else blob
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
 
 
 def _scope_alone(filter: Filter) -> Filter:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from memglot.engine.export import INCLUDE, LEAVE_OUT, ExportOptions, export_to
+from memglot.engine.meeting import Meeting
 from memglot.engine.merge import merge_records
-from memglot.errors import NoPassphrase
+from memglot.errors import NoPassphrase, no_chain_in_v5
 from memglot.formats import registry
+from memglot.formats._json.sections import sections
+from memglot.formats._json.shape import first_keys
+from memglot.formats.audit import is_audit
+from memglot.formats.beside import name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Format, Options
 from memglot.formats.reading import read_inputs
 from memglot.formats.source import Source
 from memglot.formats.target import Target
-from memglot.model import FIELDS, Record, Tombstone
+from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
 from memglot.report import Report, Spool
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Filter, Store
 from memglot.store.sensitive import sensitive_scopes
 
 FORMAT, V5 = "memories-json", "mcp-memory-v5"
-_WROTE = f'"{KEY}"'.encode()
 
 
 def sync_export(
@@ -41,20 +48,21 @@ def sync_export(
     chunk_size: int = 5,
 ) -> Format:
     """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`."""
+    if v5 and audit:
+        raise no_chain_in_v5()
     marked = sensitive_scopes(store)
-    asked = marked if scope is None else marked & {scope}
-    secret = {name for name, _ in store.scopes(Filter(with_deleted=True)) if name in asked}
+    secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
     if secret and not (plaintext or v5):
         passphrase = passphrase() if callable(passphrase) else passphrase
         if not passphrase:
-            raise NoPassphrase(sorted(secret))
+            raise NoPassphrase(secret)
     target.force = target.force or wrote(target.path)
-    sealing = bool(secret and passphrase and not plaintext and not v5)
+    sealing = bool(secret and not plaintext and not v5)
     options = ExportOptions(
         format=V5 if v5 else FORMAT,
         filter=Filter(scope=scope),
         include_embeddings=embeddings,
-        sensitive=LEAVE_OUT if v5 and not plaintext else INCLUDE,
+        sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
         follow_scope=True,
         audit=audit,
         writing=Options(
@@ -69,13 +77,29 @@ def sync_export(
     return export_to(store, target, options, report)
 
 
+def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
+    """Those of some scopes that have anything to tell: memories, entities, identities or deletions."""
+    if not scopes:
+        return
+    found = {name for name, _ in store.scopes(Filter(with_deleted=True))} & scopes
+    if found != scopes:
+        found |= {thing.scope for thing in store.things(Entity)} & scopes
+        found |= {thing.scope for thing in store.things(Document)} & scopes
+        found |= {thing.scope for thing in store.things(Tombstone)} & scopes
+    yield from found
+
+
 def wrote(path: Path | None) -> bool:
     """Tell whether a file is a memories.json of this tool's, which the next export may replace."""
     if path is None or not path.is_file():
         return False
     source = Source.file(path)
     try:
-        return registry.get(FORMAT).recognise(source.head) and _WROTE in source.head  # type: ignore[misc]
+        if next(iter(first_keys(source.head)), None) != "export_metadata":
+            return False
+        key, _, value = next(sections(source, Report(), msgspec.json.decode), ("", b"", None))
+        own = value.get(KEY) if isinstance(value, dict) else None
+        return key == "export_metadata" and isinstance(own, dict) and "version" in own
     finally:
         source.close()
 
@@ -98,8 +122,12 @@ class RemoteDiff:
         self.unchanged: Spool[str] = Spool()
         self.ahead: Spool[dict[str, Any]] = Spool()
         """What is newer here than in the file: importing it changes nothing about these."""
+        self.deletes: Spool[str] = Spool()
+        """What was deleted there, and would be here."""
         self.deleted: Spool[str] = Spool()
         """What was deleted here, and stays so."""
+        self.others: Counter[str] = Counter()
+        """How many entities, relations and the like would come or change."""
         self.remote_total = 0
         self.report = Report()
 
@@ -110,9 +138,9 @@ class RemoteDiff:
 
     def value(self) -> dict[str, Any]:
         """The result as its JSON shows it."""
-        names = ("new", "updates", "conflicts", "unchanged", "ahead", "deleted")
+        names = ("new", "updates", "conflicts", "unchanged", "ahead", "deletes", "deleted")
         found = {name: getattr(self, name) for name in names}
-        found |= {"remote_total": self.remote_total, "failed": self.report.failed}
+        found |= {"others": dict(self.others), "remote_total": self.remote_total, "failed": self.report.failed}
         return {**found, "errors": self.report.errors, "notes": self.report.notes}
 
 
@@ -120,37 +148,66 @@ def diff_with_remote(store: Store, path: str | Path, options: Options, report: R
     """What `sync import` of a file would do, without doing it."""
     found = RemoteDiff()
     found.report = report
-    records = _records(path, options, report)
-    while batch := list(islice(records, BATCH_SIZE)):
-        ids = [record.id for record in batch]
-        there = {record.id: record for record in store.get(ids)}
-        dead = {tombstone.id: tombstone for tombstone in store.things(Tombstone, ids)}
-        for record in batch:
-            found.remote_total += 1
-            _compare(found, there.get(record.id), record, dead.get(record.id))
+    items = read_inputs([path], registry.get(FORMAT), report, options)
+    while batch := list(islice(items, BATCH_SIZE)):
+        records = [item for item in batch if isinstance(item, Record)]
+        report.read += len(records)
+        _compare_records(found, store, records)
+        _compare_things(found, store, [item for item in batch if not isinstance(item, Record)])
         report.tick()
     return found
 
 
-def _records(path: str | Path, options: Options, report: Report) -> Iterator[Record]:
-    for item in read_inputs([path], registry.get(FORMAT), report, options):
-        if isinstance(item, Record):
-            report.read += 1
-            yield item
+def _compare_records(found: RemoteDiff, store: Store, records: list[Record]) -> None:
+    ids = [record.id for record in records]
+    there = {record.id: record for record in store.get(ids)}
+    dead = {tombstone.id: tombstone for tombstone in store.things(Tombstone, ids)}
+    known: dict[str, list[Conflict]] = {}
+    for conflict in store.things(Conflict, ids):
+        known.setdefault(conflict.record, []).append(conflict)
+    for record in records:
+        found.remote_total += 1
+        _compare(found, there.get(record.id), record, dead.get(record.id), known.get(record.id, []))
 
 
-def _compare(found: RemoteDiff, local: Record | None, remote: Record, dead: Tombstone | None) -> None:
+def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> None:
+    things = [
+        thing
+        for thing in things
+        if not isinstance(thing, Conflict)
+        and not (isinstance(thing, Blob) and is_audit(thing) and store.knows_event(thing.key))
+    ]
+    met = Meeting(store, "merge", notes=False, restore_deleted=False).of(things)
+    alive = store.known([thing.id for thing in met.put if isinstance(thing, Tombstone)])
+    for thing in (*met.put, *met.gone):
+        if isinstance(thing, Tombstone) and thing.id in alive:
+            found.deletes.append(thing.id)
+        else:
+            found.others[name_of(thing)] += 1
+
+
+def _tells(remote: Record, field: str) -> bool:
+    """Tell whether a record says anything of a field; one without times does not differ in them."""
+    return bool(remote.updated_at) or field not in ("created_at", "updated_at", "clocks")
+
+
+def _compare(
+    found: RemoteDiff, local: Record | None, remote: Record, dead: Tombstone | None, known: list[Conflict]
+) -> None:
     if local is None:
         gone = dead is not None and dead.deleted_at >= remote.updated_at
         (found.deleted if gone else found.new).append(remote.id)
         return
-    merged, conflicts = merge_records(local, remote)
+    merged, conflicts = merge_records(local, remote, "merge", known)
     taken = [field for field in FIELDS if getattr(merged, field) != getattr(local, field)]
-    if conflicts:
-        found.conflicts.append({"id": local.id, "fields": sorted({conflict.field for conflict in conflicts})})
+    fresh = sorted({one.field for one in conflicts if one not in known})
+    if fresh:
+        found.conflicts.append({"id": local.id, "fields": fresh})
     elif taken:
         found.updates.append({"id": local.id, "fields": taken})
-    elif kept := [field for field in FIELDS if getattr(merged, field) != getattr(remote, field)]:
+    elif kept := [
+        field for field in FIELDS if getattr(merged, field) != getattr(remote, field) and _tells(remote, field)
+    ]:
         found.ahead.append({"id": local.id, "fields": kept})
     else:
         found.unchanged.append(local.id)

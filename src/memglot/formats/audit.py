@@ -12,16 +12,18 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats._spill import SortedLines
 from memglot.formats.source import Source
-from memglot.model import Blob, Event, canonical_value, format_time, parse_time
+from memglot.model import Blob, Event, canonical_value, check_value, format_time, parse_time
 
 TOOL, TABLE = "memoryd", "audit"
 RULE = "memglot-1"
 GENESIS = "0" * 64
 _PREFIX = "sha256:"
 _HASHES = ("prev_hash", "this_hash")
+# How much deeper a row may lie in another format than in the file it was read from.
+_DEEPER = 8
 SEALED = "sealed"
-Seal: TypeAlias = Callable[[dict[str, Any]], str | None]
-"""Seals a row, or tells by `None` that it may be read, and by no text that it may not go out at all."""
+Seal: TypeAlias = Callable[[dict[str, Any], bool], str | None]
+"""Seals a row that is secret, or whose scope is; `None` tells that it may be read, no text that it may not go out."""
 _LINK = frozenset({"seq", "ts", *_HASHES})
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
@@ -47,9 +49,10 @@ class ChainCheck:
             self.fault("it does not follow the row before it")
         self._last = this
         if row.get("hash_rule") == RULE:
-            if _own_hash(row) != this:
+            if _own_hash(row) == this:
+                self.verified += 1
+            else:
                 self.fault("it was edited")
-            self.verified += 1
         elif self._ours and not (self._scoped and row.keys() <= _LINK):
             self.fault("it was edited")
         elif _program_hash(row) == this:
@@ -101,7 +104,10 @@ def blob_of(row: dict[str, Any]) -> Blob | None:
     if not isinstance(origin, dict) or _bare(origin.get("this_hash")) is None:
         origin = {name: row[name] for name in ("seq", *_HASHES) if name in row}
     kept = {name: value for name, value in row.items() if name not in ("seq", "hash_rule", *_HASHES)}
-    return Blob(tool=TOOL, table=TABLE, key=_bare(origin["this_hash"]) or "", row=_normal({**kept, "origin": origin}))
+    check_value(kept, "the audit row", _DEEPER)
+    # A row that has no hash, of a broken chain that was taken all the same, is known by what it says.
+    key = _bare(origin.get("this_hash")) or sha256(canonical_value(kept)).hexdigest()
+    return Blob(tool=TOOL, table=TABLE, key=key, row=_normal({**kept, "origin": origin}))
 
 
 def blob_of_event(event: Event) -> Blob:
@@ -135,25 +141,29 @@ class ChainWriter:
         return len(self._lines)
 
     def add(self, blob: Blob) -> None:
-        """Take in a row."""
+        """Take in a row; one that has an owner tells of something that must be sealed."""
         at = _moment(blob.row.get("ts")) + (1 << 63)
         key = sha256(blob.key.encode("utf-8")).hexdigest().encode()
-        self._lines.add(b"%020d %s %s" % (at, key, msgspec.json.encode(blob.row)))
+        self._lines.add(b"%020d %s %d %s" % (at, key, bool(blob.owner), msgspec.json.encode(blob.row)))
 
     def rows(self, only: str | None = None, seal: Seal | None = None) -> Iterator[dict[str, Any]]:
         """The rows, those that `seal` wants to hide sealed; of those outside the `only` scope, the links alone."""
         previous, seq = GENESIS, 0
         for line in self._lines:
-            kept = msgspec.json.decode(line.split(b" ", 2)[2])
-            if seal is not None and (blob := seal(kept)) is not None:
-                if not blob:
+            _, _, secret, text = line.split(b" ", 3)
+            kept, hidden = msgspec.json.decode(text), False
+            if seal is not None and (blob := seal(kept, secret == b"1")) is not None:
+                hidden = not blob
+                if hidden and only is None:
                     continue
-                kept = _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
+                kept = (
+                    kept if hidden else _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
+                )
             seq += 1
             row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
             previous = _own_hash(row)
             row["this_hash"] = _PREFIX + previous
-            if only is not None and scope_of(row) != only and row["event_type"] != SEALED:
+            if hidden or only is not None and scope_of(row) != only and row["event_type"] != SEALED:
                 row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
             yield row
         self.head = _PREFIX + previous if seq else None

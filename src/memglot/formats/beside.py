@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.errors import BadRecord, bad_syntax
 from memglot.formats.source import BESIDE, Source
-from memglot.model import THINGS, Item, Record, Thing, canonical, check_record
+from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
 from memglot.report import End, Report
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}
@@ -47,6 +47,8 @@ def item_of(line: bytes) -> Item:
         raise bad_syntax("memglot line", str(error)) from None
     if isinstance(item, Record):
         check_record(item)
+    else:
+        check_thing(item)
     return item
 
 

@@ -19,6 +19,7 @@ from memglot.model import (
     Thing,
     check_id,
     check_record,
+    check_thing,
     date_by_id,
     id_time,
     owner_of,
@@ -243,7 +244,8 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
         record.id = check_id(record.id)
     date_by_id(record)
     check_record(record)
-    return [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
+    riders: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
+    return [check_thing(rider) for rider in riders]
 
 
 def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any] | None:

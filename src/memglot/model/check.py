@@ -3,7 +3,7 @@
 import math
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,10 @@ from memglot.model.memory import Record, Temporal
 from memglot.model.times import EARLIEST, LATEST
 
 _TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
+ThingT = TypeVar("ThingT")
+_THING_TIMES = (
+    *("created_at", "updated_at", "superseded_at", "first_seen", "last_seen", "decided_at", "deleted_at", "clock"),
+)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -132,6 +136,15 @@ def _check_times(record: Record) -> None:
     for time in times:
         if not EARLIEST <= time <= LATEST:
             raise time_out_of_range(time)
+
+
+def check_thing(thing: ThingT) -> ThingT:
+    """The rules for whatever is no record: times that a calendar has; raises `BadRecord`."""
+    for name in _THING_TIMES:
+        time = getattr(thing, name, None)
+        if isinstance(time, int) and not EARLIEST <= time <= LATEST:
+            raise time_out_of_range(time)
+    return thing
 
 
 def date_by_id(record: Record) -> None:

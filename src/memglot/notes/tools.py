@@ -135,3 +135,9 @@ def note_ignored_lines(source: str, count: int) -> str:
     """Lines of a graph that the MCP memory server passes over."""
     what = "1 line that is" if count == 1 else f"{count:,} lines that are"
     return f"{source} has {what} neither entity nor relation, which the server ignores: kept, and given back"
+
+
+def note_other_bodies(file: str, count: int) -> str:
+    """Bodies that an export of the past put beside a file."""
+    noun = "1 body" if count == 1 else f"{count:,} bodies"
+    return f"{noun} of earlier exports stay in {file}.chunks: copies of these may need them; delete what none does"

@@ -49,7 +49,11 @@ def all_items(
     """
     filter = Filter(with_deleted=True, with_conversations=conversations, scope=scope)
     riding = _riding(store, embeddings)
-    records = _with_riders(store, store.records(open_filter(filter, hiding), sealed=sealed), riding, hiding)
+    found_records = store.records(open_filter(filter, hiding), sealed=sealed)
+    records: Iterator[Item] = _with_riders(store, found_records, riding, hiding)
+    if scope is not None:
+        # What a memory of the scope has to do with another one's affairs is that one's.
+        records = (item for item in records if not isinstance(item, Relation) or item.scope in (scope, DEFAULT_SCOPE))
 
     def alone(kinds: Iterable[type[Thing]], riders: list[type[Thing]]) -> Iterator[Thing]:
         things: Iterator[Thing] = chain(*(store.things(kind) for kind in kinds), _ownerless(store, riders))

@@ -75,18 +75,25 @@ class Hiding:
         if counts or self.count:
             report.note(note_sensitive(sum(counts.values()), self.count, sorted(counts or self.scopes)))
 
-    def _look_up(self, things: list[Thing]) -> tuple[set[str], set[str]]:
-        """Which ends of things are memories or entities of the scopes, deleted ones too, and which are strays."""
-        ids = sorted({id for thing in things for id in _ends(thing)})
+    def ids(self, ids: list[str]) -> set[str]:
+        """Which of some ids are memories or entities of the scopes, deleted ones too."""
+        return self._among(ids)[0]
+
+    def _among(self, ids: list[str]) -> tuple[set[str], set[str]]:
         hidden = self._store.known(ids, sorted(self.scopes))
         keys: list[Thing] = [Entity(id=id, name="") for id in ids]
         keys += [Tombstone(id=id, content_hash="", deleted_at=0) for id in ids]
         kept = [found for found in self._store.all_kept(keys) if isinstance(found, (Entity, Tombstone))]
-        hidden |= {found.id for found in kept if found.scope in self.scopes}
+        return hidden | {found.id for found in kept if found.scope in self.scopes}, {found.id for found in kept}
+
+    def _look_up(self, things: list[Thing]) -> tuple[set[str], set[str]]:
+        """Which ends of things are memories or entities of the scopes, deleted ones too, and which are strays."""
+        ids = sorted({id for thing in things for id in _ends(thing)})
+        hidden, kept = self._among(ids)
         if DEFAULT_SCOPE not in self.scopes:
             return hidden, set()
         # What hangs on a memory that never was says not whose it is, so it is the user's, as a memory would be.
-        return hidden, set(ids) - self._store.known(ids) - {found.id for found in kept}
+        return hidden, set(ids) - self._store.known(ids) - kept
 
 
 def _ends(thing: Thing) -> list[str]:

@@ -31,7 +31,7 @@ _BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", 
 def read_program(source: Source, report: Report, known: dict[str, str], space: str | None) -> Iterator[Item]:
     """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
     reading = _Reading(report, known, space)
-    for section, raw, value in sections(source, report, msgspec.json.decode):
+    for section, raw, value in sections(source, report, msgspec.json.decode, memories="traces"):
         try:
             if section == "meta" and isinstance(value, dict):
                 reading.meta.update(value)

@@ -9,7 +9,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 _CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]{])")
 _MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
-_SCALAR = re.compile(rb"[^,\]\s]+")
+_SCALAR = re.compile(rb"[^,\]}\s]+")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
 _LOOK_BACK = 256
 _FAR = 1 << 20

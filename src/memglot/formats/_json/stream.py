@@ -88,8 +88,11 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
         report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
 
 
-def elements(values: Splitter, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    """The values of a list that was just opened, up to and over its end; a fault is reported."""
+def elements(values: Splitter, report: Report, decode: Decode, *, memories: bool = True) -> Iterator[tuple[bytes, Any]]:
+    """The values of a list that was just opened, up to and over its end; a fault is reported.
+
+    `memories` tells whether they are such, so that one which is cut off counts as one.
+    """
     item = 0
     separated = True
     while (byte := values.peek()) != b"]":
@@ -109,7 +112,10 @@ def elements(values: Splitter, report: Report, decode: Decode) -> Iterator[tuple
         found = values.guess(decode) if byte == b"{" else None
         raw = found[0] if found else values.exact()
         if raw is None:
-            report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
+            if memories:
+                report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
+            else:
+                report.fault(bad_syntax("JSON", "the file ends inside this list"), line=values.line)
             separated = values.resume()
             continue
         value = found[1] if found else None

@@ -70,15 +70,13 @@ class ChunkWriter:
             for ref, size in sorted(self._written.items())
         ]
 
-    def finish(self) -> None:
-        """Remove what earlier exports to the same place left behind."""
+    def others(self) -> int:
+        """How many bodies of earlier exports lie there; copies of those may still need them."""
         if self._folder is None or not self._folder.is_dir() or self._folder.is_symlink():
-            return
-        for place in self._folder.iterdir():
-            if _OURS.fullmatch(place.name) and place.stem not in self._written:
-                place.unlink()
-        if not any(self._folder.iterdir()):
-            self._folder.rmdir()
+            return 0
+        return sum(
+            bool(_OURS.fullmatch(place.name)) and place.stem not in self._written for place in self._folder.iterdir()
+        )
 
     def abandon(self) -> None:
         """Remove what was written for a file that did not come to be."""

@@ -20,6 +20,8 @@ TAKEN = frozenset(
      "sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model").split()
 )  # fmt: skip
 """Keys that are taken apart, or made anew, and never given back as they were."""
+# How much deeper a value may lie in the file that we write than in the one it was read from.
+_DEEPER = 8
 _OPTIONAL = frozenset(
     ("memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest "
      "entities relations supersedes superseded_by merge_notes decay_state").split()
@@ -46,7 +48,7 @@ def take_foreign(record: Record, row: dict[str, Any], listed: Listed, *, strict:
         more["source"] = row["source"]
     more = {key: value for key, value in more.items() if key not in blank}
     if more:
-        check_value(more, "a further key")
+        check_value(more, "a further key", _DEEPER)
         record.extra[tool] = {**record.extra.get(tool, {}), **more}
     given = row.get("content_hash")
     if isinstance(given, (str, int)) and given != "" and given != own_hash(record.content):

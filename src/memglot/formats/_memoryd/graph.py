@@ -17,6 +17,7 @@ from memglot.model import (
     Foreign,
     Relation,
     Supersession,
+    check_thing,
     check_value,
     derive_id,
     format_time,
@@ -24,7 +25,10 @@ from memglot.model import (
     plain,
 )
 
-T = TypeVar("T")
+T = TypeVar("T", Entity, Relation, Supersession)
+_GREATEST = 10**300
+# How much deeper a value may lie in the file that we write than in the one it was read from.
+_DEEPER = 8
 TOOL = "memoryd"
 _MEMORY, _ENTITY = "memory:", "entity:"
 Spell = Callable[[End], str | None]
@@ -242,14 +246,14 @@ def _carried(row: dict[str, Any], kind: type[T]) -> T | None:
     if not isinstance(row.get(KEY), dict):
         return None
     try:
-        return msgspec.convert(row[KEY], kind)
+        return check_thing(msgspec.convert(row[KEY], kind))
     except msgspec.ValidationError as error:
         raise bad_syntax("memglot key", str(error)) from None
 
 
 def _more(row: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     more = {key: value for key, value in row.items() if key not in known}
-    check_value(more, "a further key")
+    check_value(more, "a further key", _DEEPER)
     return more
 
 
@@ -273,7 +277,11 @@ def _told(key: str, at: int | None, own: dict[str, Any]) -> Any:
 
 
 def _float(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    if not abs(value) <= _GREATEST:
+        raise wrong_type("confidence", "a number", "one that is too great")
+    return float(value)
 
 
 def _text(row: dict[str, Any], key: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +26,7 @@ from memglot.model import PREDICATES, Document, Item, Relation, Supersession, id
 from memglot.notes.tools import note_linked_rows, note_no_metadata, note_predicates
 from memglot.report import Report, Spool
 
-_GENERATED = re.compile(r"---\r?\n(?:.*\r?\n)*?generated_at:[ \t]*['\"]?([^'\"\s]+)")
+_FRONT = 1 << 14
 _LISTS = frozenset({"memories", "entities", "relations", "supersedes_chain", "audit_chain", KEY})
 
 
@@ -74,6 +73,7 @@ class _Reading:
         self._source, self._report = source, report
         self._header, sealer = look(source, report, options)
         self._file = File(path=given.path if given.on_disk else None, sealer=sealer)
+        self._file.keyless = self._header.key_block() is None
         self._said = DiskMap()
         self._waiting: Spool[str] = Spool()
         self._predicates: set[str] = set()
@@ -95,8 +95,8 @@ class _Reading:
         file, own = self._file, header.own
         file.strict, file.at = header.strict, header.at
         file.ours = own is not None
-        if header.end is not None:
-            self._report.end = header.end
+        if (end := header.end(file.sealer)) is not None:
+            self._report.end = end
 
     def _section(self, key: str, raw: bytes, value: Any) -> Iterator[Item]:
         if key in _LISTS and self._report.item is None:
@@ -145,6 +145,9 @@ class _Reading:
                 self._sealed += 1
                 return
             row = msgspec.json.decode(self._file.sealer.open(blob, KEY), type=dict[str, Any])
+            blank = blob_of(row)
+            yield from [] if blank is None else [blank]
+            return
         found = blob_of(row)
         self._links += found is None
         yield from [] if found is None else [found]
@@ -162,7 +165,11 @@ class _Reading:
         elif self._file.sealer is None:
             self._sealed += 1
         else:
-            yield item_of(self._file.sealer.open(row[SEALED], KEY))
+            item = item_of(self._file.sealer.open(row[SEALED], KEY))
+            if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
+                # A relation may be sealed for what it leads to; all else for its own scope.
+                self._report.sensitive.add(scope)
+            yield item
 
     def _other(self, key: str, value: Any) -> Iterator[Item]:
         if key == "identity_snapshot":
@@ -174,11 +181,10 @@ class _Reading:
     def _identity(self, text: str) -> Document:
         """The identity that a file brings, dated by itself where it says when it was made."""
         at = self._file.at
-        if (match := _GENERATED.match(text)) is not None:
-            try:
-                at = microseconds(match[1], "generated_at") or at
-            except BadRecord:
-                pass
+        try:
+            at = microseconds(_generated(text), "generated_at") or at
+        except BadRecord:
+            pass
         return identity_document(text, created_at=at)
 
     def _from_rows(self) -> Iterator[Item]:
@@ -211,6 +217,20 @@ class _Reading:
         if self._sealed:
             report.unopened += self._sealed
             report.fault(needs_passphrase(self._sealed))
+
+
+def _generated(text: str) -> str | None:
+    """When an identity says that it was made, in its front matter."""
+    lines = text[:_FRONT].splitlines()
+    if not lines or lines[0] != "---":
+        return None
+    for line in lines[1:]:
+        if line == "---":
+            break
+        key, colon, value = line.partition(":")
+        if colon and key == "generated_at":
+            return value.strip().strip("'\"")
+    return None
 
 
 def _saying(thing: Relation | Supersession) -> str:

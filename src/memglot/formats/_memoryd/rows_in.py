@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from memglot.errors import (
+    BadRecord,
     bad_syntax,
     cannot_open,
     missing_content,
     needs_passphrase,
+    no_key,
     not_an_object,
     wrong_hash,
     wrong_type,
@@ -23,7 +25,7 @@ from memglot.formats._memoryd.foreign import SERVICE, Listed, take_foreign
 from memglot.formats._memoryd.sealing import Sealer
 from memglot.formats._memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
 from memglot.formats.carry import KEY, take_slot
-from memglot.formats.vectors import vector_of
+from memglot.formats.vectors import numbers_of, vector_of
 from memglot.model import (
     Embedding,
     Record,
@@ -58,6 +60,8 @@ class File:
     emergency: bool = False
     at: int = 0
     sealer: Sealer | None = None
+    keyless: bool = False
+    """Whether it does not say how it is sealed."""
     listed: Listed = field(default_factory=list)
     """What stands in the lists of rows, for the reader to take once all sections are known."""
 
@@ -68,8 +72,8 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
         raise not_an_object(type_name(row))
     if file.emergency:
         row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
-    row = _opened(row, file, report)
-    content = _content(row, file, report)
+    row, bound = _opened(row, file, report)
+    content = _content(row, file, report, bound)
     record = Record(content=check_content(content), tags=tags_of(row.get("tags")))
     kind = row.get("memory_type")
     if isinstance(kind, str) and kind:
@@ -85,18 +89,17 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
         check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
         report.sensitive.add(record.scope)
-    return record, [*_vector(record, row), *riders]
+    return record, [*_vector(record, row, report), *riders]
 
 
-def _opened(row: dict[str, Any], file: File, report: Report) -> dict[str, Any]:
-    """A row of this tool whose fields are sealed, with what was sealed in its place."""
+def _opened(row: dict[str, Any], file: File, report: Report) -> tuple[dict[str, Any], bool]:
+    """A row of this tool whose fields are sealed, with what was sealed in its place; and whether it is such a row."""
     metadata = row.get("metadata")
     slot = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(slot, dict) or SEALED not in slot:
-        return row
+        return row, False
     if file.sealer is None:
-        report.unopened += 1
-        raise needs_passphrase()
+        raise _unopened(file, report)
     text = file.sealer.open(slot[SEALED], str(row.get("id")))
     try:
         inner = msgspec.json.decode(text)
@@ -104,42 +107,60 @@ def _opened(row: dict[str, Any], file: File, report: Report) -> dict[str, Any]:
         raise bad_syntax("JSON", str(error)) from None
     if not isinstance(inner, dict):
         raise cannot_open("it holds no memory")
-    return {**row, **inner}
+    return {**row, **inner}, True
 
 
-def _content(row: dict[str, Any], file: File, report: Report) -> str:
-    """The body of a row, wherever it is, held to its hash."""
+def _unopened(file: File, report: Report) -> BadRecord:
+    if file.keyless:
+        return no_key()
+    report.unopened += 1
+    return needs_passphrase()
+
+
+def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> str:
+    """The body of a row, wherever it is, held to its hash.
+
+    A body that is sealed or lies apart has a proof of its own, and another hash is only told; but where the hash was
+    `bound` to the id by sealing both, another memory's body was put here.
+    """
     given = row.get("content_hash")
+    content = _apart(row, file, report)
+    if content is not None:
+        if given not in (None, "") and not fits(content, given):
+            if bound:
+                raise wrong_hash()
+            if file.strict:
+                report.note(note_other_hash(report.source))
+        return content
+    if "content" not in row:
+        raise missing_content()
+    if not isinstance(row["content"], str):
+        raise wrong_type("content", "text", type_name(row["content"]))
+    found: str = row["content"]
+    if file.strict and given not in (None, "") and found and not fits(found, given):
+        raise wrong_hash()
+    return found
+
+
+def _apart(row: dict[str, Any], file: File, report: Report) -> str | None:
+    """A body that is sealed, or lies in a file of its own."""
     if row.get("cipher_blob"):
         if file.sealer is None:
-            report.unopened += 1
-            raise needs_passphrase()
+            raise _unopened(file, report)
         try:
-            content = file.sealer.open(row["cipher_blob"]).decode("utf-8")
+            return file.sealer.open(row["cipher_blob"]).decode("utf-8")
         except UnicodeDecodeError:
             raise cannot_open("it is not valid UTF-8") from None
-    elif not row.get("content") and has_chunk(row):
-        content = read_chunk(row, file.path)
-    elif "content" not in row:
-        raise missing_content()
-    elif not isinstance(row["content"], str):
-        raise wrong_type("content", "text", type_name(row["content"]))
-    else:
-        content = row["content"]
-        if file.strict and given not in (None, "") and content and not fits(content, given):
-            raise wrong_hash()
-        return content
-    if file.strict and given not in (None, "") and not fits(content, given):
-        report.note(note_other_hash(report.source))
-    return content
+    return read_chunk(row, file.path) if not row.get("content") and has_chunk(row) else None
 
 
 def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
     created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
     if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
         report.note(note_milliseconds(report.source))
-    record.created_at = created if created is not None else updated or 0
-    record.updated_at = updated if updated is not None else record.created_at
+    record.created_at = created or updated or 0
+    # 0 is no time in the model.
+    record.updated_at = updated or record.created_at
 
 
 def _set_meta(record: Record, row: dict[str, Any]) -> None:
@@ -194,15 +215,21 @@ def _take_simple(record: Record, slot: dict[str, str]) -> list[Thing]:
     return []
 
 
-def _vector(record: Record, row: dict[str, Any]) -> list[Thing]:
+def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
     numbers = row.get("embedding")
     if not isinstance(numbers, list) or not numbers:
         return []
     try:
-        vector = vector_of(numbers)
+        vector = vector_of(numbers) if all(type(number) in (int, float) for number in numbers) else b""
     except (TypeError, OverflowError):
+        vector = b""
+    found = numbers_of(vector) if vector else None
+    if found is None:
+        # It is no vector that could be searched; it is given back as it was.
         record.extra[SERVICE] = {**record.extra.get(SERVICE, {}), "embedding": numbers}
         return []
+    if found != numbers:
+        report.dropped("embedding (digits beyond single precision)", record.id)
     model = row.get("embedding_model")
     name = model if isinstance(model, str) else ""
     return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]

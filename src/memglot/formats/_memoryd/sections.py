@@ -19,7 +19,7 @@ from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.proof import Prover
-from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, owner_of
+from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, Tombstone, owner_of
 from memglot.model import End as RelationEnd
 from memglot.notes import note_sensitive
 from memglot.report import Report, Spool
@@ -81,6 +81,9 @@ class Shelf:
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep an item for its section."""
+        if isinstance(item, (Record, Tombstone, Entity)) and self.is_sensitive(item.scope):
+            # What speaks of it, wherever it stands, is sealed too.
+            self._hidden[item.id] = ""
         if type(item) in _NAMES:
             self._things[_NAMES[type(item)]].append(line_of(item).decode())
             if isinstance(item, Relation):
@@ -134,7 +137,7 @@ class Shelf:
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
         if self.left_memories or self._left_things:
-            scopes = sorted(self._left_scopes)
+            scopes = sorted(self._left_scopes or {*self._marked, *self._report.sensitive})
             self._report.note(note_sensitive(self.left_memories, self._left_things, scopes))
         for name, spool in self._unknown.items():
             self._write_unknown(out, name, spool)
@@ -146,8 +149,6 @@ class Shelf:
         for line in self._things[name]:
             item: Any = item_of(line.encode())
             if self._hides(item):
-                if isinstance(item, Entity):
-                    self._hidden[item.id] = ""
                 self._sealed.append(line)
                 continue
             self.sum.add(line.encode())
@@ -170,9 +171,9 @@ class Shelf:
                 self.sum.add(line_of(blob))
             yield row
 
-    def _seal_row(self, row: dict[str, Any]) -> str | None:
+    def _seal_row(self, row: dict[str, Any], secret: bool) -> str | None:
         scope = scope_of(row)
-        if not isinstance(scope, str) or not self.is_sensitive(scope):
+        if not secret and not (isinstance(scope, str) and self.is_sensitive(scope)):
             return None
         sealer, blob = self.sealing(), blob_of(row)
         if sealer is None or blob is None:
@@ -180,6 +181,21 @@ class Shelf:
             return ""
         self.sum.add(line_of(blob))
         return sealer.seal(_encode(row), KEY)
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether there may be anything that goes out only sealed."""
+        return not self._options.plaintext and bool(self._marked or self._report.sensitive)
+
+    def hides(self, relation: Relation, record: Record) -> bool:
+        """Tell whether a row in the clear must not speak of a relation.
+
+        Which memories are sealed is known only at the end, so where any may be, a row speaks of no other memory.
+        """
+        if self.is_sensitive(relation.scope) or relation.source_record not in (None, record.id):
+            return True
+        ends = (relation.subject, relation.object)
+        return any(end.id in self._hidden if end.entity else end.id != record.id for end in ends)
 
     def _write_unknown(self, out: BinaryIO, name: str, spool: Spool[Any]) -> None:
         blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()

@@ -6,6 +6,7 @@ file that has either is read twice.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -20,11 +21,15 @@ from memglot.formats.audit import ChainCheck
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.source import Source
+from memglot.model import DEFAULT_SCOPE
 from memglot.notes.tools import note_audit, note_audit_broken, note_audit_head
 from memglot.report import End, Report
 
 STRICT = "memoryd-1"
-_SIGNS = (b'"audit_chain"', b'"cipher_blob"', b'"sealed"')
+PROOF = "sealed_proof"
+# What must be known before the first memory: a chain, something sealed, a scope that is sensitive. An escaped letter
+# may hide any of these keys.
+_SIGNS = re.compile(rb'"audit_chain|"cipher_blob"|"sealed"|"sensitive"\s*:\s*true|\\u00[2-7]')
 _PIECE = 1 << 20
 _SAMPLES = 8
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
@@ -37,6 +42,8 @@ class Header:
     metadata: dict[str, Any] | None = None
     encryption: dict[str, Any] | None = None
     sealed: list[tuple[str, Any]] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+    """The scopes of rows that are marked as sensitive."""
 
     @property
     def strict(self) -> bool:
@@ -49,12 +56,14 @@ class Header:
         own = (self.metadata or {}).get(KEY)
         return own if isinstance(own, dict) else None
 
-    @property
-    def end(self) -> End | None:
-        """The proof of the file."""
+    def end(self, sealer: Sealer | None) -> End | None:
+        """The proof of the file; one that would tell of what is sealed is sealed too."""
+        own = self.own or {}
         try:
-            return msgspec.convert(self.own, End) if self.own is not None else None
-        except msgspec.ValidationError:
+            if PROOF in own:
+                return None if sealer is None else msgspec.json.decode(sealer.open(own[PROOF], KEY), type=End)
+            return msgspec.convert(own, End) if own else None
+        except (msgspec.MsgspecError, BadRecord):
             return None
 
     @property
@@ -79,6 +88,7 @@ def look(source: Source, report: Report, options: Options) -> tuple[Header, Seal
         again = source.reopen()
         assert again is not None
         _read_through(Source(source.name, again), header, report, options)
+        report.sensitive |= header.scopes
     return header, _sealer(source.name, header, options)
 
 
@@ -94,9 +104,9 @@ def _contains(stream: BinaryIO) -> bool:
     tail = b""
     while piece := stream.read(_PIECE):
         text = tail + piece
-        if any(sign in text for sign in _SIGNS):
+        if _SIGNS.search(text):
             return True
-        tail = text[-32:]
+        tail = text[-64:]
     return False
 
 
@@ -115,8 +125,9 @@ def _look_through(source: Source, header: Header) -> ChainCheck | None:
     check: ChainCheck | None = None
     looking = Report()
     for key, raw, value in sections(source, looking, _raw):
-        if key == "memories" and b'"cipher_blob"' in raw and len(header.sealed) < _SAMPLES:
-            _sample(raw, header)
+        if key == "memories":
+            if b"sensitive" in raw or b"cipher_blob" in raw or b"\\u00" in raw:
+                _sample(raw, header)
         elif key == "export_metadata" and isinstance(value, dict):
             header.metadata = value
         elif key == "encryption" and isinstance(value, dict):
@@ -160,8 +171,12 @@ def _decoded(raw: bytes) -> Any:
 
 def _sample(raw: bytes, header: Header) -> None:
     row = _decoded(raw)
-    if isinstance(row, dict) and row.get("cipher_blob"):
+    if not isinstance(row, dict):
+        return
+    if row.get("cipher_blob") and len(header.sealed) < _SAMPLES:
         header.sealed.append((str(row.get("id")), row["cipher_blob"]))
+    if row.get("sensitive") is True or row.get("encrypted") is True:
+        header.scopes.add(row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE)
 
 
 def _sealer(name: str, header: Header, options: Options) -> Sealer | None:

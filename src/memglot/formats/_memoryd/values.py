@@ -15,6 +15,7 @@ from memglot.model import EARLIEST, LATEST
 PREFIX = "sha256:"
 _NUMBER = re.compile(r"\s*-?\d+(\.\d*)?([eE][+-]?\d+)?\s*", re.ASCII)
 _MILLISECONDS = 100_000_000_000
+_HUGE = 10**18
 _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
 
 
@@ -31,8 +32,8 @@ def microseconds(value: Any, field: str) -> int | None:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise wrong_type(field, "a time", type(value).__name__)
-    if value - value != 0:
-        raise wrong_type(field, "a time", str(value))
+    if not abs(value) < _HUGE:
+        raise wrong_type(field, "a time", "a number that no calendar has")
     return _in_range(round(value * (1_000 if abs(value) >= _MILLISECONDS else 1_000_000)))
 
 

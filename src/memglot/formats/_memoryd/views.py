@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
 
 from memglot.formats._memoryd.graph import spelled_end
 from memglot.formats._notes.shelf import DiskMap
-from memglot.model import End, Record, Relation, Supersession, Thing
+from memglot.model import End, Record, Relation, Supersession, Thing, plain
+
+Hides: TypeAlias = Callable[[Relation, Record], bool]
+"""Tells whether the row of a memory must not speak of a relation."""
 
 
 class Views:
@@ -22,21 +28,28 @@ class Views:
 
     def add(self, relation: Relation) -> None:
         """Take in a relation that hangs on no row that is still to come."""
-        if relation.source_record is not None and relation.subject != End(relation.source_record):
+        source = relation.source_record
+        if source is not None and relation.subject != End(source):
             self._any = True
-            known = self._by_source.get(relation.source_record, [])
-            self._by_source[relation.source_record] = [*known, _short(relation)]
+            number = self._by_source.get(source, 0)
+            self._by_source[f"{source} {number}"] = plain(relation)
+            self._by_source[source] = number + 1
 
-    def of(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
-        """What the graph says of a memory."""
+    def of(self, record: Record, riders: list[Thing], hides: Hides | None = None) -> dict[str, Any]:
+        """What the graph says of a memory; what `hides` tells must not be said is left out."""
         if not riders and not self._any:
             return {}
-        relations = [_short(rider) for rider in riders if isinstance(rider, Relation)]
-        relations += self._by_source.get(record.id, []) if self._any else []
+        found = [rider for rider in riders if isinstance(rider, Relation)]
+        found += self._found_in(record.id)
+        relations = [_short(one) for one in found if hides is None or not hides(one, record)]
         ends = [end for relation in relations for end in relation.pop("ends")]
-        older = [_older(rider) for rider in riders if isinstance(rider, Supersession)]
-        found = {"entities": sorted(set(ends)), "relations": relations, "supersedes": sorted(set(older))}
-        return {name: values for name, values in found.items() if values}
+        older = [_older(rider) for rider in riders if isinstance(rider, Supersession)] if hides is None else []
+        views = {"entities": sorted(set(ends)), "relations": relations, "supersedes": sorted(set(older))}
+        return {name: values for name, values in views.items() if values}
+
+    def _found_in(self, id: str) -> Iterator[Relation]:
+        for number in range(self._by_source.get(id, 0) if self._any else 0):
+            yield msgspec.convert(self._by_source[f"{id} {number}"], Relation)
 
 
 def _short(relation: Relation) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from memglot.formats._memoryd.chunks import ChunkWriter
 from memglot.formats._memoryd.losses import tell_losses
 from memglot.formats._memoryd.rows_out import PageRows, slot_of, slug_of
 from memglot.formats._memoryd.sections import Shelf, write_list
+from memglot.formats._memoryd.survey import PROOF
 from memglot.formats.beside import line_of
 from memglot.formats.carry import KEY, bundles, pack_found
 from memglot.formats.format import Options
@@ -21,6 +22,7 @@ from memglot.formats.proof import Prover
 from memglot.formats.target import Target
 from memglot.formats.vectors import numbers_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, plain
+from memglot.notes.tools import note_other_bodies
 from memglot.report import End, Report
 from memglot.settings import moment, this_machine
 
@@ -37,13 +39,14 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: O
             out.write(writing.head())
             body.seek(0)
             shutil.copyfileobj(body, out, 1 << 20)
-        writing.chunks.finish()
     except BaseException:
         writing.chunks.abandon()
         raise
     finally:
         writing.shelf.close()
     report.written(writing.end)
+    if others := writing.chunks.others():
+        report.note(note_other_bodies(target.path.name if target.path else "", others))
 
 
 class _Writing:
@@ -90,7 +93,9 @@ class _Writing:
                 return b""
         self._prover.add(record)
         slot = {} if self._options.plain else slot_of(record)
-        views = shelf.views.of(record, riders)
+        # What a sealed row says of others is sealed with it.
+        open_row = sealer is None and shelf.may_hide
+        views = shelf.views.of(record, riders, shelf.hides if open_row else None)
         carried = self._take_riders(riders, views) if riders else []
         if carried and slot:
             slot = pack_found(slot, record, carried, self._report, False)
@@ -116,6 +121,11 @@ class _Writing:
         views |= {"embedding": numbers, "embedding_model": vectors[0].model}
         return [*vectors[1:]]
 
+    def _proof(self) -> dict[str, Any]:
+        """The proof; where something is sealed, a digest of it would let anybody try what it says."""
+        sealer = self.shelf.sealer
+        return plain(self.end) if sealer is None else {PROOF: sealer.seal(msgspec.json.encode(self.end), KEY)}
+
     def head(self) -> bytes:
         """The opening of the file: what it says of itself, a key a line."""
         options, machine = self._options, self._machine
@@ -136,7 +146,7 @@ class _Writing:
         if self.shelf.sealer is not None:
             values["encryption"] = self.shelf.sealer.for_program()
         if not options.plain:
-            own = {"version": __version__, **plain(self.end)}
+            own = {"version": __version__, **self._proof()}
             values[KEY] = own | ({"scope": options.only_scope} if options.only_scope is not None else {})
         lines = (b"  " + msgspec.json.encode(key) + b": " + msgspec.json.encode(value) for key, value in values.items())
         return b'{\n"export_metadata": {\n' + b",\n".join(lines) + b"\n},\n"
