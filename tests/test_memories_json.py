@@ -342,6 +342,7 @@ def test_a_wrong_passphrase_is_one_error_and_changes_nothing(secret: Memory, tmp
         result = other.sync_import(out, passphrase="wrong")
         (fault,) = result.errors
         assert "passphrase" in str(fault) and (result.imported, other.count()) == (0, 0)
+        assert other.scopes() == [] and other.audit_log() == []
         result = other.sync_import(out)
         assert (result.imported, result.failed, result.exit_code) == (1, 1, 1)
 

@@ -25,7 +25,7 @@ from memglot.formats.format import Format, Options
 from memglot.formats.reading import read_inputs
 from memglot.formats.source import Source
 from memglot.formats.target import Target
-from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
+from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Item, Record, Thing, Tombstone
 from memglot.report import Report, Spool
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Filter, Store
@@ -148,14 +148,19 @@ def diff_with_remote(store: Store, path: str | Path, options: Options, report: R
     """What `sync import` of a file would do, without doing it."""
     found = RemoteDiff()
     found.report = report
-    items = read_inputs([path], registry.get(FORMAT), report, options)
+    items = _counted(read_inputs([path], registry.get(FORMAT), report, options), report)
     while batch := list(islice(items, BATCH_SIZE)):
         records = [item for item in batch if isinstance(item, Record)]
-        report.read += len(records)
         _compare_records(found, store, records)
         _compare_things(found, store, [item for item in batch if not isinstance(item, Record)])
         report.tick()
     return found
+
+
+def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
+    for item in items:
+        report.read += isinstance(item, Record)
+        yield item
 
 
 def _compare_records(found: RemoteDiff, store: Store, records: list[Record]) -> None:

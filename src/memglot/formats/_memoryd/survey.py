@@ -43,7 +43,8 @@ class Header:
     encryption: dict[str, Any] | None = None
     sealed: list[tuple[str, Any]] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
-    """The scopes of rows that are marked as sensitive."""
+    """The scopes of rows that are marked as sensitive and can be read."""
+    sealed_scopes: set[str] = field(default_factory=set)
 
     @property
     def strict(self) -> bool:
@@ -88,8 +89,10 @@ def look(source: Source, report: Report, options: Options) -> tuple[Header, Seal
         again = source.reopen()
         assert again is not None
         _read_through(Source(source.name, again), header, report, options)
-        report.sensitive |= header.scopes
-    return header, _sealer(source.name, header, options)
+    sealer = _sealer(source.name, header, options)
+    # What cannot be opened will not be there to be kept from others.
+    report.sensitive |= header.scopes if sealer is None else header.scopes | header.sealed_scopes
+    return header, sealer
 
 
 def _has_signs(source: Source) -> bool:
@@ -176,7 +179,8 @@ def _sample(raw: bytes, header: Header) -> None:
     if row.get("cipher_blob") and len(header.sealed) < _SAMPLES:
         header.sealed.append((str(row.get("id")), row["cipher_blob"]))
     if row.get("sensitive") is True or row.get("encrypted") is True:
-        header.scopes.add(row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE)
+        found = header.sealed_scopes if row.get("cipher_blob") else header.scopes
+        found.add(row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE)
 
 
 def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
