@@ -240,6 +240,31 @@ def test_depth_that_could_not_be_read_back_is_not_taken(memory: Memory, tmp_path
     assert memory.sync_import(tmp_path / "out.json").import_id is None
 
 
+@pytest.mark.parametrize(
+    "harm", ['"scope":"\\u0000"', '"scope":"sec","cipher_blob":"AAAA","encrypted":true', '"scope":7', '"scope":["x"]']
+)
+def test_a_scope_that_is_none_costs_only_its_row(memory: Memory, tmp_path: Path, harm: str) -> None:
+    text = '{"memories":[{"content":"g"},{"id":"b","content":"x","sensitive":true,%s}]}'.replace("%s", harm)
+    result = memory.sync_import(raw(tmp_path / "in.json", text))
+    assert result.imported >= 1 and result.imported + result.failed == 2
+
+
+@pytest.mark.parametrize("key", [b'"oth\xffer"', b'"other"'])
+def test_bytes_that_are_no_text_are_told(memory: Memory, tmp_path: Path, key: bytes) -> None:
+    (tmp_path / "in.json").write_bytes(b'{"memories":[{"content":"g"}],' + key + b':"\xb3"}')
+    result = memory.sync_import(tmp_path / "in.json")
+    assert result.imported == 1 and len(list(result.errors)) == 1
+
+
+def test_a_sealed_row_that_lost_its_rule_is_not_kept(memory: Memory, tmp_path: Path) -> None:
+    chain = [{"seq": 1, "ts": "2026-01-01T00:00:00Z", "event_type": "sealed", "action": "sealed",
+              "details": {"sealed": "AAAA"}, "prev_hash": "a", "this_hash": "b"}]  # fmt: skip
+    memory.sync_import(put(tmp_path / "in.json", row("g"), audit_chain=chain))
+    memory.sync_export(tmp_path / "out.json", include_audit_chain=True)
+    again = memory.sync_import(tmp_path / "out.json")
+    assert (again.import_id, list(again.errors)) == (None, [])
+
+
 # What must not pass
 
 

@@ -97,8 +97,9 @@ def check_log(source: Source) -> ChainCheck:
 
 
 def blob_of(row: dict[str, Any]) -> Blob | None:
-    """A row as it is kept, under the first hash it ever had; `None` for one of which only the links are told."""
-    if row.keys() <= _LINK:
+    """A row as it is kept, under the first hash it ever had; `None` for one that tells nothing but how to go on."""
+    details, event = row.get("details"), row.get("event_type") or row.get("action")
+    if row.keys() <= _LINK or event == SEALED and SEALED in _details(details):
         return None
     origin = row.get("origin")
     if not isinstance(origin, dict) or _bare(origin.get("this_hash")) is None:
@@ -106,7 +107,10 @@ def blob_of(row: dict[str, Any]) -> Blob | None:
     kept = {name: value for name, value in row.items() if name not in ("seq", "hash_rule", *_HASHES)}
     check_value(kept, "the audit row", _DEEPER)
     # A row that has no hash, of a broken chain that was taken all the same, is known by what it says.
-    key = _bare(origin.get("this_hash")) or sha256(canonical_value(kept)).hexdigest()
+    key = _bare(origin.get("this_hash"))
+    if key is None:
+        key = sha256(canonical_value(kept)).hexdigest()
+        origin = {**origin, "this_hash": key}
     return Blob(tool=TOOL, table=TABLE, key=key, row=_normal({**kept, "origin": origin}))
 
 

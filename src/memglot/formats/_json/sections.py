@@ -60,7 +60,7 @@ def _whole(key: str, raw: bytes, report: Report, line: int) -> tuple[Any] | None
     try:
         check_depth(raw)
         return (msgspec.json.decode(raw),)
-    except (msgspec.MsgspecError, BadRecord) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, BadRecord) as error:
         report.fault(bad_syntax("JSON", f"`{key[:40]}` cannot be read: {error}"), line=line)
         return None
 
@@ -74,4 +74,7 @@ def _key(values: Splitter) -> str | None:
         return None
     values.skip()
     values.peek()
-    return str(msgspec.json.decode(raw))
+    try:
+        return str(msgspec.json.decode(raw))
+    except UnicodeDecodeError:
+        return None

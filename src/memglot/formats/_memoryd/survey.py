@@ -180,7 +180,9 @@ def _sample(raw: bytes, header: Header) -> None:
         header.sealed.append((str(row.get("id")), row["cipher_blob"]))
     if row.get("sensitive") is True or row.get("encrypted") is True:
         found = header.sealed_scopes if row.get("cipher_blob") else header.scopes
-        found.add(row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE)
+        scope = row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE
+        if "\0" not in scope:
+            found.add(scope)
 
 
 def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
