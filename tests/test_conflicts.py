@@ -221,6 +221,36 @@ def test_a_relation_that_was_taken_away_stays_so_until_it_is_made_again(tmp_path
         assert list(other.store.things(Relation)) == [made] and other.store.count_things(Tombstone) == 0
 
 
+@pytest.mark.parametrize("how", ["take", "value", "update", "delete", "merge"])
+def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("LOSER A", "LOSER B"), meta=({"k": [1]}, {"k": 2}))
+        had = memory.conflicts()
+        if how == "take":
+            memory.resolve(A, "title", take=1)
+        elif how == "value":
+            memory.resolve(A, "title", value="C")
+        elif how == "update":
+            memory.update(A, title="C")
+        elif how == "delete":
+            memory.delete(A)
+        else:
+            memory.import_from(line(A, "x", title="C", updated_at=9), format="ndjson", conflict="merge")
+        versions, _ = memory.history(A)
+        assert versions[-2].conflicts == had and len(versions[-1].conflicts) == (how != "delete")
+    face = Face()
+    face.store = str(tmp_path / "mine.db")
+    text = CliRunner().invoke(cli, ["history", A], obj=face).output
+    assert "    title clashed:\n        1  LOSER A" in text and "        2  LOSER B" in text
+    face.json = True
+    value = msgspec.json.decode(CliRunner().invoke(cli, ["history", A], obj=face).output)["versions"][-2]
+    assert [(one["field"], one["values"]) for one in value["conflicts"]] == [
+        ("meta.k", [2, [1]]),
+        ("title", ["LOSER A", "LOSER B"]),
+    ]
+    assert all(one["stands"] in (1, 2) for one in value["conflicts"])
+
+
 # The command
 
 

@@ -65,25 +65,15 @@ def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[
 
 
 def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
-    from memglot.engine.conflicts import standing
+    from memglot.engine.conflicts import conflict_value
     from memglot.engine.show import first_line
-    from memglot.model import format_time
 
-    return {
-        "id": conflict.record,
-        "field": conflict.field,
-        "at": format_time(conflict.clock),
-        "values": conflict.values,
-        "stands": standing(record, conflict),
-        "memory": first_line(record.title or record.content),
-    }
+    return conflict_value(record, conflict) | {"memory": first_line(record.title or record.content)}
 
 
 def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
     """Show conflicts one at a time: there may be many, and large ones."""
     from memglot.cli.json_output import Stream
-    from memglot.engine.conflicts import as_text
-    from memglot.engine.show import first_line
 
     if face.json:
         face.answer({"conflicts": Stream(values)}, "")
@@ -92,12 +82,22 @@ def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
     for found in values:
         none = False
         click.echo(f"{found['id']}  {found['field']}  {found['at']}  {found['memory']}")
-        for number, value in enumerate(found["values"], 1):
-            text = as_text(value)
-            stands = "  (stands meanwhile)" if number == found["stands"] else ""
-            click.echo(f"    {number}  {text if whole else first_line(text)}{stands}")
+        for text in value_lines(found, whole=whole):
+            click.echo("    " + text)
     if none:
         click.echo("none")
+
+
+def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
+    """The values of a conflict with their numbers: whole, or the beginning of each."""
+    from memglot.engine.conflicts import as_text
+    from memglot.engine.show import first_line
+
+    lines = []
+    for number, value in enumerate(found["values"], 1):
+        stands = "  (stands meanwhile)" if number == found["stands"] else ""
+        lines.append(f"{number}  {as_text(value) if whole else first_line(as_text(value))}{stands}")
+    return lines
 
 
 COMMANDS = {"conflicts": conflicts}

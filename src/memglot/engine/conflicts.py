@@ -10,7 +10,7 @@ import msgspec
 from memglot.engine.edit import get, resolve, update
 from memglot.engine.registers import DEFAULTS, GONE, Path, parts_of, path_of
 from memglot.errors import NotFound, no_such_value, one_of_clashes, wrong_types
-from memglot.model import Conflict, Record, canonical
+from memglot.model import Conflict, Record, canonical, format_time
 from memglot.store.contract import Store
 
 _UNSET: Any = object()
@@ -38,6 +38,17 @@ def with_memories(store: Store, ids: Sequence[str] | None = None) -> Iterator[tu
 def as_text(value: Any) -> str:
     """A value as a person reads it: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else canonical(value).decode()
+
+
+def conflict_value(record: Record, conflict: Conflict) -> dict[str, Any]:
+    """A conflict as JSON shows it, with the number of the value that stands in a version of its memory."""
+    return {
+        "id": conflict.record,
+        "field": conflict.field,
+        "at": format_time(conflict.clock),
+        "values": conflict.values,
+        "stands": standing(record, conflict),
+    }
 
 
 def standing(record: Record, conflict: Conflict) -> int:
