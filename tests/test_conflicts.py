@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from memglot import MemglotError, Memory
 from memglot.cli.face import Face
 from memglot.cli.main import cli
-from memglot.engine import conflicts as engine
 from memglot.model import Conflict, Relation, Tombstone, canonical_record
 
 A, B = (f"0194a000-0001-7000-8000-00000000000{number}" for number in (1, 2))
@@ -222,75 +221,34 @@ def test_a_relation_that_was_taken_away_stays_so_until_it_is_made_again(tmp_path
         assert list(other.store.things(Relation)) == [made] and other.store.count_things(Tombstone) == 0
 
 
-# The files beside the store
-
-
-def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
-    folder = tmp_path / "_conflicts"
+@pytest.mark.parametrize("how", ["take", "value", "update", "delete", "merge"])
+def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        memory.import_from(line(A, "x", updated_at=5), format="ndjson")
-        assert not folder.exists()
-        clash(memory, title=("a\nb", "c"), extra=({"t": {"a/../b": 1}}, {"t": {"a/../b": 2}}))
-        names = sorted(path.name for path in folder.iterdir())
-        assert names == [f"mine.{A}.extra~2et~2ea~2f~2e~2e~2fb.md", f"mine.{A}.title.md"]
-        text = (folder / names[1]).read_text(encoding="utf-8")
-        stands = engine.standing(memory.get(A), memory.conflicts(A, "title")[0])
-        assert "1970-01-01T00:00:00.000005Z" in text and "    a\n    b\n" in text and "    c\n" in text
-        assert f"## {stands} (stands meanwhile)" in text
-        command = next(text for text in text.splitlines() if "conflicts resolve" in text).split()
-        (folder / "mine.notes.md").write_text("my own\n")
-        (folder / f"mine.too.{A}.title.md").write_text("<!-- memglot conflict of mine.too.db -->\n")
-        (folder / f"other.{A}.title.md").write_text("<!-- memglot conflict of other.db -->\n")
-    assert CliRunner().invoke(cli, command[1:], obj=Face()).exit_code == 0
-    assert not (folder / names[1]).exists()
-    with Memory.open(tmp_path / "mine.db") as memory:
-        memory.undo("last", force=True)
-        assert sorted(path.name for path in folder.iterdir()) == [
-            "mine.notes.md",
-            f"mine.too.{A}.title.md",
-            f"other.{A}.title.md",
-        ]
-
-
-def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
-        assert (tmp_path / "_conflicts").is_dir()
-        memory.delete(A)
-        assert not (tmp_path / "_conflicts").exists()
-        memory.undelete(A)
-        assert (tmp_path / "_conflicts").is_dir()
-        memory.update(A, title="c")
-        assert not (tmp_path / "_conflicts").exists()
-
-
-def test_files_that_show_conflicts_are_no_memories(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
-    (tmp_path / "_conflicts" / "own.md").write_text("my own note\n", encoding="utf-8")
-    (tmp_path / "mine.db").rename(tmp_path.with_suffix(".kept"))
-    with Memory.open(":memory:") as memory:
-        memory.import_from(tmp_path, format="markdown")
-        assert [record.content for record in memory.list()] == ["my own note"]
-
-
-def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "_conflicts").symlink_to(tmp_path / "elsewhere")
-    with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
-        assert len(memory.conflicts()) == 1
-        assert any("cannot be written" in note for note in memory.notes)
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-def test_values_of_a_sensitive_scope_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "hidden", lambda store, scope: scope == "user")
-    with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("secret one", "secret two"))
-    (path,) = (tmp_path / "_conflicts").iterdir()
-    text = path.read_text(encoding="utf-8")
-    assert "secret" not in text and "conflicts resolve" in text
+        clash(memory, title=("LOSER A", "LOSER B"), meta=({"k": [1]}, {"k": 2}))
+        had = memory.conflicts()
+        if how == "take":
+            memory.resolve(A, "title", take=1)
+        elif how == "value":
+            memory.resolve(A, "title", value="C")
+        elif how == "update":
+            memory.update(A, title="C")
+        elif how == "delete":
+            memory.delete(A)
+        else:
+            memory.import_from(line(A, "x", title="C", updated_at=9), format="ndjson", conflict="merge")
+        versions, _ = memory.history(A)
+        assert versions[-2].conflicts == had and len(versions[-1].conflicts) == (how != "delete")
+    face = Face()
+    face.store = str(tmp_path / "mine.db")
+    text = CliRunner().invoke(cli, ["history", A], obj=face).output
+    assert "    title clashed:\n        1  LOSER A" in text and "        2  LOSER B" in text
+    face.json = True
+    value = msgspec.json.decode(CliRunner().invoke(cli, ["history", A], obj=face).output)["versions"][-2]
+    assert [(one["field"], one["values"]) for one in value["conflicts"]] == [
+        ("meta.k", [2, [1]]),
+        ("title", ["LOSER A", "LOSER B"]),
+    ]
+    assert all(one["stands"] in (1, 2) for one in value["conflicts"])
 
 
 # The command

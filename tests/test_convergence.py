@@ -205,8 +205,11 @@ Step = tuple[int, int, Callable[[Memory], object]]
 
 
 @st.composite
-def steps(draw: Any) -> Step:
-    """One deed on one of five machines, at a time that another machine may have had too."""
+def steps(draw: Any, alike: bool = False) -> Step:
+    """One deed on one of five machines, at a time that another machine may have had too.
+
+    Where memories are `alike`, edits also give both of them one content, and take it away again.
+    """
     # Few memories, fields and times, so that machines do get into each other's way.
     number = draw(st.sampled_from([0, 0, 0, 1]))
     id = ID % number
@@ -216,7 +219,7 @@ def steps(draw: Any) -> Step:
             [
                 *([{"title": value}] * 6),
                 *([{"title": None}] * 2),
-                {"content": f"{number} {value}"},
+                {"content": value if alike else f"{number} {value}"},
                 {"meta": {"k": value}},
                 {"meta": {"l": 1}},
                 {"meta": {}},
@@ -238,12 +241,13 @@ def steps(draw: Any) -> Step:
         settle_first,
         lambda memory: put(memory, value),
         lambda memory: memory.add(f"{number} {value}", id=id),
+        *([lambda memory: tag_twin(memory, ID % (2 + number), value)] * 3),
     ]
     return draw(MACHINES), draw(st.integers(1, 3)), draw(st.sampled_from(deeds))
 
 
 @st.composite
-def histories(draw: Any) -> list[Any]:
+def histories(draw: Any, alike: bool = False) -> list[Any]:
     """Deeds and exchanges; at first every machine may have a title of its own, and one relates the memories."""
 
     def retitle(value: str) -> Callable[[Memory], object]:
@@ -253,7 +257,7 @@ def histories(draw: Any) -> list[Any]:
     first: list[Any] = [(machine, 1, retitle(title)) for machine, title in enumerate(titles) if title]
     first.append((draw(MACHINES), 1, lambda memory: memory.link(ID % 0, "knows", ID % 1)))
     rest: list[Any] = draw(
-        st.lists(steps() | steps() | st.tuples(MACHINES, MACHINES), min_size=6, max_size=25),
+        st.lists(steps(alike) | steps(alike) | st.tuples(MACHINES, MACHINES), min_size=6, max_size=25),
     )
     return first + rest
 
@@ -263,6 +267,14 @@ def settle_first(memory: Memory) -> None:
     for conflict in memory.conflicts():
         memory.resolve(conflict.record, conflict.field, take=1)
         return
+
+
+def tag_twin(memory: Memory, id: str, value: str) -> None:
+    """Give a tag to one of two memories that say the same, wherever they are."""
+    if memory.store.known([id]):
+        memory.update(id, tags=[value, *memory.get(id).tags])
+    else:
+        memory.add("twin", id=id, tags=[value])
 
 
 def put(memory: Memory, value: str) -> None:
@@ -317,6 +329,14 @@ class Machines:
             memory.close()
 
 
+def twins(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
+    """The tags that the memories of each content and kind have; all are of one scope."""
+    found: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for record in memory.list():
+        found.setdefault((record.content, record.kind), set()).add(tuple(record.tags))
+    return found
+
+
 def agreed(memory: Memory) -> list[bytes]:
     """All that two stores must agree about."""
     found = [line_of(record) for record in memory.list(with_deleted=True)]
@@ -325,7 +345,7 @@ def agreed(memory: Memory) -> list[bytes]:
 
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=25)
-@given(history=histories(), ways=WAYS)
+@given(history=histories() | histories(alike=True), ways=WAYS)
 def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: list[tuple[int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         machines = Machines(folder, format)
@@ -337,6 +357,8 @@ def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: lis
         # All have seen all: whatever comes now is no news.
         assert [machines.send(*way) for way in RING] == [None] * len(RING)
         assert all(memory.doctor().ok for memory in machines.stores)
+        if format == "sqlite":
+            assert all(len(tags) == 1 for tags in twins(machines.stores[0]).values())
         machines.close()
 
 

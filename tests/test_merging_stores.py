@@ -6,6 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from memglot import Memory
@@ -27,13 +28,59 @@ def test_a_memory_that_is_alive_on_both_sides_stays(tmp_path: Path) -> None:
         assert one.import_from(tmp_path / "b.db").import_id is None
 
 
-def test_a_double_in_another_store_gives_what_it_says(tmp_path: Path) -> None:
+def test_a_store_lands_whole_whatever_its_memories_say(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
-        one.add("same", tags=["x"])
-        two.add("same", tags=["y"], title="T", meta={"k": 1}, strength=0.5)
-        one.import_from(tmp_path / "b.db")
-        (record,) = one.list()
-        assert (record.tags, record.title, record.meta, record.strength) == (["x", "y"], "T", {"k": 1}, 0.5)
+        one.add("same", tree="a")
+        one.add("same", tree="b", title="OTHER", meta={"k": 2})
+        one.add("same", title="THIRD", meta={"k": 3})
+        result = two.import_from(tmp_path / "a.db")
+        assert (result.imported, result.skipped) == (3, 0)
+        assert list(two.list()) == list(one.list())
+        assert two.import_from(tmp_path / "a.db").import_id is None
+
+
+def test_memories_of_one_content_share_their_tags_unedited(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        mine = one.add("same", tags=["x", "c"])
+        alone = [one.add("same", kind="note", tags=["x"]), one.add("same", scope="work", tags=["x"])]
+        gone = one.update(one.add("same", tags=["x"]).id, status="deleted")
+        theirs = two.add("same", tags=["y", "b"], title="T", meta={"k": 1})
+        result = one.import_from(tmp_path / "b.db")
+        assert (result.imported, result.merged, result.skipped) == (1, 0, 0)
+        tags = ["b", "c", "x", "y"]
+        assert one.get(mine.id) == msgspec.structs.replace(mine, tags=tags)
+        assert one.get(theirs.id) == msgspec.structs.replace(theirs, tags=tags)
+        assert [one.get(record.id) for record in (*alone, gone)] == [*alone, gone]
+        assert one.import_from(tmp_path / "b.db").import_id is None
+        one.undo("last")
+        assert one.get(mine.id) == mine and one.count() == 3
+
+
+def test_only_merging_shares_tags(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        mine = one.add("same", tags=["x"])
+        two.add("same", tags=["y"])
+        one.import_from(tmp_path / "b.db", dry_run=True)
+        one.import_from(tmp_path / "b.db", conflict="skip")
+        two.export(tmp_path / "b.ndjson")
+        one.import_from(tmp_path / "b.ndjson", conflict="merge")
+        assert one.count() == 2 and one.get(mine.id) == mine
+        # Nothing is new, but the tags were not shared yet.
+        assert one.import_from(tmp_path / "b.db").import_id is not None
+        assert one.get(mine.id).tags == ["x", "y"]
+
+
+def test_twins_beyond_a_batch_share_their_tags(tmp_path: Path) -> None:
+    rows = [
+        json.dumps({"id": f"0189{number:04d}-0000-7000-8000-000000000001", "content": "same"})
+        for number in range(1_500)
+    ]
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        one.import_from("\n".join(rows).encode(), format="ndjson")
+        two.add("same", tags=["x"])
+        assert two.import_from(tmp_path / "a.db").imported == 1_500
+        assert two.count() == two.count(tags=["x"]) == 1_501
+        assert two.doctor().ok
 
 
 def test_doubles_that_differ_are_told() -> None:

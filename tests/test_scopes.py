@@ -14,7 +14,7 @@ from memglot import MemglotError, Memory
 from memglot.engine.export import INCLUDE, ExportOptions, store_items
 from memglot.engine.import_ import ImportOptions, import_into
 from memglot.engine.overlay import overlay
-from memglot.engine.scopes import mark, mark_all, scopes, sensitive_scopes
+from memglot.engine.scopes import mark_all, scopes, sensitive_scopes
 from memglot.formats import registry
 from memglot.formats.format import Options
 from memglot.model import (
@@ -246,9 +246,9 @@ def test_diff_compares_sensitive_scopes_too(tmp_path: Path) -> None:
 
 def test_marking_again_changes_nothing_and_is_not_logged(memory: Memory) -> None:
     store = memory.store
-    assert mark(store, "health", sensitive=True)
-    assert not mark(store, "health", sensitive=True)
-    assert not mark(store, "work", sensitive=False)
+    assert mark_all(store, ["health"], sensitive=True)
+    assert not mark_all(store, ["health"], sensitive=True)
+    assert not mark_all(store, ["work"], sensitive=False)
     assert memory.mark_sensitive("health", "work", "work") == ["work"]
     assert memory.mark_normal("health", "other") == ["health"]
     events = [(event.action, event.target, event.scope) for event in store.events()]
@@ -321,9 +321,9 @@ def test_large_things_are_not_gathered(memory: Memory, large: Any) -> None:
 
 
 def test_a_dry_run_sees_marks_and_leaves_none(memory: Memory) -> None:
-    mark(memory.store, "health", sensitive=True)
+    mark_all(memory.store, ["health"], sensitive=True)
     with overlay(memory.store) as scratch:
-        assert mark(scratch, "work", sensitive=True) and mark(scratch, "health", sensitive=False)
+        assert mark_all(scratch, ["work"], sensitive=True) and mark_all(scratch, ["health"], sensitive=False)
         assert sensitive_scopes(scratch) == {"work"}
     assert [scope.scope for scope in scopes(memory.store)] == ["health"]
 

@@ -113,8 +113,12 @@ def test_converting_there_and_back_keeps_everything(tmp_path: Path) -> None:
 
 
 def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> None:
-    stays = make("same", tags=["mine"])
-    double, other, last = make("same", tags=["theirs"], title="b"), make("other"), make("same", kind="note")
+    stays = make("same", tags=["mine"], title="b", updated_at=5)
+    double, other, last = (
+        make("same", tags=["theirs"], title="b", updated_at=5),
+        make("other"),
+        make("same", kind="note"),
+    )
     vector = Embedding(record=double.id, vector=b"\0\0\0\0", dimensions=1)
     things: list[Item] = [
         Relation(id="1-forward", subject=End(other.id), predicate="p", object=End(double.id)),
@@ -128,7 +132,7 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
     filled(tmp_path / "theirs.db", other, double, last, *things).close()
     with filled(":memory:", stays) as memory:
         before = lines(memory)
-        result = memory.import_from(tmp_path / "theirs.db")
+        result = memory.import_from(tmp_path / "theirs.db", dedup="content")
         assert (result.imported, result.skipped) == (2, 1)
         assert memory.get(stays.id).tags == ["mine", "theirs"]
         relations = {relation.id: relation for relation in memory.relations()}
@@ -140,7 +144,7 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
         assert [(found.record, found.values) for found in memory.store.things(Conflict)] == [(stays.id, ["a", "b"])]
         assert [found.owner for found in memory.store.things(Blob)] == [stays.id]
         after = lines(memory)
-        again = memory.import_from(tmp_path / "theirs.db")
+        again = memory.import_from(tmp_path / "theirs.db", dedup="content")
         assert (again.imported, again.merged, again.import_id) == (0, 0, None)
         assert lines(memory) == after
         memory.undo("last")
@@ -154,7 +158,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
     rides = Relation(id="r", subject=End(one.id), predicate="p", object=End(two.id))
     filled(tmp_path / "theirs.db", one, two, theirs, rides).close()
     with filled(":memory:", stays, mine) as memory:
-        result = memory.import_from(tmp_path / "theirs.db")
+        result = memory.import_from(tmp_path / "theirs.db", dedup="content")
         assert any("to its own double" in note for note in result.notes)
         assert list(memory.relations()) == []
         assert list(memory.store.things(Embedding)) == [mine]
@@ -163,7 +167,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
 def test_deleted_memories_are_no_doubles(tmp_path: Path) -> None:
     filled(tmp_path / "theirs.db", make("same", status="deleted"), make("same")).close()
     with filled(":memory:", make("same", status="deleted")) as memory:
-        assert memory.import_from(tmp_path / "theirs.db").imported == 2
+        assert memory.import_from(tmp_path / "theirs.db", dedup="content").imported == 2
         assert memory.count(with_deleted=True) == 3
 
 

@@ -98,7 +98,7 @@ def restore(face: Face, path: str, force: bool) -> None:
     """Put a backup in the place of the store, after checking that it is whole."""
     from memglot.engine.care import restore as restore_
 
-    place, count = restore_(Path(path), face.store, force=force)
+    place, count = restore_(Path(path), face.store, force=force, tell=face.warn)
     face.answer({"path": str(place), "memories": count}, f"restored {memories(count)} to {place}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from memglot.cli.face import Face, command
 
 if TYPE_CHECKING:
     from memglot.engine.memory import Memory
-    from memglot.model import Conflict
+    from memglot.model import Conflict, Record
 
 
 @command("conflicts")
@@ -34,8 +35,7 @@ def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice
         _resolve(face, id, field, given)
         return
     with face.memory() as memory:
-        values = [_value(memory, conflict) for conflict in memory.conflicts(id, field)]
-    face.answer({"conflicts": values}, _lines(values, whole=what == "show") or ["none"], asked=True)
+        _show(face, _values(memory, id, field), whole=what == "show")
 
 
 def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> None:
@@ -53,33 +53,50 @@ def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> N
     face.answer(record_value(record), f"settled {record.id}")
 
 
-def _value(memory: Memory, conflict: Conflict) -> dict[str, Any]:
-    from memglot.engine.conflicts import standing
+def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
+    from memglot.engine.conflicts import with_memories
+
+    if id is None:
+        for conflict, record in with_memories(memory.store):
+            yield _value(record, conflict)
+        return
+    for conflict in memory.conflicts(id, field):
+        yield _value(memory.get(conflict.record), conflict)
+
+
+def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
+    from memglot.engine.conflicts import conflict_value
     from memglot.engine.show import first_line
-    from memglot.model import format_time
 
-    record = memory.get(conflict.record)
-    return {
-        "id": conflict.record,
-        "field": conflict.field,
-        "at": format_time(conflict.clock),
-        "values": conflict.values,
-        "stands": standing(record, conflict),
-        "memory": first_line(record.title or record.content),
-    }
+    return conflict_value(record, conflict) | {"memory": first_line(record.title or record.content)}
 
 
-def _lines(values: list[dict[str, Any]], *, whole: bool) -> list[str]:
+def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
+    """Show conflicts one at a time: there may be many, and large ones."""
+    from memglot.cli.json_output import Stream
+
+    if face.json:
+        face.answer({"conflicts": Stream(values)}, "")
+        return
+    none = True
+    for found in values:
+        none = False
+        click.echo(f"{found['id']}  {found['field']}  {found['at']}  {found['memory']}")
+        for text in value_lines(found, whole=whole):
+            click.echo("    " + text)
+    if none:
+        click.echo("none")
+
+
+def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
+    """The values of a conflict with their numbers: whole, or the beginning of each."""
+    from memglot.engine.conflicts import as_text
     from memglot.engine.show import first_line
-    from memglot.model import canonical
 
     lines = []
-    for found in values:
-        lines.append(f"{found['id']}  {found['field']}  {found['at']}  {found['memory']}")
-        for number, value in enumerate(found["values"], 1):
-            text = value if isinstance(value, str) else canonical(value).decode()
-            stands = "  (stands meanwhile)" if number == found["stands"] else ""
-            lines.append(f"    {number}  {text if whole else first_line(text)}{stands}")
+    for number, value in enumerate(found["values"], 1):
+        stands = "  (stands meanwhile)" if number == found["stands"] else ""
+        lines.append(f"{number}  {as_text(value) if whole else first_line(as_text(value))}{stands}")
     return lines
 
 

@@ -35,9 +35,15 @@ class Face:
 
         memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
         with memory:
-            for note in memory.notes:
+            told = list(memory.notes)
+            for note in told:
                 self.warn(note)
-            yield memory
+            try:
+                yield memory
+            finally:
+                for note in memory.notes:
+                    if note not in told:
+                        self.warn(note)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[Report], None] | None]:

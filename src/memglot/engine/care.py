@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memglot.engine.mirror import mirror
 from memglot.engine.verify import Verdict, verify_store
 from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
@@ -63,10 +64,12 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
     return path.stat().st_size
 
 
-def restore(path: Path | str, url: str | None = None, *, force: bool = False) -> tuple[Path, int]:
+def restore(
+    path: Path | str, url: str | None = None, *, force: bool = False, tell: Callable[[str], object] | None = None
+) -> tuple[Path, int]:
     """Put a backup in the place of the store; the present one is kept beside it as `<name>.before-restore`.
 
-    Tells where that is, and how many memories it holds.
+    Tells where that is, and how many memories it holds. `tell` is called with each thing that a person should know.
     """
     path = Path(path)
     store_path = store_file(url)
@@ -82,9 +85,23 @@ def restore(path: Path | str, url: str | None = None, *, force: bool = False) ->
         if verdict.problems:
             raise NotAStore(str(path), verdict.problems[0])
         _copy(backup_store, store_path, before=lambda: _set_aside(store_path))
-        return store_path, backup_store.count()
+        count = backup_store.count()
     finally:
         backup_store.close()
+    for note in _mirror(store_path):
+        if tell is not None:
+            tell(note)
+    return store_path, count
+
+
+def _mirror(store_path: Path) -> list[str]:
+    """Show the conflicts of the store that is there now, and no longer those of the one that was."""
+    store = open_store(str(store_path), write=False)
+    try:
+        mirror(store)
+        return store.notes
+    finally:
+        store.close()
 
 
 def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:

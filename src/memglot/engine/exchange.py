@@ -70,8 +70,11 @@ class Exchange(Knowledge):
             with overlay(self._store) as scratch:
                 entry = import_into(scratch, inputs, options, report)
                 return ImportResult(report, entry, dry_run=True)
-        entry = import_into(self.store, inputs, options, report)
-        self.mirror_conflicts()
+        try:
+            entry = import_into(self.store, inputs, options, report)
+        finally:
+            # What landed before an import was stopped may have clashed, or made a scope sensitive.
+            self.mirror_conflicts()
         return ImportResult(report, entry, dry_run=False)
 
     def export(

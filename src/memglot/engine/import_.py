@@ -11,6 +11,7 @@ from memglot.engine.doubles import Doubles
 from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan, Planner
 from memglot.engine.scopes import mark_all
+from memglot.engine.twins import unite_twins
 from memglot.formats import registry
 from memglot.formats.audit import is_audit
 from memglot.formats.format import STORE, Options
@@ -71,6 +72,7 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
                 importer.take(item)
         importer.land()
         importer.land_waiting()
+        importer.unite()
         importer.finish()
     return importer.entry if importer.started else None
 
@@ -93,7 +95,7 @@ class _Importer:
         self.doubles = Doubles(store)
         self._changes = Changes(store, self.doubles, self.entry.at)
         self._without_id = self._twice = self._differ = self._deleted = self._poorer = 0
-        self._bury = False
+        self._bury = self._twins = False
         self._marked: set[str] = set()
         self._newly: list[str] = []
         self._prefix = check_tree(options.tree)
@@ -156,7 +158,7 @@ class _Importer:
         declared = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
         self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
-        self._planner.absorbs = name == STORE
+        self._twins |= name == STORE and self._planner.conflict == "merge"
         self._planner.notes = declared if declared is not None and declared.untouched is not None else None
 
     def land(self) -> None:
@@ -195,34 +197,44 @@ class _Importer:
         if plan.is_empty and not met.put and not met.gone:
             self._account(plan)
             return
-        self.started = self._planner.started = True
-        self._stack.enter_context(self.store.loading(by_content=self._planner.dedup == "content"))
-        with self.store.writing():
-            self.store.put_import(self.entry)
+        self._start()
         self._land(records, things)
 
+    def _start(self) -> None:
+        self.started = self._planner.started = True
+        self._stack.enter_context(self.store.loading(by_content=self._twins or self._planner.dedup == "content"))
+        with self.store.writing():
+            self.store.put_import(self.entry)
+
     def _land(self, records: list[Record], things: list[Thing]) -> None:
-        report, store = self.report, self.store
-        with store.writing():
+        with self.store.writing():
             plan = self._planner.records(records)
             for record in plan.new:
                 if not record.id or not record.created_at:
                     settle(record, self._minter)
             self.doubles.learn(plan.doubles)
-            met = self._meet(plan, things)
-            if not plan.is_empty or met.put or met.gone:
-                batch = store.new_batch(self.entry.id)
-                digest = store.add(plan.new, batch)
-                self._changes.make(plan, met, batch)
-                report.formats[self._format] += len(plan.new)
-                store.log(
-                    "import",
-                    self.entry.id,
-                    "",
-                    {"batch": batch, "count": len(plan.new), "merged": len(plan.merged), "digest": digest.hex()},
-                )
-                self._note_progress(plan)
+            self._write(plan, self._meet(plan, things))
         self._account(plan)
+
+    def _write(self, plan: Plan, met: Met) -> None:
+        """Make the changes of one batch, if there are any."""
+        if plan.is_empty and not met.put and not met.gone:
+            return
+        batch = self.store.new_batch(self.entry.id)
+        digest = self.store.add(plan.new, batch)
+        self._changes.make(plan, met, batch)
+        self.report.formats[self._format] += len(plan.new)
+        details = {"batch": batch, "count": len(plan.new), "merged": len(plan.merged), "digest": digest.hex()}
+        self.store.log("import", self.entry.id, "", details)
+        self._note_progress(plan)
+
+    def unite(self) -> None:
+        """Let memories of one content share their tags, where a whole store was merged."""
+        for pairs in unite_twins(self.store) if self._twins else ():
+            if not self.started:
+                self._start()
+            with self.store.writing():
+                self._write(Plan(united=pairs), Met())
 
     def _meet(self, plan: Plan, things: list[Thing]) -> Met:
         """What the things change, once the plan is done; clashes become part of the plan."""

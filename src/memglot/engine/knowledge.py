@@ -18,11 +18,17 @@ class Knowledge(Upkeep):
 
     def mark_sensitive(self, *names: str) -> Sequence[str]:
         """Mark scopes as sensitive, so that exports leave them out; tells which were not."""
-        return scopes.mark_all(self.store, names, sensitive=True)
+        return self._mark(names, sensitive=True)
 
     def mark_normal(self, *names: str) -> Sequence[str]:
         """Take the mark of sensitive scopes away; tells which had it."""
-        return scopes.mark_all(self.store, names, sensitive=False)
+        return self._mark(names, sensitive=False)
+
+    def _mark(self, names: Sequence[str], *, sensitive: bool) -> Sequence[str]:
+        changed = scopes.mark_all(self.store, names, sensitive=sensitive)
+        # What is sensitive now must not be readable beside the store, also where a crash left it there.
+        self.mirror_conflicts()
+        return changed
 
     def identity(self, scope: str = DEFAULT_SCOPE) -> Document | None:
         """Who the user, or another scope, is said to be; `None` where nobody said so."""
@@ -58,7 +64,9 @@ class Knowledge(Upkeep):
 
     def supersede(self, newer: str, older: str, *, reason: str = "", entity: str | None = None) -> Supersession:
         """Say that a memory takes the place of another, which gets the status `superseded`."""
-        return supersede.supersede(self.store, newer, older, reason=reason, entity=entity)[0]
+        found, _ = supersede.supersede(self.store, newer, older, reason=reason, entity=entity)
+        self.mirror_conflicts(found.newer, found.older)
+        return found
 
     def chain(self, id: str | None = None) -> Sequence[Supersession]:
         """What took the place of what: everything, or the whole chain of one memory, the earliest decision first."""

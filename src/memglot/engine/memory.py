@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
@@ -12,15 +12,8 @@ from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags,
 from memglot.engine.exchange import Exchange
 from memglot.errors import NoStore, no_meaning
 from memglot.model import Record, Relation
-from memglot.report import Report
 from memglot.store.contract import Store
 from memglot.store.location import open_store
-
-# The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
-if TYPE_CHECKING:
-    pass
-
-Progress = Callable[[Report], None]
 
 
 class Memory(Exchange):
@@ -122,19 +115,19 @@ class Memory(Exchange):
         for field in changes:
             choice("field", field, CHANGEABLE)
         record = edit.update(self.store, id, changes)
-        self.mirror_conflicts()
+        self.mirror_conflicts(record.id)
         return record
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
         """Delete memories; `undelete` brings one back."""
         gone = edit.delete(self.store, ids, reason=reason)
-        self.mirror_conflicts()
+        self.mirror_conflicts(*gone)
         return gone
 
     def undelete(self, id: str) -> Record:
         """Bring a deleted memory back."""
         record = edit.undelete(self.store, id)
-        self.mirror_conflicts()
+        self.mirror_conflicts(record.id)
         return record
 
     def link(self, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:

@@ -16,7 +16,6 @@ from memglot.engine.registers import (
     Register,
     is_silent,
     name_of,
-    normalise,
     parts_of,
     path_of,
     put_together,
@@ -155,29 +154,13 @@ def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
     return path in before.registers and before.registers[path].rank() == after.registers[path].rank()
 
 
-def absorb(stays: Record, double: Record) -> None:
-    """Give a record what a double of it says and it does not: fields that it leaves at their default, further keys."""
-    for field in ("title", "tree", "temporal", "strength", "confidence", "triggers", "last_accessed"):
-        if getattr(stays, field) == DEFAULTS[field] and field not in stays.clocks:
-            setattr(stays, field, getattr(double, field))
-    stays.access_count = max(stays.access_count, double.access_count)
-    for field in OBJECTS:
-        theirs = {
-            key: value
-            for key, value in getattr(double, field).items()
-            if not stays.clocks or name_of((field, key)) not in stays.clocks
-        }
-        setattr(stays, field, {**theirs, **getattr(stays, field)})
-    normalise(stays)
-
-
 def unite(stays: Record, *skipped: Record) -> None:
     """Give the record that stays the tags, foreign ids and places of those that were skipped as its doubles."""
     for field in ("tags", "foreign"):
         mine = getattr(stays, field)
         theirs = [value for record in skipped for value in getattr(record, field)]
         if not set(theirs) <= set(mine):
-            setattr(stays, field, _united(mine, theirs))
+            setattr(stays, field, united([*mine, *theirs]))
     _unite_places(stays, skipped)
 
 
@@ -217,9 +200,9 @@ def places_in(own: Any) -> list[dict[str, Any]]:
     return [place for place in places if _has_path(place)] if isinstance(places, list) else []
 
 
-def _united(mine: list[Any], theirs: list[Any]) -> list[Any]:
-    """Both lists as one, in an order that does not tell which came first: merging again changes nothing."""
-    return sorted({canonical(value): value for value in (*mine, *theirs)}.values(), key=canonical)
+def united(values: Iterable[Any]) -> list[Any]:
+    """Each value once, in an order that does not tell which came first: merging again changes nothing."""
+    return sorted({canonical(value): value for value in values}.values(), key=canonical)
 
 
 def join_lists(mine: list[Any], theirs: list[Any], policy: str = "merge") -> list[Any]:
@@ -228,4 +211,4 @@ def join_lists(mine: list[Any], theirs: list[Any], policy: str = "merge") -> lis
         return list(mine)
     if not mine or policy == "prefer-remote":
         return list(theirs)
-    return list(mine) if policy == "prefer-local" else _united(mine, theirs)
+    return list(mine) if policy == "prefer-local" else united([*mine, *theirs])

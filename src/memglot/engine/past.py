@@ -21,6 +21,8 @@ class Version(msgspec.Struct, kw_only=True):
     until: int | None
     deed: str
     record: Record | None
+    conflicts: list[Conflict] = []
+    """The clashes that it had; those of a version that was settled tell what was not chosen."""
 
 
 def history(store: Store, id: str) -> tuple[list[Version], str | None]:
@@ -35,16 +37,22 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
         return history(store, matches[0])
     id = found[0].key if found else present[0].id
     versions = [
-        Version(number=number, until=revision.at, deed=revision.deed, record=_record(revision))
-        for number, revision in enumerate(found, 1)
+        _version(number, revision.at, revision.deed, *_state(revision)) for number, revision in enumerate(found, 1)
     ]
-    last = present[0] if present else None
-    versions.append(Version(number=len(versions) + 1, until=None, deed="present" if last else "deleted", record=last))
+    if present:
+        has = list(store.things(Conflict, [id]))
+        versions.append(_version(len(versions) + 1, None, "present", present[0], has))
+    else:
+        versions.append(_version(len(versions) + 1, None, "deleted", None, []))
     return versions, store.batch_of(id)
 
 
-def _record(revision: Revision) -> Record | None:
-    return msgspec.convert(revision.before, Record) if revision.before is not None else None
+def _version(number: int, until: int | None, deed: str, record: Record | None, conflicts: list[Conflict]) -> Version:
+    return Version(number=number, until=until, deed=deed, record=record, conflicts=conflicts)
+
+
+def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
+    return state_in(revision.before) if revision.before is not None else (None, [])
 
 
 def find_import(store: Store, text: str) -> Import:

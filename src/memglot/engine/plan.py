@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.engine.forward import meet_note
 from memglot.engine.meeting import Meeting, Met
-from memglot.engine.merge import MERGED, absorb, conflicts_of, includes, merge_records, same, unite
+from memglot.engine.merge import MERGED, conflicts_of, includes, merge_records, same, unite
 from memglot.engine.registers import normalise, set_time
 from memglot.engine.state import State, join, remains
 from memglot.formats.format import Format
@@ -91,8 +91,6 @@ class Planner:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
         self._at = entry.at
         self.notes: Format | None = None
-        self.absorbs = False
-        """Whether a memory takes over what a double of it says, as when stores are merged."""
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -285,9 +283,6 @@ class Planner:
         for stays, doubles in groups.values():
             before = plain(stays)
             unite(stays, *doubles)
-            if self.absorbs:
-                for record in doubles:
-                    absorb(stays, record)
             plan.poorer += sum(not same(stays, record) for record in doubles)
             if id(stays) not in plan.pending and plain(stays) != before:
                 had = [plain(conflict) for conflict in self._had([stays.id])[stays.id]]

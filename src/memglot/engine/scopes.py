@@ -8,7 +8,7 @@ from memglot.model import check_text
 from memglot.store.contract import Store
 from memglot.store.sensitive import SENSITIVE, sensitive_scopes
 
-__all__ = ["Scope", "mark", "mark_all", "scopes", "sensitive_scopes"]
+__all__ = ["Scope", "mark_all", "scopes", "sensitive_scopes"]
 
 
 class Scope(msgspec.Struct):
@@ -24,11 +24,6 @@ def scopes(store: Store) -> list[Scope]:
     marked = sensitive_scopes(store)
     counts = dict.fromkeys(marked, 0) | dict(store.scopes())
     return [Scope(scope, counts[scope], scope in marked) for scope in sorted(counts)]
-
-
-def mark(store: Store, scope: str, *, sensitive: bool) -> bool:
-    """Mark a scope as sensitive, or take the mark away; tells whether that changed anything."""
-    return bool(mark_all(store, [scope], sensitive=sensitive))
 
 
 def mark_all(store: Store, names: Iterable[str], *, sensitive: bool) -> Sequence[str]:

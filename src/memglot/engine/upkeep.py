@@ -12,7 +12,7 @@ from memglot.model import Conflict, Event, Record
 from memglot.report import Report
 from memglot.store.contract import Import, Store
 
-# As in `memory.py`, the deeds are imported when they are done.
+# As in `exchange.py`, the deeds are imported when they are done.
 if TYPE_CHECKING:
     from memglot.engine.consolidate import Consolidation
     from memglot.engine.results import ImportResult
@@ -62,14 +62,17 @@ class Upkeep:
         from memglot.engine import conflicts
 
         record = conflicts.settle(self.store, id, field, **choice)
-        self.mirror_conflicts()
+        self.mirror_conflicts(record.id)
         return record
 
-    def mirror_conflicts(self) -> None:
-        """Bring the files in `_conflicts/` beside the store up to date; every deed that may change them does so."""
-        from memglot.engine import conflicts
+    def mirror_conflicts(self, *ids: str) -> None:
+        """Bring the files in `_conflicts/` beside the store up to date, or only those of some memories.
 
-        conflicts.mirror(self.store)
+        Every deed that may change them does so.
+        """
+        from memglot.engine.mirror import mirror
+
+        mirror(self.store, ids or None)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
         """Rows of the audit chain, newest first."""

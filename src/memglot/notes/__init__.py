@@ -1,6 +1,7 @@
 """What the notes of reports and checks say: all sentences that are no errors, in one place.
 
-Those about the formats of particular tools are in `memglot.notes.tools`.
+Those about the formats of particular tools are in `memglot.notes.tools`, those about pages that show conflicts
+in `memglot.notes.pages`.
 """
 
 from memglot.notes.words import many, number_of, shown, some
@@ -99,36 +100,6 @@ def note_conflicts(count: int) -> str:
     """Values that no rule decides between."""
     many = "1 field clashes" if count == 1 else f"{count:,} fields clash"
     return f"{many} and no rule decides: all values are kept and one stands meanwhile; `memglot conflicts` shows them"
-
-
-def note_no_mirror(folder: str, reason: str) -> str:
-    """A folder for conflicts that cannot be written."""
-    return f"{folder} cannot be written ({reason}): `memglot conflicts` shows the conflicts, which are in the store"
-
-
-def conflict_page(
-    *, title: str, record: str, field: str, at: str, values: list[str] | None, stands: int, command: str
-) -> str:
-    """A conflict for a person: the memory, every value with its number, and how to settle it."""
-    lines = [
-        f"# {title}",
-        "",
-        f"Memory {record}: the field `{field}` was set to different values at {at}, and no rule decides between them.",
-        "",
-    ]
-    if values is None:
-        lines += [f"Its scope is sensitive, so the values are not shown here; number {stands} stands meanwhile.", ""]
-    for number, value in enumerate(values or [], 1):
-        lines += [f"## {number}" + (" (stands meanwhile)" if number == stands else ""), ""]
-        lines += [f"    {line}" for line in value.split("\n")] + [""]
-    lines += [
-        "To settle it, on any machine:",
-        "",
-        f"    {command} --take 1",
-        "",
-        "`--value TEXT` takes a text of your own instead. This file goes when the conflict is settled.",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def note_removed(count: int) -> str:

@@ -1,5 +1,19 @@
 """Words that notes share."""
 
+import re
+
+_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def is_one_line(text: str) -> bool:
+    """Tell whether a text has nothing that would break or turn round its line."""
+    return _CONTROLS.search(text) is None
+
+
+def one_line(text: str) -> str:
+    """A text on one line: control characters are shown escaped, signs of any script as they are."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
 
 def number_of(names: list[str], noun: str) -> str:
     """How many there are, with the noun."""

@@ -138,7 +138,6 @@ FORMAT = Format(
     carry="",
     read=read,
     write=write,
-    dedup="content",
     conflict="merge",
     recognise=recognise,
     settles=True,
