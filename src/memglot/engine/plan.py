@@ -285,9 +285,8 @@ class Planner:
         for stays, doubles in groups.values():
             before = plain(stays)
             unite(stays, *doubles)
-            if self.absorbs:
-                for record in doubles:
-                    absorb(stays, record)
+            for record in doubles if self.absorbs else ():
+                absorb(stays, record)
             plan.poorer += sum(not same(stays, record) for record in doubles)
             if id(stays) not in plan.pending and plain(stays) != before:
                 had = [plain(conflict) for conflict in self._had([stays.id])[stays.id]]
