@@ -38,7 +38,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Any:
     return pass_days
 
 
-def test_doubles_become_the_most_used_one_and_nothing_they_say_is_lost(memory: Memory) -> None:
+def test_doubles_become_the_oldest_one_and_nothing_they_say_is_lost(memory: Memory) -> None:
     at = now()
     put(
         memory,
@@ -54,7 +54,7 @@ def test_doubles_become_the_most_used_one_and_nothing_they_say_is_lost(memory: M
     result = memory.consolidate()
     assert (result.merged, result.updated, result.memories, result.exit_code) == (2, 0, 4, 0)
     found = next(record for record in memory.list() if record.access_count == 2)
-    assert (found.created_at, found.tags, found.meta, found.title) == (at + 2, ["a", "b"], {"k": 2, "x": 1}, "t")
+    assert (found.created_at, found.tags, found.meta, found.title) == (at, ["a", "b"], {"k": 2, "x": 1}, "t")
     assert (found.tree, found.foreign, found.triggers) == ("a.b", [Foreign("csv", "1", "s")], ["when"])
     assert (found.strength, found.last_accessed) == (0.9, 9)
     assert [event.action for event in memory.audit_log()] == ["consolidate"]

@@ -53,7 +53,7 @@ def stats(face: Face) -> None:
 def consolidate(face: Face, dry_run: bool) -> int:
     """Merge memories of the same content, kind and scope, and bring strengths up to date.
 
-    The most used of several doubles stays, and takes in what the others say; `undelete` brings one back. A strength
+    The oldest of several doubles stays, and takes in what the others say; `undelete` brings one back. A strength
     fades from the day its memory arrived or was last used. Nothing is deleted for being weak.
     """
     from memglot.engine.decay import FADED

@@ -8,6 +8,7 @@ from typing import Any
 from memglot.engine.doubles import Doubles
 from memglot.engine.forward import in_text
 from memglot.engine.meeting import Met
+from memglot.engine.merged import Reunion, Touched
 from memglot.engine.plan import Plan
 from memglot.engine.state import REMAINS, State, set_conflicts, value_of
 from memglot.formats.beside import key_of
@@ -22,6 +23,7 @@ class Changes:
 
     def __init__(self, store: Store, doubles: Doubles, at: int) -> None:
         self._store, self._doubles, self._at = store, doubles, at
+        self._touched = Touched()
         self.conflicts = self.removed = 0
 
     def make(self, plan: Plan, met: Met, batch: int) -> None:
@@ -38,9 +40,21 @@ class Changes:
         self._store.take(gone)
         revisions += gone_revisions
         revisions += self._replaced(met.put, batch)
-        revisions += self._buried(met.put, batch)
+        removed = self._buried(met.put, batch)
+        revisions += removed
         self._store.put(met.put, batch)
         self._store.remember(revisions)
+        learnt = [known for known, _ in plan.remains]
+        self._touched.look(self._store, met.put, [revision.key for revision in removed], learnt)
+
+    def reunite(self, import_id: str) -> None:
+        """Bring merged memories, and those that they live on in, into step with all that came."""
+        touched = self._touched
+        if touched.ids or touched.deaths:
+            with self._store.writing():
+                reunion = Reunion(self._store, touched, self._at, self._store.new_batch(import_id))
+                reunion.run()
+            self.removed -= reunion.revived
 
     def _changed(self, plan: Plan) -> Iterator[tuple[dict[str, Any], Record]]:
         """Change what the plan changes; what each memory was before comes first."""

@@ -11,8 +11,8 @@ import msgspec
 
 from memglot.engine.decay import FADED, Clock, differs, keep
 from memglot.engine.edit import bury
-from memglot.engine.merge import MERGED, unite
-from memglot.engine.registers import DECAY, normalise
+from memglot.engine.merge import MERGED, absorb
+from memglot.engine.registers import normalise
 from memglot.engine.repoint import repoint
 from memglot.model import Record, now, plain
 from memglot.report import Spool
@@ -106,13 +106,14 @@ class _Run:
         return changes
 
     def _merge(self, ids: list[str]) -> None:
-        """Let the most used of some doubles, or the oldest of these, take in the others."""
+        """Let the oldest of some doubles, which is the same one on every machine, take in the others."""
         stays = min((record for batch in _batches(ids) for record in self._store.get(batch)), key=_rank)
         before = msgspec.structs.replace(stays)
         for batch in _batches(id for id in ids if id != stays.id):
             others = sorted(self._store.get(batch), key=_rank)
             for other in others:
-                self._absorb(stays, other)
+                self._strengthen(stays, other)
+                absorb(stays, other)
                 self._done.put(other.id, _GONE)
                 if not self._dry_run:
                     repoint(self._store, other.id, stays.id, self._clock.moment, DEED)
@@ -124,19 +125,6 @@ class _Run:
         self._done.put(stays.id, _STAYS)
         self._replace(before, stays)
 
-    def _absorb(self, stays: Record, other: Record) -> None:
-        """Give what a double says, and the one that stays does not, to the one that stays."""
-        self._strengthen(stays, other)
-        unite(stays, other)
-        stays.triggers = [*stays.triggers, *(trigger for trigger in other.triggers if trigger not in stays.triggers)]
-        stays.meta = {**other.meta, **stays.meta}
-        stays.extra = {**{key: value for key, value in other.extra.items() if key != DECAY}, **stays.extra}
-        for field in ("title", "temporal", "confidence", "tree", "source"):
-            if not getattr(stays, field) and getattr(other, field):
-                setattr(stays, field, getattr(other, field))
-        stays.access_count = max(stays.access_count, other.access_count)
-        stays.last_accessed = max(filter(None, (stays.last_accessed, other.last_accessed)), default=None)
-
     def _strengthen(self, stays: Record, other: Record) -> None:
         """Let the one that stays be as strong as the stronger of both."""
         theirs, mine = self._clock.base(other), self._clock.base(stays)
@@ -147,7 +135,7 @@ class _Run:
             keep(stays, theirs)
 
     def _replace(self, before: Record, after: Record) -> None:
-        """Keep a record that changed. Nobody edited it: its own time stays, and only a new strength has a clock."""
+        """Keep a record that changed. Nobody edited it: its time stays, and what it took in keeps its clocks."""
         if after == before or self._dry_run:
             return
         normalise(after)
@@ -156,8 +144,8 @@ class _Run:
         self._store.remember([Revision(kind="record", key=key, at=at, deed=DEED, before=plain(before))])
 
 
-def _rank(record: Record) -> tuple[int, int, str]:
-    return -record.access_count, record.created_at, record.id
+def _rank(record: Record) -> tuple[int, str]:
+    return record.created_at, record.id
 
 
 def _batches(values: Iterable[T]) -> Iterator[list[T]]:

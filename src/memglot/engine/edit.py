@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.engine.merge import conflicts_of
+from memglot.engine.merged import bury_doubles
 from memglot.engine.registers import later, path_of, set_time, stamp
 from memglot.engine.state import State, is_link, remains, set_conflicts, value_of
 from memglot.errors import AlreadyThere, Ambiguous, NotFound
@@ -121,6 +122,8 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
 def bury(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
     """Remove records, each with a tombstone and what `undelete` needs to bring it back."""
     present = now()
+    if deed == "delete":
+        bury_doubles(store, [record.id for record in records], present, reason)
     for record in records:
         # A deletion is later than every edit that it knew of.
         at = max(present, record.updated_at)

@@ -72,6 +72,7 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
                 importer.take(item)
         importer.land()
         importer.land_waiting()
+        importer.reunite()
         importer.unite()
         importer.finish()
     return importer.entry if importer.started else None
@@ -268,6 +269,11 @@ class _Importer:
     def _skip(self, ids: list[str]) -> None:
         self.report.skipped += len(ids)
         self.report.skipped_ids.extend(ids)
+
+    def reunite(self) -> None:
+        """Let what came of merged memories reach those that they live on in."""
+        if self.started:
+            self._changes.reunite(self.entry.id)
 
     def finish(self) -> None:
         """Say what a person should know, and close the import's entry."""

@@ -9,6 +9,7 @@ import msgspec
 
 from memglot.engine.registers import (
     DEFAULTS,
+    GONE,
     OBJECTS,
     SCALARS,
     Parts,
@@ -27,6 +28,8 @@ MERGED = "merged into "
 PLACED = ("obsidian", "agentos-markdown")
 """Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
 _LISTS = ("tags", "triggers", "foreign")
+_OWN = ("content", "kind", "scope", "status")
+"""What doubles have in common."""
 
 
 def same(local: Record, remote: Record) -> bool:
@@ -152,6 +155,44 @@ def includes(conflict: Conflict, record: Record) -> bool:
 def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
     path = path_of(conflict.field) or ()
     return path in before.registers and before.registers[path].rank() == after.registers[path].rank()
+
+
+def absorb(stays: Record, double: Record) -> None:
+    """Give a record what a double of it says.
+
+    Of two values the later one stands, with its own clock, so that it travels and every machine comes to the same;
+    what was taken away in a double was not taken away here. What a tool keeps of a memory goes together: the double's
+    only where that tool keeps nothing of the one that stays.
+    """
+    unite(stays, double)
+    stays.triggers = join_lists(stays.triggers, double.triggers)
+    mine, theirs = parts_of(stays), parts_of(double)
+    tools = {_tool_of(path) for path in (*mine.registers, *mine.lists, *mine.pieces) if path[0] == "extra"}
+    for path, register in theirs.registers.items():
+        known = mine.registers.get(path)
+        if (
+            path[0] not in _OWN
+            and not (path[0] == "extra" and _tool_of(path) in tools)
+            and not (path == ("strength",) and known is not None)
+            and register.value is not GONE
+            and register.value != DEFAULTS.get(name_of(path), GONE)
+            and (known is None or known.clock < register.clock)
+        ):
+            mine.registers[path] = register
+    for path, value in theirs.lists.items():
+        if _tool_of(path) not in tools:
+            mine.lists[path] = value
+    for path, value in theirs.pieces.items():
+        if path[0] == "source":
+            mine.pieces.setdefault(path, value)
+    put_together(stays, mine)
+    stays.access_count = max(stays.access_count, double.access_count)
+    stays.last_accessed = max(filter(None, (stays.last_accessed, double.last_accessed)), default=None)
+
+
+def _tool_of(path: Path) -> str:
+    """The tool that a path below `extra` belongs to; `obsidian.note` belongs to `obsidian`."""
+    return path[1].partition(".")[0]
 
 
 def unite(stays: Record, *skipped: Record) -> None:

@@ -8,7 +8,7 @@ from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession
 from memglot.store.contract import Revision, Store
 
 
-def repoint(store: Store, old: str, new: str, at: int, deed: str) -> None:
+def repoint(store: Store, old: str, new: str, at: int, deed: str, batch: int | None = None) -> None:
     """Let relations, supersessions and vectors of one record be those of another.
 
     What would relate the other to itself, or is there already, goes; revisions remember what was.
@@ -24,19 +24,19 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str) -> None:
         )
         fits = moved.subject != moved.object and _meaning(moved) not in have
         have.add(_meaning(moved))
-        _exchange(store, relation, moved if fits else None, at, deed)
+        _exchange(store, relation, moved if fits else None, at, deed, batch)
     for decision in [*store.things(Supersession, [old]), *store.mentions(Supersession, old)]:
         newer, older = (new if id == old else id for id in (decision.newer, decision.older))
         later = msgspec.structs.replace(decision, newer=newer, older=older)
         fits = newer != older and store.kept(later) is None
-        _exchange(store, decision, later if fits else None, at, deed)
+        _exchange(store, decision, later if fits else None, at, deed, batch)
     for kind in (Embedding, Conflict):
         for thing in list(store.things(kind, [old])):
             own = msgspec.structs.replace(thing, record=new)
             fits = store.kept(own) is None and (not isinstance(own, Conflict) or _clashes(store, own))
-            _exchange(store, thing, own if fits else None, at, deed)
+            _exchange(store, thing, own if fits else None, at, deed, batch)
     for blob in list(store.things(Blob, [old])):
-        _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed)
+        _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed, batch)
 
 
 def _clashes(store: Store, conflict: Conflict) -> bool:
@@ -58,8 +58,11 @@ def _meaning(relation: Relation) -> tuple[End, str, End]:
     return relation.subject, relation.predicate, relation.object
 
 
-def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str) -> None:
+def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, batch: int | None) -> None:
+    origin = store.origins([old])[0]
     store.take([old])
     if new is not None:
-        store.put([new])
-    store.remember([Revision(kind=name_of(old), key=key_of(old), at=at, deed=deed, before=plain(old))])
+        store.put([new], batch)
+    revision = Revision(kind=name_of(old), key=key_of(old), at=at, deed=deed, before=plain(old))
+    revision.batch, revision.origin = batch, origin
+    store.remember([revision])
