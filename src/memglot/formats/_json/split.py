@@ -77,7 +77,9 @@ class Splitter:
         self.place += 1
 
     def guess(self, decode: Any) -> tuple[bytes, Any] | None:
-        """The object at the present place, decoded, if one of the next few `}` turns out to be its end."""
+        """The object at the present place, decoded, if its line or one of the next few `}` turns out to be its end."""
+        if (found := self._line(decode)) is not None:
+            return found
         guesses, search = 0, self.place
         while guesses < _GUESSES:
             match = _CANDIDATE.search(self.buffer, search)
@@ -99,6 +101,19 @@ class Splitter:
                 return broken, None
             guesses += 1
         return None
+
+    def _line(self, decode: Any) -> tuple[bytes, Any] | None:
+        """The object at the present place, if it ends where its line does, as in a file of one object a line."""
+        end = self.buffer.find(b"\n", self.place, self.place + _WINDOW)
+        if end > 0 and self.buffer[end - 1 : end] == b",":
+            end -= 1
+        if end <= self.place or self.buffer[end - 1 : end] != b"}":
+            return None
+        raw = self.buffer[self.place : end]
+        try:
+            return raw, decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
 
     def _malformed(self, raw: bytes) -> bytes | None:
         """The broken object at the present place, if the text cannot become one whatever follows."""

@@ -45,6 +45,7 @@ REPEATS = "repeats"
 """The keys of `metadata` that only repeat the row, named in the slot so that they are not taken for the user's."""
 UNTAGGED = ["untagged"]
 _SIMPLE = frozenset({"id", "tree", "kind", "scope", "title"})
+_USUAL = 10_000_000_000.0
 _EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
 
 
@@ -155,6 +156,11 @@ def _apart(row: dict[str, Any], file: File, report: Report) -> str | None:
 
 
 def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
+    first, last = row.get("created_at"), row.get("updated_at")
+    if type(first) is float and type(last) is float and 0 < first < _USUAL and 0 < last < _USUAL:
+        # What nearly every row has, the quick way.
+        record.created_at, record.updated_at = round(first * 1_000_000), round(last * 1_000_000)
+        return
     created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
     if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
         report.note(note_milliseconds(report.source))

@@ -27,9 +27,9 @@ from memglot.report import End, Report
 
 STRICT = "memoryd-1"
 PROOF = "sealed_proof"
-# What must be known before the first memory: a chain, something sealed, a scope that is sensitive. An escaped letter
-# may hide any of these keys.
-_SIGNS = re.compile(rb'"audit_chain|"cipher_blob"|"sealed"|"sensitive"\s*:\s*true|\\u00[2-7]')
+_KEYS = (b'"audit_chain', b'"cipher_blob"', b'"sealed"')
+_MARKED = re.compile(rb'"sensitive"\s*:\s*true')
+_ESCAPED = re.compile(rb"\\u00[2-7]")
 _PIECE = 1 << 20
 _SAMPLES = 8
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
@@ -107,7 +107,7 @@ def _contains(stream: BinaryIO) -> bool:
     tail = b""
     while piece := stream.read(_PIECE):
         text = tail + piece
-        if _SIGNS.search(text):
+        if _tells(text):
             return True
         tail = text[-64:]
     return False
@@ -118,6 +118,18 @@ def check_chain(source: Source) -> tuple[ChainCheck, bool]:
     header = Header()
     check = _look_through(source, header) or _checker(header)
     return check, check.end((header.metadata or {}).get("audit_chain_head"))
+
+
+def _tells(text: bytes) -> bool:
+    """Tell whether a text has what must be known before the first memory: a chain, something sealed, a sensitive scope.
+
+    A letter that is escaped may hide any of these keys. Plain searches come first: they cost next to nothing.
+    """
+    if any(key in text for key in _KEYS):
+        return True
+    if b'"sensitive"' in text and _MARKED.search(text):
+        return True
+    return b"\\u00" in text and _ESCAPED.search(text) is not None
 
 
 def _read_through(source: Source, header: Header, report: Report, options: Options) -> None:
