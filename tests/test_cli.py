@@ -14,7 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memglot.cli.main import COMMANDS, cli
+from memglot import Memory
+from memglot.cli.face import Face
+from memglot.cli.main import COMMANDS, cli, run
 from memglot.report import Report
 
 MEMGLOT = [sys.executable, "-m", "memglot"]
@@ -48,6 +50,38 @@ def test_ctrl_c_keeps_whole_batches_and_the_same_command_finishes(tmp_path: Path
     assert process.returncode == 130, error
     assert "interrupted" in error
     _check_cut_off(store, source)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["import", "x.json"], True),
+        (["import", "x.json", "--dry-run"], False),
+        (["sync", "import", "--from=x.json"], True),
+        (["export", "y.json"], False),
+        (["sync", "export", "--out=y.json"], False),
+        (["convert", "x.json", "y.csv"], False),
+        (["verify", "x.json"], False),
+    ],
+)
+def test_only_an_import_that_is_stopped_speaks_of_batches(
+    command: list[str], says: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text('[{"content":"x"}]', encoding="utf-8")
+    with Memory.open("s.db") as memory:
+        memory.add("x")
+    for name in ("import_from", "sync_import", "export", "sync_export"):
+        monkeypatch.setattr(Memory, name, stop)
+    monkeypatch.setattr("memglot.conversion.convert", stop)
+    monkeypatch.setattr("memglot.engine.verify.verify", stop)
+    assert run(Face(), ["--store", "s.db", *command]) == 130
+    error = capsys.readouterr().err
+    assert "interrupted" in error
+    assert ("batches" in error) is ("undo last" in error) is says
 
 
 def test_a_killed_import_leaves_whole_batches_and_the_same_command_finishes(tmp_path: Path) -> None:

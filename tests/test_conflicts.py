@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from memglot import MemglotError, Memory
 from memglot.cli.face import Face
 from memglot.cli.main import cli
+from memglot.errors import UsageError
 from memglot.model import Conflict, Relation, Tombstone, canonical_record
 
 A, B = (f"0194a000-0001-7000-8000-00000000000{number}" for number in (1, 2))
@@ -36,6 +37,10 @@ def test_a_clash_is_counted_listed_and_told(memory: Memory) -> None:
     assert any("1 field clashes" in note for note in result.notes)
     (conflict,) = memory.conflicts()
     assert conflict == Conflict(record=A, field="title", clock=5, values=["a", "b"])
+    third = line(A, "x", title="c", updated_at=5)
+    dry = memory.import_from(third, format="ndjson", conflict="merge", dry_run=True)
+    assert any("1 field would clash" in note for note in dry.notes)
+    assert not any("conflicts` shows" in note for note in dry.notes)
     again = memory.import_from(text, format="ndjson", conflict="merge")
     assert (again.import_id, again.conflicts) == (None, 0)
 
@@ -238,12 +243,10 @@ def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None
             memory.import_from(line(A, "x", title="C", updated_at=9), format="ndjson", conflict="merge")
         versions, _ = memory.history(A)
         assert versions[-2].conflicts == had and len(versions[-1].conflicts) == (how != "delete")
-    face = Face()
-    face.store = str(tmp_path / "mine.db")
-    text = CliRunner().invoke(cli, ["history", A], obj=face).output
+    text = CliRunner().invoke(cli, ["history", A], obj=face(tmp_path / "mine.db")).output
     assert "    title clashed:\n        1  LOSER A" in text and "        2  LOSER B" in text
-    face.json = True
-    value = msgspec.json.decode(CliRunner().invoke(cli, ["history", A], obj=face).output)["versions"][-2]
+    text = CliRunner().invoke(cli, ["history", A, "--json"], obj=face(tmp_path / "mine.db")).output
+    value = msgspec.json.decode(text)["versions"][-2]
     assert [(one["field"], one["values"]) for one in value["conflicts"]] == [
         ("meta.k", [2, [1]]),
         ("title", ["LOSER A", "LOSER B"]),
@@ -254,11 +257,14 @@ def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None
 # The command
 
 
+def face(store: Path) -> Face:
+    found = Face()
+    found.store = str(store)
+    return found
+
+
 def run(store: Path, *arguments: str) -> tuple[int, str]:
-    face = Face()
-    face.store = str(store)
-    face.json = "--json" in arguments
-    result = CliRunner().invoke(cli, ["--store", str(store), "conflicts", *arguments], obj=face)
+    result = CliRunner().invoke(cli, ["conflicts", *arguments], obj=face(store))
     return result.exit_code, result.output
 
 
@@ -275,6 +281,12 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
         (A, "title", ["a", "b"]),
     ]
     assert run(store, "show", A, "title")[1].count("\n") == 3
+    for number in ("0", "-1", "3"):
+        with pytest.raises(UsageError, match=f"there is no value {number}"):
+            CliRunner().invoke(
+                cli, ["conflicts", "resolve", A, "title", "--take", number], obj=face(store), standalone_mode=False,
+                catch_exceptions=False,
+            )  # fmt: skip
     for wrong in (["resolve", A], ["resolve", A, "--take", "1", "--value", "x"], ["show"], ["list", A]):
         assert run(store, *wrong)[0] != 0
     assert run(store, "resolve", A, "meta.k", "--json-value", '{"n": 1}')[0] == 0

@@ -404,6 +404,8 @@ def test_a_deletion_that_a_file_brings_is_told_and_undone(memory: Memory, tmp_pa
         other.import_from(line(X, "x") + line(Y, "y"), format="ndjson")
         other.delete(X)
         other.export(path)
+    dry = memory.import_from(path, conflict="merge", dry_run=True)
+    assert "1 memory would be deleted, as the file says" in dry.notes and memory.count() == 2
     result = memory.import_from(path, conflict="merge")
     assert memory.count() == 1 and any("1 memory has been deleted, as the file says" in note for note in result.notes)
     memory.undo("last")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot import MemglotError, Memory
+from memglot.cli.face import Face
+from memglot.cli.main import cli
 from memglot.errors import NotFound
 from memglot.model import ENTITY_TYPES, PREDICATES, Entity, Supersession
 
@@ -147,3 +153,15 @@ def test_a_chain_is_all_that_hangs_together_whatever_its_shape(links: set[tuple[
         assert {(one.newer, one.older) for one in found} == {(ids[a], ids[b]) for a, b in links if a in group}
         assert [one.decided_at for one in found] == sorted(one.decided_at or 0 for one in found)
         assert len(memory.chain()) == len(links)
+
+
+def test_a_predicate_of_ones_own_is_kept_with_a_note(tmp_path: Path) -> None:
+    store = ["--store", str(tmp_path / "s.db")]
+    with Memory.open(tmp_path / "s.db") as memory:
+        one, two = memory.add("a").id, memory.add("b").id
+    told = CliRunner().invoke(cli, [*store, "link", one, "frobnicates", two], obj=Face())
+    assert told.exit_code == 0 and "note: `frobnicates` is kept as a predicate of its own" in told.stderr
+    for predicate, notes in (("frobnicates", 1), ("uses", 0)):
+        told = CliRunner().invoke(cli, [*store, "link", one, predicate, two, "--json"], obj=Face())
+        assert told.stderr == "" and len(json.loads(told.stdout)["notes"]) == notes
+    assert "note" not in CliRunner().invoke(cli, [*store, "link", one, "uses", two], obj=Face()).stderr

@@ -427,3 +427,9 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
     assert counted(lines(tmp_path / "back.jsonl")) == counted(given)
     again, _ = read(tmp_path / "back.jsonl")
     assert sorted(map(repr, map(plain, again))) == sorted(map(repr, map(plain, found)))
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"\n \r\n\n"])
+def test_a_file_without_lines_is_one_without_records(text: bytes, memory: Memory) -> None:
+    result = memory.import_from(text, format="mcp-graph")
+    assert list(result.errors) == [] and any("holds no memories" in note for note in result.notes)

@@ -211,8 +211,8 @@ def test_a_store_that_is_imported_brings_its_marks(tmp_path: Path, memory: Memor
     assert sensitive_scopes(memory.store) == frozenset()
     result = memory.import_from(tmp_path / "store.db")
     assert sensitive_scopes(memory.store) == {"health"}
-    for notes in (dry.notes, result.notes):
-        assert "marked 1 scope as sensitive, as the file says: `health`" in notes
+    assert "would mark 1 scope as sensitive, as the file says: `health`" in dry.notes
+    assert "marked 1 scope as sensitive, as the file says: `health`" in result.notes
     assert list(memory.audit_log(target="health"))[0].action == "mark_sensitive"
     events = memory.audit_verify()["events"]
     assert not any("marked" in note for note in memory.import_from(tmp_path / "store.db").notes)

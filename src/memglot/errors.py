@@ -693,9 +693,9 @@ def one_of_clashes(fields: Sequence[str]) -> UsageError:
     return UsageError("several fields of this memory clash: say which", "one of: " + ", ".join(fields))
 
 
-def no_such_value(number: int, count: int) -> UsageError:
-    """A number that no value of a conflict has; 0 stands for none given."""
-    what = f"there is no value {number}" if number else "no value is given"
+def no_such_value(number: int | None, count: int) -> UsageError:
+    """A number that no value of a conflict has, or none at all."""
+    what = f"there is no value {number}" if number is not None else "no value is given"
     return UsageError(what, f"take one from 1 to {count}, or give a value of your own")
 
 

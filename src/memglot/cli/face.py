@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,8 @@ class Face:
         self.store: str | None = None
         self.quiet = False
         self.no_progress = False
+        self.lands = False
+        """Whether this run lands what it reads in batches, of which whole ones stay when it is stopped."""
 
     @contextmanager
     def memory(self, *, write: bool = False, dry_run: bool = False) -> Iterator[Memory]:
@@ -83,6 +85,12 @@ class Face:
         """A note for a person, on standard error."""
         if not self.quiet:
             click.echo(f"note: {text}", err=True)
+
+    def tell(self, notes: Iterable[str]) -> None:
+        """The notes of an answer, for a person; in JSON the answer holds them itself."""
+        if not self.json:
+            for note in notes:
+                self.warn(note)
 
     def fail(self, code: str, message: str, hint: str | None) -> None:
         """Show a fatal error."""

@@ -154,9 +154,7 @@ def entity(face: Face, what: str, name: str, type: str, aliases: tuple[str, ...]
     with face.memory(write=True) as memory:
         found = memory.add_entity(name, type, aliases=aliases, scope=scope)
     face.answer(plain(found) | {"notes": type_notes(type)}, found.id)
-    if not face.json:
-        for note in type_notes(type):
-            face.warn(note)
+    face.tell(type_notes(type))
 
 
 @command("relations")

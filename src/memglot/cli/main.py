@@ -128,7 +128,8 @@ def run(face: Face, arguments: list[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         hint = "the same command again finishes the job; if its records have no ids, `memglot undo last` first"
-        face.fail("interrupted", "interrupted; whole batches stay", hint)
+        told = ("interrupted; whole batches stay", hint) if face.lands else ("interrupted", None)
+        face.fail("interrupted", *told)
         return 130
     except UnicodeEncodeError:
         face.fail("usage", "the call contains bytes that are not valid UTF-8", None)

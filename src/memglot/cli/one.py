@@ -144,11 +144,14 @@ def undelete(face: Face, id: str) -> None:
 @click.option("--weight", type=float, help="How strong the relation is.")
 def link(face: Face, subject: str, predicate: str, object: str, weight: float | None) -> None:
     """Relate two memories, or entities given as `entity:<id>`."""
+    from memglot.engine.links import predicate_notes
     from memglot.model import plain
 
     with face.memory(write=True) as memory:
         relation = memory.link(subject, predicate, object, weight=weight)
-    face.answer(plain(relation), relation.id)
+    notes = predicate_notes(predicate)
+    face.answer(plain(relation) | {"notes": notes}, relation.id)
+    face.tell(notes)
 
 
 @command("unlink")

@@ -69,9 +69,7 @@ def undo(face: Face, import_id: str, force: bool) -> None:
         result = memory.undo(import_id, force=force)
     value: dict[str, Any] = {"importId": result.import_id, "removed": result.imported, "restored": result.merged}
     face.answer({**value, "notes": result.notes}, f"removed {result.imported:,}, put back {result.merged:,}")
-    if not face.json:
-        for note in result.notes:
-            face.warn(note)
+    face.tell(result.notes)
 
 
 @command("audit")

@@ -67,6 +67,7 @@ def import_(face: Face, source: str, dry_run: bool, passphrase_file: str | None,
     What no rule decides is kept as a conflict: `memglot conflicts` lists them.
     """
     options["passphrase"] = secret(passphrase_file)
+    face.lands = not dry_run
     with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
         result = memory.sync_import(source, dry_run=dry_run, progress=bar, **options)
     return tell_import(face, result)

@@ -51,6 +51,7 @@ def import_(
     if no_dedup:
         options["dedup"] = "id"
     options["passphrase"] = secret(passphrase_file)
+    face.lands = not dry_run
     with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
         result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
     return tell_import(face, result)

@@ -74,7 +74,7 @@ def settle(store: Store, id: str, field: str | None = None, *, take: int | None 
                 raise no_such_value(take, len(conflict.values))
             value = conflict.values[take - 1]
         elif value is _UNSET:
-            raise no_such_value(0, len(conflict.values))
+            raise no_such_value(None, len(conflict.values))
         record = get(store, conflict.record)
         changes = _with_value(record, path_of(conflict.field) or (), value)
         return update(store, record.id, changes, deed="resolve", settles=conflict.field)

@@ -58,6 +58,7 @@ class Exchange(Knowledge):
             tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
+            dry_run=dry_run,
             reading=Options(
                 lenient=lenient, space=space, passphrase=passphrase, accept_broken_audit=accept_broken_audit
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
@@ -55,6 +56,7 @@ class ImportOptions:
     tags: tuple[str, ...] = ()
     fail_fast: bool = False
     restore_deleted: bool = False
+    dry_run: bool = False
     reading: Options = field(default_factory=Options)
 
 
@@ -277,15 +279,15 @@ class _Importer:
 
     def finish(self) -> None:
         """Say what a person should know, and close the import's entry."""
-        report = self.report
+        report, would = self.report, self.options.dry_run
         told = (
-            (self._without_id if self._planner.dedup == "id" else 0, note_no_ids),
+            (self._without_id if self._planner.dedup == "id" else 0, partial(note_no_ids, would=would)),
             (self._twice, note_twice),
             (self._differ, note_differ),
             (self._poorer, note_poorer),
             (self._deleted, note_deleted),
-            (self._changes.conflicts, note_conflicts),
-            (self._changes.removed, note_removed),
+            (self._changes.conflicts, partial(note_conflicts, would=would)),
+            (self._changes.removed, partial(note_removed, would=would)),
             (len(self._planner.unapplied), note_unapplied),
             (self.doubles.to_itself, note_to_itself),
         )
@@ -295,7 +297,7 @@ class _Importer:
                 report.note(note(count))
         self._mark()
         if self._newly:
-            report.note(note_marked(self._newly))
+            report.note(note_marked(self._newly, would=would))
         if self.started:
             entry = self.entry
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, "done", now()

@@ -5,7 +5,8 @@ import msgspec
 from memglot.engine.edit import resolve
 from memglot.engine.registers import later
 from memglot.errors import NotFound, empty_text
-from memglot.model import End, Entity, Relation, Tombstone, check_text, check_value, derive_id, now, plain
+from memglot.model import PREDICATES, End, Entity, Relation, Tombstone, check_text, check_value, derive_id, now, plain
+from memglot.notes import note_predicate
 from memglot.store.contract import Revision, Store
 
 
@@ -37,6 +38,11 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
         store.put([relation])
         store.log("link", relation.id, relation.scope, plain(relation))
     return relation
+
+
+def predicate_notes(predicate: str) -> list[str]:
+    """What a person should know who uses a predicate of their own."""
+    return [] if predicate in PREDICATES else [note_predicate(predicate, PREDICATES)]
 
 
 def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:

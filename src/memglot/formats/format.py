@@ -76,6 +76,8 @@ class Format:
     `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
     in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
     folder are meant at all. `digest_file` digests a file of a folder where that is not the digest of its record.
+    `empty_is_error` and `blank_is_error` tell whether a file of nothing, or of white space alone, is no file of the
+    format at all, or one without records.
     `untouched` tells whether a memory still says what its note said when it was read last, and `residue` under which
     key of `extra` the bytes around the note's content are kept.
     `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
@@ -97,6 +99,7 @@ class Format:
     conflict: str = "skip"
     folder: bool = False
     empty_is_error: bool = True
+    blank_is_error: bool = True
     recognise: Callable[[bytes], bool] | None = None
     aliases: tuple[str, ...] = field(default=())
     read_folder: ReadFolder | None = None

@@ -115,6 +115,7 @@ FORMAT = Format(
     dedup="id",
     conflict="merge",
     empty_is_error=False,
+    blank_is_error=False,
     recognise=recognise,
     untouched=untouched,
     proves_rest=True,

@@ -198,7 +198,7 @@ def read_source(source: Source, format: Format | None, report: Report, options: 
             report.note(note_other_shape(source.name, format.name, other.name))
             format = other
         report.format = format.name
-        if source.is_blank() and (source.head or format.empty_is_error):
+        if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
             raise empty_input(source.name)
         before, faults = report.read, len(report.errors)
         yield from format.read(source, report, options)

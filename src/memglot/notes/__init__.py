@@ -76,9 +76,10 @@ def note_cut_off(source: str, said: int, read: int) -> str:
     return f"{source} says it holds {said:,} memories, but {read:,} were read: `memglot verify` tells more"
 
 
-def note_no_ids(count: int) -> str:
-    """Records without ids, in a format that compares ids alone."""
-    return f"{many(count)} no id and got a new one: importing the same file again will add them again"
+def note_no_ids(count: int, *, would: bool = False) -> str:
+    """Records without ids, in a format that compares ids alone; in a dry run, what would be done about them."""
+    done = "would get" if would else "got"
+    return f"{many(count)} no id and {done} a new one: importing the same file again will add them again"
 
 
 def note_twice(count: int) -> str:
@@ -96,14 +97,19 @@ def note_poorer(count: int) -> str:
     return f"{many(count)} the content of one that is there, but other fields, and stayed out: `--no-dedup` takes them"
 
 
-def note_conflicts(count: int) -> str:
-    """Values that no rule decides between."""
+def note_conflicts(count: int, *, would: bool = False) -> str:
+    """Values that no rule decides between; in a dry run, those that would clash."""
     many = "1 field clashes" if count == 1 else f"{count:,} fields clash"
+    if would:
+        many = "1 field" if count == 1 else f"{count:,} fields"
+        return f"{many} would clash and no rule decides: all values would be kept, and one would stand meanwhile"
     return f"{many} and no rule decides: all values are kept and one stands meanwhile; `memglot conflicts` shows them"
 
 
-def note_removed(count: int) -> str:
-    """Deletions that a file brought."""
+def note_removed(count: int, *, would: bool = False) -> str:
+    """Deletions that a file brought, or would bring."""
+    if would:
+        return f"{'1 memory' if count == 1 else f'{count:,} memories'} would be deleted, as the file says"
     return f"{many(count)} been deleted, as the file says: `memglot undo` brings them back"
 
 
@@ -142,15 +148,20 @@ def note_sensitive(memories: int, others: int, scopes: list[str]) -> str:
     return f"left out {left} of the sensitive {noun} {some([shown(scope) for scope in scopes])}"
 
 
-def note_marked(scopes: list[str]) -> str:
-    """Scopes that a file marks as sensitive."""
+def note_marked(scopes: list[str], *, would: bool = False) -> str:
+    """Scopes that a file marks as sensitive, or would mark."""
     names = some([shown(scope) for scope in scopes])
-    return f"marked {number_of(scopes, 'scope')} as sensitive, as the file says: {names}"
+    return f"{'would mark' if would else 'marked'} {number_of(scopes, 'scope')} as sensitive, as the file says: {names}"
 
 
 def note_entity_type(type: str, known: tuple[str, ...]) -> str:
     """A type of entities that other tools do not know."""
     return f"{shown(type)} is kept as a type of its own; other tools know {', '.join(known)}"
+
+
+def note_predicate(predicate: str, known: tuple[str, ...]) -> str:
+    """A predicate that other tools do not know."""
+    return f"{shown(predicate)} is kept as a predicate of its own; other tools know {', '.join(known)}"
 
 
 def note_kept_since(count: int) -> str:
