@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from memglot import Memory
+from memglot.engine import import_
+from memglot.engine.twins import Pair, twins, with_tags
 from memglot.errors import CannotWrite
 from memglot.model import Relation
+from memglot.store.contract import Store
 
 ID = "01890000-0000-7000-8000-000000000001"
 
@@ -68,6 +72,39 @@ def test_only_merging_shares_tags(tmp_path: Path) -> None:
         # Nothing is new, but the tags were not shared yet.
         assert one.import_from(tmp_path / "b.db").import_id is not None
         assert one.get(mine.id).tags == ["x", "y"]
+
+
+def test_many_groups_share_their_tags_while_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rows(place: int, tag: str) -> bytes:
+        return "\n".join(
+            json.dumps({"id": f"0189{number:04d}-0000-7000-8000-00000000000{place}", "content": f"same {number}",
+                        "meta": {"memglot": {"tags": [tag]}}})
+            for number in range(1_200)
+        ).encode()  # fmt: skip
+
+    with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
+        one.import_from(rows(1, "x"), format="ndjson")
+        two.import_from(rows(2, "y"), format="ndjson")
+        edited = next(two.list()).id
+
+        def meanwhile(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
+            found = with_tags(store, wanted)
+            assert edited not in wanted or ["x", "y", "z"] in [after.tags for _, after in found]
+            return found
+
+        def lacking(store: Store) -> Iterator[dict[str, list[str]]]:
+            for wanted in twins(store):
+                with Memory.open(tmp_path / "b.db") as other:
+                    if edited in wanted:
+                        other.update(edited, tags=["z", "y"])
+                    other.add("another")
+                yield wanted
+
+        monkeypatch.setattr(import_, "twins", lacking)
+        monkeypatch.setattr(import_, "with_tags", meanwhile)
+        assert two.import_from(tmp_path / "a.db").imported == 1_200
+        assert two.count(tags=["x", "y"]) == 2_400 and two.get(edited).tags == ["x", "y", "z"]
+        assert two.doctor().ok
 
 
 def test_twins_beyond_a_batch_share_their_tags(tmp_path: Path) -> None:

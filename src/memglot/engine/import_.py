@@ -12,7 +12,7 @@ from memglot.engine.doubles import Doubles
 from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan, Planner
 from memglot.engine.scopes import mark_all
-from memglot.engine.twins import unite_twins
+from memglot.engine.twins import twins, with_tags
 from memglot.formats import registry
 from memglot.formats.audit import is_audit
 from memglot.formats.format import STORE, Options
@@ -233,11 +233,11 @@ class _Importer:
 
     def unite(self) -> None:
         """Let memories of one content share their tags, where a whole store was merged."""
-        for pairs in unite_twins(self.store) if self._twins else ():
+        for lacking in twins(self.store) if self._twins else ():
             if not self.started:
                 self._start()
             with self.store.writing():
-                self._write(Plan(united=pairs), Met())
+                self._write(Plan(united=with_tags(self.store, lacking)), Met())
 
     def _meet(self, plan: Plan, things: list[Thing]) -> Met:
         """What the things change, once the plan is done; clashes become part of the plan."""

@@ -98,8 +98,8 @@ class Store(Protocol):
     def loading(self, *, by_content: bool) -> AbstractContextManager[None]:
         """Around many transactions of a load: indexes may lag behind inside, and are whole again after it.
 
-        `by_content` tells that `ids_of_contents` will be asked on the way. A load that is cut off leaves a store
-        that the next writing open completes.
+        `by_content` tells that `ids_of_contents` or `doubles` will be asked on the way. A load that is cut off leaves
+        a store that the next writing open completes.
         """
 
     # Records
