@@ -50,7 +50,9 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
             return before
         found.last_seen = max(at, found.last_seen or 0)
         if before is not None:
-            store.remember([Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before))])
+            origin = store.origins([before])[0]
+            revision = Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before), origin=origin)
+            store.remember([revision])
         store.put([found])
         store.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
     return found

@@ -212,7 +212,7 @@ class _Importer:
             self.doubles.learn(plan.doubles)
             met = self._meet(plan, things)
             if not plan.is_empty or met.put or met.gone:
-                batch = store.new_batch(self.entry.id)
+                batch = self._changes.begin(self.entry.id)
                 digest = store.add(plan.new, batch)
                 self._changes.make(plan, met, batch)
                 report.formats[self._format] += len(plan.new)

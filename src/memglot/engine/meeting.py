@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +14,13 @@ from memglot.engine.state import is_link
 from memglot.model import (
     Blob,
     Document,
-    Embedding,
     Entity,
     Relation,
     Supersession,
     Thing,
     Tombstone,
     canonical,
+    thing_key,
 )
 from memglot.store.contract import Store
 
@@ -120,20 +119,7 @@ class Meeting:
 
 
 def _key(thing: Thing) -> Key:
-    match thing:
-        case Relation() | Entity() | Tombstone():
-            parts: Iterable[Any] = (thing.id,)
-        case Supersession():
-            parts = (thing.newer, thing.older)
-        case Document():
-            parts = (thing.id, thing.version)
-        case Embedding():
-            parts = (thing.record, thing.model)
-        case Blob():
-            parts = (thing.tool, thing.table, thing.key)
-        case _:
-            parts = (thing.record, thing.field)
-    return type(thing), "\x1f".join(map(str, parts))
+    return type(thing), thing_key(thing)
 
 
 def join_things(one: Thing, other: Thing) -> Thing:

@@ -3,8 +3,8 @@
 import msgspec
 
 from memglot.engine.merge import conflicts_of
-from memglot.formats.beside import key_of, name_of
-from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession, Thing, plain
+from memglot.formats.beside import name_of
+from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession, Thing, plain, thing_key
 from memglot.store.contract import Revision, Store
 
 
@@ -63,6 +63,6 @@ def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, b
     store.take([old])
     if new is not None:
         store.put([new], batch)
-    revision = Revision(kind=name_of(old), key=key_of(old), at=at, deed=deed, before=plain(old))
+    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=plain(old))
     revision.batch, revision.origin = batch, origin
     store.remember([revision])

@@ -15,6 +15,8 @@ from memglot.store.contract import Revision, Store
 
 REMAINS = "remains"
 """The deed of a revision that no record stood behind: what was learnt of a memory after its deletion."""
+BATCH = "batch"
+"""The kind of a revision that stands where a batch of an import began."""
 _LINK = "relation"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memglot.engine import edit, links
 from memglot.errors import supersedes_itself
-from memglot.model import DEFAULT_STATUS, DELETED, Supersession, check_text, now, plain
+from memglot.model import DEFAULT_STATUS, DELETED, Supersession, check_text, now, plain, thing_key
 from memglot.store.contract import Revision, Store
 
 SUPERSEDED = "superseded"
@@ -39,6 +39,13 @@ def supersede(
     return found, True
 
 
+def take_back(store: Store, decision: Supersession) -> None:
+    """Take a decision away as if it had never been; what it had superseded is active again."""
+    store.take([decision])
+    if store.known([decision.older]) and not list(store.mentions(Supersession, decision.older)):
+        _set_status(store, decision.older, SUPERSEDED, DEFAULT_STATUS)
+
+
 def _set_status(store: Store, id: str, was: str, status: str) -> None:
     if store.get([id])[0].status == was != status:
         edit.update(store, id, {"status": status})
@@ -50,8 +57,9 @@ def _forget(store: Store, thing: Supersession) -> None:
 
 
 def _remember(store: Store, thing: Supersession) -> None:
-    # Imports know what they changed by the same key.
-    store.remember([Revision(kind="supersession", key=thing.newer, at=now(), deed="supersede", before=plain(thing))])
+    revision = Revision(kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=plain(thing))
+    revision.origin = store.origins([thing])[0]
+    store.remember([revision])
 
 
 def chain(store: Store, id: str | None = None) -> list[Supersession]:
