@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from memglot import Memory
+from memglot.cli.face import Face
+from memglot.cli.main import cli
 from memglot.formats.beside import line_of
 from memglot.model import Conflict, Document, Entity, Relation, Supersession, Tombstone
 
@@ -137,3 +140,18 @@ def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_p
     assert "1 memory has been changed since" in mine.undo(found).notes[0]
     mine.undo(found, force=True)
     assert [one.id for one in mine.list()] == [MINE]
+
+
+def test_an_import_that_only_marks_a_scope_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+    with Memory.open(":memory:") as other:
+        other.mark_sensitive("work")
+        other.export(tmp_path / "marks.sqlite", format="sqlite")
+    said = []
+    for _ in range(2):
+        found = CliRunner().invoke(
+            cli, ["--store", str(tmp_path / "s.db"), "import", str(tmp_path / "marks.sqlite")], obj=Face()
+        )
+        assert found.exit_code == 0
+        said.append(found.output)
+    assert "nothing changed" not in said[0] and "marked 1 scope as sensitive" in said[0]
+    assert "nothing changed" in said[1]

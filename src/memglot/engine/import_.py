@@ -283,6 +283,7 @@ class _Importer:
                 report.note(note(count))
         self._mark()
         if self._newly:
+            report.marked = self._newly
             report.note(note_marked(self._newly))
         if self.started:
             entry = self.entry

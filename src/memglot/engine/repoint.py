@@ -3,11 +3,11 @@
 import msgspec
 
 from memglot.engine.merge import conflicts_of
-from memglot.engine.registers import later
 from memglot.engine.state import end_of_link, link_time
 from memglot.formats.beside import name_of
 from memglot.model import (
     DEFAULT_SCOPE,
+    LATEST,
     Blob,
     Conflict,
     Embedding,
@@ -36,7 +36,7 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str, batch: int | N
             object=_moved(relation.object, old, new),
             source_record=new if relation.source_record == old else relation.source_record,
             # A clock that ran ahead somewhere must not bring the old end back.
-            updated_at=later(relation.updated_at),
+            updated_at=min(LATEST, max(at, relation.updated_at + 1)),
         )
         fits = moved.subject != moved.object and _meaning(moved) not in have
         have.add(_meaning(moved))
