@@ -294,3 +294,18 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     record = msgspec.json.decode(text)
     assert (record["title"], record["meta"]) == ("mine", {"k": {"n": 1}})
     assert run(store)[1] == "none\n"
+
+
+def test_what_has_the_last_time_there_is_cannot_be_edited_and_says_so(memory: Memory) -> None:
+    last = "9999-12-31T23:59:59.999999Z"
+    for title in "ab":
+        row = {"id": A, "content": "c", "content_hash": "", "created_at": 1.7e9, "updated_at": last, "title": title}
+        text = msgspec.json.encode({"export_metadata": {"exporter_version": "memoryd-1"}, "memories": [row]})
+        memory.import_from(text, format="memories-json")
+    assert len(memory.conflicts()) == 1
+    with pytest.raises(MemglotError, match="the last moment there is"):
+        memory.resolve(A, take=1)
+    with pytest.raises(MemglotError, match="the last moment there is"):
+        memory.update(A, title="mine")
+    memory.delete(A)
+    assert memory.count() == 0

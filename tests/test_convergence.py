@@ -295,9 +295,9 @@ RING = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1), (1, 0)]
 class Machines:
     """Five stores that know of each other by files."""
 
-    def __init__(self, folder: str, format: str) -> None:
+    def __init__(self, folder: str, format: str, dedup: str | None = None) -> None:
         self.stores = [Memory.open(":memory:") for _ in range(5)]
-        self._path, self._format = Path(folder) / f"file{FORMATS[format]}", format
+        self._path, self._format, self._dedup = Path(folder) / f"file{FORMATS[format]}", format, dedup
         with present(1_800_000_000_000_000):
             for number in range(2):
                 self.stores[0].add(f"{number} first", id=ID % number)
@@ -307,7 +307,7 @@ class Machines:
     def send(self, source: int, target: int) -> str | None:
         """Let one store import what another holds; tells the import, if anything changed."""
         self.stores[source].export(self._path, format=self._format, force=True)
-        result = self.stores[target].import_from(self._path, conflict="merge")
+        result = self.stores[target].import_from(self._path, conflict="merge", dedup=self._dedup)
         assert list(result.errors) == []
         return result.import_id
 
@@ -359,6 +359,44 @@ def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: lis
         assert all(memory.doctor().ok for memory in machines.stores)
         if format == "sqlite":
             assert all(len(tags) == 1 for tags in twins(machines.stores[0]).values())
+        machines.close()
+
+
+@st.composite
+def consolidating(draw: Any) -> Step:
+    """A deed that makes doubles, or one that merges them."""
+    id = ID % draw(st.integers(0, 3))
+    value = draw(st.sampled_from("ab"))
+    deeds: list[Callable[[Memory], object]] = [
+        *([lambda memory: memory.consolidate()] * 3),
+        *([lambda memory: memory.add("same", id=id, title=value, tags=[value])] * 2),
+        lambda memory: memory.update(id, content="same"),
+        lambda memory: memory.supersede(id, ID % 0),
+        lambda memory: memory.link(id, "knows", ID % 1),
+    ]
+    return draw(MACHINES), draw(st.integers(1, 3)), draw(st.sampled_from(deeds))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=25)
+@given(
+    history=histories(),
+    more=st.lists(consolidating() | steps() | st.tuples(MACHINES, MACHINES), max_size=15),
+    ways=WAYS,
+)
+def test_stores_that_consolidate_come_to_the_same(
+    format: str, history: list[Any], more: list[Any], ways: list[tuple[int, int]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        # By its content a store would skip a double that another one keeps.
+        machines = Machines(folder, format, dedup="id")
+        machines.live([*history, *more])
+        for way in [*ways, *RING, *RING, *RING]:
+            machines.send(*way)
+        found = [agreed(memory) for memory in machines.stores]
+        assert all(lines == found[0] for lines in found)
+        assert [machines.send(*way) for way in RING] == [None] * len(RING)
+        assert all(memory.doctor().ok for memory in machines.stores)
         machines.close()
 
 

@@ -225,3 +225,74 @@ def test_a_key_that_was_taken_away_stays_away_and_makes_no_clash(both: Two) -> N
     assert both.send(both.one, both.two).conflicts == 0
     assert both.one.get(ID % 1).meta == both.two.get(ID % 1).meta == {"k1": 1, "k2": 2}
     assert agreed(both.one) == agreed(both.two)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_hung_on_a_merged_memory_does_not_come_back(tmp_path: Path, format: str) -> None:
+    both = Two(tmp_path, format)
+    doubles(both)
+    with present(5):
+        both.one.add("third", id=ID % 3)
+        for number in (1, 2):
+            both.one.link(ID % 3, "knows", ID % number)
+        with both.one.store.writing():
+            both.one.store.put([Supersession(newer=ID % 3, older=ID % 2, decided_at=START + 5)])
+    both.exchange()
+    with present(9):
+        both.one.consolidate()
+    after = agreed(both.one)
+    both.send(both.two, both.one)
+    assert agreed(both.one) == after
+    assert [(one.newer, one.older) for one in both.one.chain()] == [(ID % 3, ID % 1)]
+    assert [one.object.id for one in both.one.relations()] == [ID % 1]
+    both.exchange()
+    assert agreed(both.one) == agreed(both.two) == after
+    both.close()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_link_to_a_memory_that_was_merged_elsewhere_leads_to_its_home(tmp_path: Path, format: str) -> None:
+    both = Two(tmp_path, format)
+    doubles(both)
+    with present(5):
+        both.two.add("third", id=ID % 3)
+        both.two.link(ID % 3, "knows", ID % 2)
+    with present(9):
+        both.one.consolidate()
+    both.exchange()
+    assert agreed(both.one) == agreed(both.two)
+    assert [one.object.id for one in both.one.relations()] == [ID % 1]
+    both.close()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_word_that_was_taken_back_stays_so_until_it_is_said_again(tmp_path: Path, format: str) -> None:
+    both = Two(tmp_path, format)
+    for number in (1, 2):
+        both.one.add(f"text {number}", id=ID % number)
+    with present(1):
+        both.one.supersede(ID % 2, ID % 1)
+    both.exchange(1)
+    for at, newer, older in ((2, 1, 2), (3, 2, 1)):
+        with present(at):
+            both.one.supersede(ID % newer, ID % older)
+        both.send(both.two, both.one)
+        assert [(one.newer, one.older) for one in both.one.chain()] == [(ID % newer, ID % older)]
+        both.exchange()
+        assert agreed(both.one) == agreed(both.two)
+    both.close()
+
+
+def test_an_edit_of_today_is_later_than_a_clock_that_ran_ahead(both: Two) -> None:
+    with present(10**12):
+        for number in (1, 2):
+            both.two.add(f"text {number}", id=ID % number)
+        both.two.add_entity("Anna", "person")
+        both.two.supersede(ID % 1, ID % 2, reason="old")
+    both.send(both.two, both.one)
+    for scope in "abcdef":
+        with present(5):
+            both.one.add_entity("Anna", "person", scope=scope)
+            both.one.supersede(ID % 1, ID % 2, reason=scope)
+        assert both.send(both.two, both.one).import_id is None
+        assert [one.scope for one in both.one.entities()] == [one.reason for one in both.one.chain()] == [scope]

@@ -651,6 +651,12 @@ def supersedes_itself(id: str) -> UsageError:
     return UsageError(f"memory `{id}` cannot supersede itself", "name the newer memory first, then the older one")
 
 
+def last_moment(time: str) -> UsageError:
+    """An edit of what has the last time that there is."""
+    text = f"its clock is the last moment there is, {time}, and no edit can be later"
+    return UsageError(text, "`memglot delete` takes it away; add it anew to change it")
+
+
 def bad_passphrase(where: str, reason: str) -> UsageError:
     """A passphrase that cannot be had from where it should be; what was found there is never shown."""
     return UsageError(f"no passphrase can be read from `{where}`: {reason}", "it must hold the passphrase and no more")

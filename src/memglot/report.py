@@ -126,6 +126,7 @@ class Report:
         self.unopened = 0
         """What was sealed, and could not be read for want of a passphrase."""
         self.sensitive: set[str] = set()
+        self.marked: list[str] = []
         self.end: End | None = None
         self._progress = progress
 

@@ -74,7 +74,7 @@ def _import_text(result: Any) -> list[str]:
              f"skipped {result.skipped:,}, failed {result.failed:,}"]  # fmt: skip
     if result.import_id:
         lines.append(f"import {result.import_id}; `memglot undo {result.import_id}` takes it back")
-    elif not result.dry_run:
+    elif not result.dry_run and not result.marked:
         lines.append("nothing changed")
     return lines
 

@@ -10,9 +10,8 @@ from memglot.engine.forward import in_text
 from memglot.engine.meeting import Met
 from memglot.engine.merged import Reunion, Touched
 from memglot.engine.plan import Plan
-from memglot.engine.state import REMAINS, State, set_conflicts, value_of
-from memglot.formats.beside import key_of
-from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, plain
+from memglot.engine.state import BATCH, REMAINS, State, set_conflicts, value_of
+from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, plain, thing_key
 from memglot.store.contract import Revision, Store
 
 _NAMES: dict[type[Any], str] = {kind: name for name, kind in THINGS.items()}
@@ -25,6 +24,13 @@ class Changes:
         self._store, self._doubles, self._at = store, doubles, at
         self._touched = Touched()
         self.conflicts = self.removed = 0
+
+    def begin(self, import_id: str) -> int:
+        """A number for the next batch, and a mark among the revisions, so that later ones are known as such."""
+        batch = self._store.new_batch(import_id)
+        mark = Revision(kind=BATCH, key=import_id, at=self._at, deed="import", before=None, batch=batch)
+        self._store.remember([mark])
+        return batch
 
     def make(self, plan: Plan, met: Met, batch: int) -> None:
         """Change what a plan and new things change; what was there before is remembered."""
@@ -52,7 +58,7 @@ class Changes:
         touched = self._touched
         if touched.ids or touched.deaths:
             with self._store.writing():
-                reunion = Reunion(self._store, touched, self._at, self._store.new_batch(import_id))
+                reunion = Reunion(self._store, touched, self._at, self.begin(import_id))
                 reunion.run()
             self.removed -= reunion.revived
 
@@ -104,7 +110,7 @@ class Changes:
         return [
             Revision(
                 kind=_NAMES[type(thing)],
-                key=key_of(thing),
+                key=thing_key(thing),
                 at=self._at,
                 deed="import",
                 before=plain(thing),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from memglot.engine.registers import later
 from memglot.errors import empty_text
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, plain
 from memglot.notes import note_entity_type
@@ -48,9 +49,13 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
         found.scope = found.scope if scope is None else scope
         if before is not None and found == before:
             return before
-        found.last_seen = max(at, found.last_seen or 0)
+        seen = found.last_seen or 0
+        # A clock that ran ahead somewhere must not make an edit of today lose; names unite whatever the time.
+        found.last_seen = later(seen) if before is not None and found.scope != before.scope else max(at, seen)
         if before is not None:
-            store.remember([Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before))])
+            origin = store.origins([before])[0]
+            revision = Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before), origin=origin)
+            store.remember([revision])
         store.put([found])
         store.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
     return found

@@ -223,7 +223,7 @@ class _Importer:
         """Make the changes of one batch, if there are any."""
         if plan.is_empty and not met.put and not met.gone:
             return
-        batch = self.store.new_batch(self.entry.id)
+        batch = self._changes.begin(self.entry.id)
         digest = self.store.add(plan.new, batch)
         self._changes.make(plan, met, batch)
         self.report.formats[self._format] += len(plan.new)
@@ -297,6 +297,7 @@ class _Importer:
                 report.note(note(count))
         self._mark()
         if self._newly:
+            report.marked = self._newly
             report.note(note_marked(self._newly, would=would))
         if self.started:
             entry = self.entry

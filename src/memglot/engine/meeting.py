@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +10,17 @@ import msgspec
 from memglot.engine.forward import in_text
 from memglot.engine.merge import join_lists
 from memglot.engine.registers import digest
-from memglot.engine.state import is_link
+from memglot.engine.state import LINKS, is_link, link_time
 from memglot.model import (
     Blob,
     Document,
-    Embedding,
     Entity,
     Relation,
     Supersession,
     Thing,
     Tombstone,
     canonical,
+    thing_key,
 )
 from memglot.store.contract import Store
 
@@ -54,7 +53,7 @@ class Meeting:
         for thing in things:
             if isinstance(thing, Tombstone):
                 self._bury(thing)
-            elif isinstance(thing, Relation):
+            elif isinstance(thing, (Relation, Supersession)):
                 self._relate(thing)
             else:
                 self._take(thing)
@@ -75,8 +74,9 @@ class Meeting:
             self._alive = {record.id: record.updated_at for record in self._store.get(dead)}
         for thing in things:
             if isinstance(thing, Tombstone) and is_link(thing):
-                self._first.setdefault((Relation, thing.id), self._store.thing(Relation, thing.id))
-        related = [thing.id for thing in things if isinstance(thing, Relation)]
+                kind = LINKS[thing.kind]
+                self._first.setdefault((kind, thing.id), self._store.thing(kind, thing.id))
+        related = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
         if related and self._store.count_things(Tombstone):
             for tombstone in self._store.things(Tombstone, related):
                 self._first.setdefault((Tombstone, tombstone.id), tombstone)
@@ -84,28 +84,29 @@ class Meeting:
 
     def _bury(self, thing: Tombstone) -> None:
         """A deletion wins over what was not edited since; one that an edit came after is not kept."""
-        relation = self._now.get((Relation, thing.id)) if is_link(thing) else None
-        edited = relation.updated_at if isinstance(relation, Relation) else self._alive.get(thing.id)
+        link = self._now.get((LINKS[thing.kind], thing.id)) if is_link(thing) else None
+        edited = link_time(link) if isinstance(link, (Relation, Supersession)) else self._alive.get(thing.id)
         if edited is not None:
-            if self._policy == "skip" and relation is None:
+            if self._policy == "skip" and link is None:
                 self.unapplied.add(thing.id)
             wins = self._policy == "merge" and thing.deleted_at >= edited
             if not wins and self._policy != "prefer-remote":
                 return
-            if relation is not None:
-                self._now[Relation, thing.id] = None
+            if link is not None:
+                self._now[LINKS[thing.kind], thing.id] = None
         self._take(thing)
 
-    def _relate(self, thing: Relation) -> None:
-        """A relation that was taken away stays so, until it is made again."""
-        tombstone = self._now.get((Tombstone, thing.id))
+    def _relate(self, thing: Relation | Supersession) -> None:
+        """A relation, or a decision, that was taken away stays so, until it is made again."""
+        tombstone = self._now.get((Tombstone, thing_key(thing)))
         if isinstance(tombstone, Tombstone):
-            if thing.updated_at <= tombstone.deleted_at:
+            if link_time(thing) <= tombstone.deleted_at:
                 if not self._restore:
                     return
                 # Else the next machine that knows of its end would take it away again.
-                thing = msgspec.structs.replace(thing, updated_at=tombstone.deleted_at + 1)
-            self._now[Tombstone, thing.id] = None
+                field = "updated_at" if isinstance(thing, Relation) else "decided_at"
+                thing = msgspec.structs.replace(thing, **{field: tombstone.deleted_at + 1})
+            self._now[Tombstone, tombstone.id] = None
         self._take(thing)
 
     def _take(self, thing: Thing) -> None:
@@ -120,20 +121,7 @@ class Meeting:
 
 
 def _key(thing: Thing) -> Key:
-    match thing:
-        case Relation() | Entity() | Tombstone():
-            parts: Iterable[Any] = (thing.id,)
-        case Supersession():
-            parts = (thing.newer, thing.older)
-        case Document():
-            parts = (thing.id, thing.version)
-        case Embedding():
-            parts = (thing.record, thing.model)
-        case Blob():
-            parts = (thing.tool, thing.table, thing.key)
-        case _:
-            parts = (thing.record, thing.field)
-    return type(thing), "\x1f".join(map(str, parts))
+    return type(thing), thing_key(thing)
 
 
 def join_things(one: Thing, other: Thing) -> Thing:

@@ -1,15 +1,12 @@
-"""The past: history of a memory, imports and their undoing, the audit chain."""
+"""The past: history of a memory, imports, the audit chain."""
 
 from typing import Any
 
 import msgspec
 
-from memglot.engine.state import REMAINS, set_conflicts, state_in
+from memglot.engine.state import REMAINS, state_in
 from memglot.errors import NotFound
-from memglot.model import THINGS, Conflict, Event, Record, Tombstone, owner_of
-from memglot.notes import note_kept_since
-from memglot.report import Report
-from memglot.settings import BATCH_SIZE
+from memglot.model import Conflict, Event, Record
 from memglot.store.chain import first_broken
 from memglot.store.contract import Import, Revision, Store
 
@@ -64,86 +61,6 @@ def find_import(store: Store, text: str) -> Import:
     if not text or not entries or (len(entries) > 1 and text != "last"):
         raise NotFound("import", text, "`memglot imports` lists them")
     return entries[0]
-
-
-def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
-    """Put back what was there before an import, and leave no tombstone.
-
-    What was changed since stays as it is now, with a note, unless `force`.
-    """
-    with store.writing():
-        entry = find_import(store, import_id)
-        if entry.state == "undone":
-            return entry
-        batches = store.batches(entry.id)
-        revisions = list(store.revisions(batches=batches))
-        changed = {revision.key for revision in revisions}
-        kept, removed = _remove_inserted(store, batches, report, force, changed)
-        left = [revision for revision in revisions if revision.kind != "record" or revision.key not in removed]
-        kept += _put_back(store, left, report, force)
-        if kept:
-            report.note(note_kept_since(kept))
-        entry.state = "undone" if not kept else "partly undone"
-        store.put_import(entry)
-        store.log("undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": kept})
-    return entry
-
-
-def _remove_inserted(
-    store: Store, batches: list[int], report: Report, force: bool, changed: set[str]
-) -> tuple[int, set[str]]:
-    """Remove what the batches inserted; tell how many stayed, and which of those that they also changed went."""
-    kept: set[str] = set()
-    ids = []
-    for record in store.in_batches(batches):
-        if not force and _changed_since(store, "record", record.id, batches):
-            kept.add(record.id)
-        else:
-            ids.append(record.id)
-    for start in range(0, len(ids), BATCH_SIZE):
-        some = ids[start : start + BATCH_SIZE]
-        store.remove(some)
-        store.take(list(store.things(Conflict, some)))
-    report.imported += len(ids)
-    # What hangs on a memory that stays, stays too.
-    store.take([thing for thing in store.things_in_batches(batches) if owner_of(thing) not in kept])
-    return len(kept), changed.intersection(ids)
-
-
-def _put_back(store: Store, revisions: list[Revision], report: Report, force: bool) -> int:
-    kept = 0
-    batches = [revision.batch for revision in revisions if revision.batch is not None]
-    for revision in reversed(revisions):
-        if revision.deed == REMAINS:
-            # Nobody saw this one: what was learnt of a deleted memory is simply forgotten.
-            store.forget([revision.number])
-            continue
-        if not force and _changed_since(store, revision.kind, revision.key, batches):
-            kept += 1
-            continue
-        # What was put back is as if it had never changed, also to the next undo.
-        store.forget([revision.number])
-        if revision.kind != "record":
-            thing = msgspec.convert(revision.before, THINGS[revision.kind])
-            if not (isinstance(thing, Tombstone) and store.known([thing.id])):
-                store.put([thing], revision.origin)
-        elif revision.before is not None:
-            before, had = state_in(revision.before)
-            if store.known([before.id]):
-                store.replace(before)
-            else:
-                store.add([before], revision.origin)
-            set_conflicts(store, before.id, had)
-            report.merged += 1
-    return kept
-
-
-def _changed_since(store: Store, kind: str, key: str, batches: list[int]) -> bool:
-    """Tell whether somebody else changed a record, or another thing, after these batches touched it."""
-    # A deletion is part of a record's own past.
-    kinds = ("record", "tombstone") if kind in ("record", "tombstone") else (kind,)
-    found = [revision for revision in store.revisions(key=key) if revision.kind in kinds]
-    return bool(found) and found[-1].batch not in batches
 
 
 def audit_log(store: Store, *, target: str | None = None, limit: int | None = None) -> list[Event]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from memglot.model import LATEST, Record, canonical, now, plain
+from memglot.errors import last_moment
+from memglot.model import LATEST, Record, canonical, format_time, now, plain
 
 DECAY = "consolidation"
 """Where `extra` keeps what a strength decays from."""
@@ -281,5 +282,10 @@ def _unset(after: Record, parts: Parts, path: Path, known: Register, at: int, se
 
 
 def later(*times: int) -> int:
-    """The present, or the moment after the latest of the given times where a clock ran ahead."""
-    return min(LATEST, max(now(), *(time + 1 for time in times)))
+    """The present, or the moment after the latest of the given times where a clock ran ahead.
+
+    Nothing is later than the last moment there is: an edit must not pretend to be, and raises.
+    """
+    if max(times) >= LATEST:
+        raise last_moment(format_time(LATEST))
+    return max(now(), *(time + 1 for time in times))

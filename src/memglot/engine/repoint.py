@@ -3,8 +3,23 @@
 import msgspec
 
 from memglot.engine.merge import conflicts_of
-from memglot.formats.beside import key_of, name_of
-from memglot.model import Blob, Conflict, Embedding, End, Relation, Supersession, Thing, plain
+from memglot.engine.state import end_of_link, link_time
+from memglot.formats.beside import name_of
+from memglot.model import (
+    DEFAULT_SCOPE,
+    LATEST,
+    Blob,
+    Conflict,
+    Embedding,
+    End,
+    Relation,
+    Supersession,
+    Thing,
+    Tombstone,
+    owner_of,
+    plain,
+    thing_key,
+)
 from memglot.store.contract import Revision, Store
 
 
@@ -20,21 +35,24 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str, batch: int | N
             subject=_moved(relation.subject, old, new),
             object=_moved(relation.object, old, new),
             source_record=new if relation.source_record == old else relation.source_record,
-            updated_at=at,
+            # A clock that ran ahead somewhere must not bring the old end back.
+            updated_at=min(LATEST, max(at, relation.updated_at + 1)),
         )
         fits = moved.subject != moved.object and _meaning(moved) not in have
         have.add(_meaning(moved))
         _exchange(store, relation, moved if fits else None, at, deed, batch)
     for decision in [*store.things(Supersession, [old]), *store.mentions(Supersession, old)]:
         newer, older = (new if id == old else id for id in (decision.newer, decision.older))
-        later = msgspec.structs.replace(decision, newer=newer, older=older)
-        fits = newer != older and store.kept(later) is None
-        _exchange(store, decision, later if fits else None, at, deed, batch)
+        own = msgspec.structs.replace(decision, newer=newer, older=older)
+        gone = store.thing(Tombstone, thing_key(own))
+        fits = newer != older and store.kept(own) is None
+        fits = fits and (gone is None or gone.deleted_at < link_time(own))
+        _exchange(store, decision, own if fits else None, at, deed, batch)
     for kind in (Embedding, Conflict):
         for thing in list(store.things(kind, [old])):
-            own = msgspec.structs.replace(thing, record=new)
-            fits = store.kept(own) is None and (not isinstance(own, Conflict) or _clashes(store, own))
-            _exchange(store, thing, own if fits else None, at, deed, batch)
+            moving = msgspec.structs.replace(thing, record=new)
+            fits = store.kept(moving) is None and (not isinstance(moving, Conflict) or _clashes(store, moving))
+            _exchange(store, thing, moving if fits else None, at, deed, batch)
     for blob in list(store.things(Blob, [old])):
         _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed, batch)
 
@@ -63,6 +81,10 @@ def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, b
     store.take([old])
     if new is not None:
         store.put([new], batch)
-    revision = Revision(kind=name_of(old), key=key_of(old), at=at, deed=deed, before=plain(old))
+    if isinstance(old, (Relation, Supersession)) and (new is None or thing_key(new) != thing_key(old)):
+        # Else the next file of a machine that does not know of it would bring it back.
+        scope = next((record.scope for record in store.get([owner_of(new or old)])), DEFAULT_SCOPE)
+        store.put([end_of_link(old, at, scope)], batch)
+    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=plain(old))
     revision.batch, revision.origin = batch, origin
     store.remember([revision])

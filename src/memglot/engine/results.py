@@ -24,6 +24,8 @@ class ImportResult:
         self.failed = report.failed
         self.conflicts = report.conflicts
         """Clashes that no rule decides, which this import brought or found."""
+        self.marked = report.marked
+        """Scopes that are sensitive since, because the input says so."""
         self.notes = [*report.notes, *loss_notes(report)]
         used = {name: count for name, count in report.formats.items() if name}
         self.formats = used

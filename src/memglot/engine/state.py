@@ -10,12 +10,15 @@ import msgspec
 
 from memglot.engine.merge import conflicts_of, merge_records
 from memglot.engine.registers import digest
-from memglot.model import Conflict, Record, Tombstone, canonical, plain
+from memglot.model import Conflict, Record, Relation, Supersession, Tombstone, canonical, plain, thing_key
 from memglot.store.contract import Revision, Store
 
 REMAINS = "remains"
 """The deed of a revision that no record stood behind: what was learnt of a memory after its deletion."""
-_LINK = "relation"
+BATCH = "batch"
+"""The kind of a revision that stands where a batch of an import began."""
+LINKS: dict[str, type[Relation] | type[Supersession]] = {"relation": Relation, "supersession": Supersession}
+"""What can be taken away so that it stays away; its tombstone has its key and the name of its kind."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,20 @@ def tombstone_rank(tombstone: Tombstone) -> tuple[int, bytes]:
 
 
 def is_link(tombstone: Tombstone) -> bool:
-    """Tell whether it is a relation that was taken away."""
-    return tombstone.kind == _LINK and not tombstone.content_hash
+    """Tell whether it is a relation, or a word that one memory replaced another, that was taken away."""
+    return tombstone.kind in LINKS and not tombstone.content_hash
+
+
+def link_time(link: Relation | Supersession) -> int:
+    """When a relation was made or changed, or a decision was taken."""
+    return link.updated_at if isinstance(link, Relation) else link.decided_at or 0
+
+
+def end_of_link(link: Relation | Supersession, at: int, scope: str) -> Tombstone:
+    """The mark of a link that is taken away, so that no old file brings it back; later than the link itself."""
+    kind = next(name for name, struct in LINKS.items() if isinstance(link, struct))
+    gone = max(at, link_time(link))
+    return Tombstone(id=thing_key(link), content_hash="", kind=kind, scope=scope, deleted_at=gone)
 
 
 def value_of(record: Record, conflicts: Iterable[Conflict]) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from memglot.engine import edit, links
+from memglot.engine.registers import later
+from memglot.engine.state import end_of_link
 from memglot.errors import supersedes_itself
-from memglot.model import DEFAULT_STATUS, DELETED, Supersession, check_text, now, plain
+from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, plain, thing_key
 from memglot.store.contract import Revision, Store
 
 SUPERSEDED = "superseded"
@@ -23,20 +25,33 @@ def supersede(
         if new == old:
             raise supersedes_itself(new)
         about = links.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
-        found = Supersession(newer=new, older=old, entity=about, decided_at=now(), decided_by="user", reason=reason)
-        before = store.kept(found)
+        found = Supersession(newer=new, older=old, entity=about, decided_by="user", reason=reason)
+        before, gone = store.kept(found), store.thing(Tombstone, thing_key(found))
         if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
             return before, False
+        scope = store.get([new])[0].scope
+        # A clock that ran ahead somewhere must not make a decision of today lose.
+        found.decided_at = later(
+            (before.decided_at if before is not None else None) or 0, gone.deleted_at if gone is not None else 0
+        )
+        store.take([gone] if gone is not None else [])
         if (opposite := store.kept(Supersession(newer=old, older=new))) is not None:
-            _forget(store, opposite)
+            _forget(store, opposite, scope)
             _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
         if before is not None:
             _remember(store, before)
         store.put([found])
-        store.log("supersede", new, store.get([new])[0].scope, plain(found))
+        store.log("supersede", new, scope, plain(found))
         record = store.get([old])[0]
         _set_status(store, old, record.status, record.status if record.status == DELETED else SUPERSEDED)
     return found, True
+
+
+def take_back(store: Store, decision: Supersession) -> None:
+    """Take a decision away as if it had never been; what it had superseded is active again."""
+    store.take([decision])
+    if store.known([decision.older]) and not list(store.mentions(Supersession, decision.older)):
+        _set_status(store, decision.older, SUPERSEDED, DEFAULT_STATUS)
 
 
 def _set_status(store: Store, id: str, was: str, status: str) -> None:
@@ -44,14 +59,16 @@ def _set_status(store: Store, id: str, was: str, status: str) -> None:
         edit.update(store, id, {"status": status})
 
 
-def _forget(store: Store, thing: Supersession) -> None:
+def _forget(store: Store, thing: Supersession, scope: str) -> None:
     _remember(store, thing)
     store.take([thing])
+    store.put([end_of_link(thing, now(), scope)])
 
 
 def _remember(store: Store, thing: Supersession) -> None:
-    # Imports know what they changed by the same key.
-    store.remember([Revision(kind="supersession", key=thing.newer, at=now(), deed="supersede", before=plain(thing))])
+    revision = Revision(kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=plain(thing))
+    revision.origin = store.origins([thing])[0]
+    store.remember([revision])
 
 
 def chain(store: Store, id: str | None = None) -> list[Supersession]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memglot.engine import past
+from memglot.engine import past, undo
 from memglot.errors import NoStore
 from memglot.model import Conflict, Event, Record
 from memglot.report import Report
@@ -44,7 +44,7 @@ class Upkeep:
         from memglot.engine.results import ImportResult
 
         report = Report()
-        entry = past.undo(self.store, import_id, report, force=force)
+        entry = undo.undo(self.store, import_id, report, force=force)
         self.mirror_conflicts()
         return ImportResult(report, entry, dry_run=False)
 

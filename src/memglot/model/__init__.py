@@ -51,11 +51,8 @@ from memglot.model.memory import (
     Record,
     Temporal,
 )
-from memglot.model.owner import owner_of
+from memglot.model.owner import Thing, owner_of, thing_key
 from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
-
-Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
-"""Whatever a store keeps beside records."""
 
 Item: TypeAlias = Record | Thing
 """Whatever a reader may yield and a writer may be given."""
@@ -131,4 +128,5 @@ __all__ = [
     "seal",
     "sealed_digest",
     "settle",
+    "thing_key",
 ]

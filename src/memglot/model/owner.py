@@ -1,10 +1,15 @@
-"""Which record a thing hangs on."""
+"""Which record a thing hangs on, and what tells it from others of its kind."""
+
+from typing import TypeAlias
 
 from memglot.model.graph import Entity, Relation, Supersession
 from memglot.model.keeping import Blob, Conflict, Document, Embedding, Tombstone
 
+Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
+"""Whatever a store keeps beside records."""
 
-def owner_of(thing: Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob) -> str:
+
+def owner_of(thing: Thing) -> str:
     """The record that a thing hangs on; empty where it hangs on none."""
     if isinstance(thing, Relation):
         return thing.subject.id
@@ -13,3 +18,20 @@ def owner_of(thing: Relation | Entity | Supersession | Document | Embedding | To
     if isinstance(thing, (Embedding, Conflict)):
         return thing.record
     return thing.owner if isinstance(thing, Blob) else ""
+
+
+def thing_key(thing: Thing) -> str:
+    """What tells a thing from all others of its kind, here and on every other machine."""
+    match thing:
+        case Supersession():
+            return f"{thing.newer} {thing.older}"
+        case Document():
+            return f"{thing.id} {thing.version}"
+        case Embedding():
+            return f"{thing.record} {thing.model}"
+        case Conflict():
+            return f"{thing.record} {thing.field}"
+        case Blob():
+            return "\x1f".join((thing.tool, thing.table, thing.key))
+        case _:
+            return thing.id

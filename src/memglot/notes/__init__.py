@@ -164,9 +164,11 @@ def note_predicate(predicate: str, known: tuple[str, ...]) -> str:
     return f"{shown(predicate)} is kept as a predicate of its own; other tools know {', '.join(known)}"
 
 
-def note_kept_since(count: int) -> str:
-    """Records that were edited after the import that is undone."""
-    return f"{many(count)} been changed since and stayed as they are now: `--force` undoes them too"
+def note_kept_since(memories: int, others: int) -> str:
+    """Memories, and things beside them, that were changed after the import that is undone."""
+    things = "1 thing beside the memories has" if others == 1 else f"{others:,} things beside the memories have"
+    said = " and ".join([*([many(memories)] if memories else []), *([things] if others else [])])
+    return f"{said} been changed since and stayed as they are now: `--force` undoes them too"
 
 
 def note_chain(row: int) -> str:

@@ -205,8 +205,10 @@ class Store(Protocol):
     def remember(self, revisions: Sequence[Revision]) -> None:
         """Keep what was there before a change."""
 
-    def revisions(self, *, key: str | None = None, batches: Sequence[int] | None = None) -> Iterator[Revision]:
-        """What was there before, oldest first: of one thing, or of what some batches changed."""
+    def revisions(
+        self, *, key: str | None = None, batches: Sequence[int] = (), origins: Sequence[int] = ()
+    ) -> Iterator[Revision]:
+        """What was there before, oldest first: of one thing, of what some batches changed, or had inserted."""
 
     def forget(self, numbers: Sequence[int]) -> None:
         """Drop revisions whose change was taken back."""

@@ -212,13 +212,14 @@ class StoreConformance(SettingsConformance):
             store.remember(
                 [
                     Revision(kind="record", key=record.id, at=1, deed="update", before=plain(record)),
-                    Revision(kind="record", key=record.id, at=2, deed="import", before=None, batch=batch),
+                    Revision(kind="record", key=record.id, at=2, deed="import", before=None, batch=batch, origin=9),
                 ]
             )
         assert [revision.at for revision in store.revisions(key=record.id)] == [1, 2]
         assert [revision.before for revision in store.revisions(key=record.id)] == [plain(record), None]
         (found,) = store.revisions(batches=[batch])
         assert found.at == 2
+        assert list(store.revisions(origins=[9])) == [found]
         with store.writing():
             store.forget([found.number])
         assert [revision.at for revision in store.revisions(key=record.id)] == [1]

@@ -23,6 +23,7 @@ from memglot.model import (
     canonical_record,
     canonical_value,
     seal,
+    thing_key,
 )
 from memglot.store.sqlite.schema import RECORD_COLUMNS
 
@@ -148,23 +149,25 @@ TABLES: dict[type[Any], str] = {
 
 def thing_keys(thing: Thing) -> tuple[str, str, str]:
     """The key of a thing, the record it hangs on, and its second key."""
+    return thing_key(thing), *_places(thing)
+
+
+def _places(thing: Thing) -> tuple[str, str]:
     match thing:
         case Relation():
-            return thing.id, thing.subject.id, thing.object.id
-        case Entity():
-            return thing.id, "", thing.name
+            return thing.subject.id, thing.object.id
+        case Entity() | Document():
+            return "", thing.name
         case Supersession():
-            return f"{thing.newer} {thing.older}", thing.newer, thing.older
-        case Document():
-            return f"{thing.id} {thing.version}", "", thing.name
+            return thing.newer, thing.older
         case Embedding():
-            return f"{thing.record} {thing.model}", thing.record, thing.model
+            return thing.record, thing.model
         case Tombstone():
-            return thing.id, thing.id, thing.content_hash
+            return thing.id, thing.content_hash
         case Conflict():
-            return f"{thing.record} {thing.field}", thing.record, thing.field
+            return thing.record, thing.field
         case Blob():
-            return "\x1f".join((thing.tool, thing.table, thing.key)), thing.owner, thing.table
+            return thing.owner, thing.table
 
 
 def thing_row(thing: Thing, batch: int | None) -> tuple[Any, ...]:

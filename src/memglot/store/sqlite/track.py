@@ -50,13 +50,15 @@ class Track(Connection):
             ],
         )
 
-    def revisions(self, *, key: str | None = None, batches: Sequence[int] | None = None) -> Iterator[Revision]:
+    def revisions(
+        self, *, key: str | None = None, batches: Sequence[int] = (), origins: Sequence[int] = ()
+    ) -> Iterator[Revision]:
         """What was there before, oldest first."""
         if key is not None:
             where, bindings = "WHERE key = ?", key
         else:
-            where = "WHERE batch IN (SELECT value FROM json_each(?))"
-            bindings = msgspec.json.encode(list(batches or ())).decode()
+            where = f"WHERE {'origin' if origins else 'batch'} IN (SELECT value FROM json_each(?))"
+            bindings = msgspec.json.encode(list(origins or batches)).decode()
         sql = f"SELECT number, kind, key, at, deed, before, batch, origin FROM revisions {where} ORDER BY number"
         for number, kind, name, at, deed, before, batch, origin in self._rows(sql, (bindings,)):
             value = None if before is None else msgspec.json.decode(before)
