@@ -16,7 +16,7 @@ from memglot.engine.merge import MERGED, absorb, conflicts_of
 from memglot.engine.registers import set_time
 from memglot.engine.repoint import repoint
 from memglot.engine.state import State, remains, set_conflicts, value_of
-from memglot.model import LATEST, Conflict, Record, Relation, Supersession, Thing, Tombstone, content_hash, plain
+from memglot.model import LATEST, Conflict, Record, Thing, Tombstone, content_hash, memories_of, plain
 from memglot.store.contract import Revision, Store
 
 DEED = "merge"
@@ -44,17 +44,11 @@ class Touched:
         merged = {thing.id for thing in put if isinstance(thing, Tombstone) and home_of(thing) is not None}
         self.deaths |= any(isinstance(thing, Tombstone) for thing in put)
         self.removed |= merged.intersection(removed)
-        ends = {id for thing in put for id in _ends(thing)}
+        ends = {id for thing in put for id in memories_of(thing)}
         ends |= {state.record.id for state in learnt if state.record is not None}
         if ends and store.count_things(Tombstone):
             merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if home_of(found) is not None}
         self.ids |= merged
-
-
-def _ends(thing: Thing) -> tuple[str, ...]:
-    if isinstance(thing, Relation):
-        return tuple(end.id for end in (thing.subject, thing.object) if not end.entity)
-    return (thing.newer, thing.older) if isinstance(thing, Supersession) else ()
 
 
 class Reunion:

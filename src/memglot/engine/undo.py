@@ -18,6 +18,7 @@ from memglot.model import (
     Supersession,
     Thing,
     Tombstone,
+    memories_of,
     now,
     owner_of,
     thing_key,
@@ -193,12 +194,9 @@ def _key(kind: str, key: str) -> Key:
 
 
 def _ends(thing: Thing) -> tuple[str, ...]:
-    if isinstance(thing, Relation):
-        return tuple(end.id for end in (thing.subject, thing.object) if not end.entity)
-    if isinstance(thing, Supersession):
-        return thing.newer, thing.older
+    """The memories that a thing hangs on: a deletion by merging hangs on the one that took the memory in."""
     home = home_of(thing) if isinstance(thing, Tombstone) else None
-    return (home,) if home is not None else ()
+    return memories_of(thing) if home is None else (home,)
 
 
 def _time(thing: Thing) -> int:

@@ -51,7 +51,7 @@ from memglot.model.memory import (
     Record,
     Temporal,
 )
-from memglot.model.owner import Thing, owner_of, thing_key
+from memglot.model.owner import Thing, memories_of, owner_of, spoken_of, thing_key
 from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
 
 Item: TypeAlias = Record | Thing
@@ -119,6 +119,7 @@ __all__ = [
     "is_id",
     "is_news",
     "mark_news",
+    "memories_of",
     "was_edited",
     "now",
     "owner_of",
@@ -128,5 +129,6 @@ __all__ = [
     "seal",
     "sealed_digest",
     "settle",
+    "spoken_of",
     "thing_key",
 ]

@@ -1,4 +1,4 @@
-"""Which record a thing hangs on, and what tells it from others of its kind."""
+"""Which record a thing hangs on, of what it speaks, and what tells it from others of its kind."""
 
 from typing import TypeAlias
 
@@ -35,3 +35,23 @@ def thing_key(thing: Thing) -> str:
             return "\x1f".join((thing.tool, thing.table, thing.key))
         case _:
             return thing.id
+
+
+def memories_of(thing: Thing) -> tuple[str, ...]:
+    """The memories that a relation or a supersession leads between; none for any other thing."""
+    if isinstance(thing, Relation):
+        return tuple(end.id for end in (thing.subject, thing.object) if not end.entity)
+    return (thing.newer, thing.older) if isinstance(thing, Supersession) else ()
+
+
+def spoken_of(
+    thing: Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob,
+) -> list[str]:
+    """All memories and entities that a thing tells something about, itself aside."""
+    if isinstance(thing, Relation):
+        ids = [thing.subject.id, thing.object.id, thing.source_record]
+    elif isinstance(thing, Supersession):
+        ids = [thing.newer, thing.older, thing.entity]
+    else:
+        ids = [owner_of(thing)]
+    return [id for id in ids if id]

@@ -12,11 +12,11 @@ from memglot.model import (
     Embedding,
     Entity,
     Relation,
-    Supersession,
     Thing,
     Tombstone,
     canonical,
     owner_of,
+    spoken_of,
 )
 from memglot.notes import note_sensitive
 from memglot.report import Report
@@ -97,14 +97,8 @@ class Hiding:
 
 
 def _ends(thing: Thing) -> list[str]:
-    """The memories and entities that a thing speaks of."""
-    if isinstance(thing, Relation):
-        ends = [thing.subject.id, thing.object.id]
-        return [*ends, thing.source_record] if thing.source_record else ends
-    if isinstance(thing, Supersession):
-        return [thing.newer, thing.older, *([thing.entity] if thing.entity else [])]
-    owner = owner_of(thing)
-    return [owner] if owner or isinstance(thing, Blob) else []
+    """The memories and entities that a thing speaks of; a foreign row that hangs on none hangs on nobody's."""
+    return spoken_of(thing) or ([""] if isinstance(thing, Blob) else [])
 
 
 def _scope_of(thing: Thing) -> str | None:
