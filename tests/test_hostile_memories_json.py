@@ -122,6 +122,23 @@ def test_convert_leaves_out_a_scope_that_is_marked_only_later_in_the_file(tmp_pa
         assert any("left out 2 memories" in note for note in result.notes)
 
 
+def test_a_plain_file_leaves_out_what_it_could_only_seal(secret: Memory, tmp_path: Path) -> None:
+    from memglot import convert
+
+    secret.sync_export(tmp_path / "in.json", passphrase="p")
+    result = convert(tmp_path / "in.json", tmp_path / "out.json", to="memories-json", plain=True, passphrase="p")
+    assert leaks(tmp_path / "out.json") == [] and b"memglot" not in (tmp_path / "out.json").read_bytes()
+    assert result.count == 1 and any("left out 1 memory" in note for note in result.notes)
+
+
+def test_a_plain_file_tells_which_identities_it_drops(memory: Memory, tmp_path: Path) -> None:
+    for text in ("first", "second", "third"):
+        memory.set_identity(text)
+    result = memory.export(tmp_path / "out.json", format="memories-json", plain=True)
+    assert result.losses == {"document": 2}
+    assert json.loads((tmp_path / "out.json").read_text())["identity_snapshot"] == "third"
+
+
 def test_bodies_that_change_places_are_found(memory: Memory, tmp_path: Path) -> None:
     memory.mark_sensitive("sec")
     memory.add("one", scope="sec")

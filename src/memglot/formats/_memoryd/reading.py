@@ -145,9 +145,6 @@ class _Reading:
                 self._sealed += 1
                 return
             row = msgspec.json.decode(self._file.sealer.open(blob, KEY), type=dict[str, Any])
-            blank = blob_of(row)
-            yield from [] if blank is None else [blank]
-            return
         found = blob_of(row)
         self._links += found is None
         yield from [] if found is None else [found]

@@ -19,7 +19,7 @@ from memglot.formats.beside import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.carry import KEY
 from memglot.formats.format import Options
 from memglot.formats.proof import Prover
-from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, Tombstone, owner_of
+from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, Tombstone, spoken_of
 from memglot.model import End as RelationEnd
 from memglot.notes import note_sensitive
 from memglot.report import Report, Spool
@@ -59,10 +59,13 @@ class Shelf:
         self._hidden[record.id] = ""
 
     def sealing(self) -> Sealer | None:
-        """What seals, made when it is needed for the first time; `None` where there is no passphrase."""
+        """What seals, made when it is needed for the first time; `None` where there is no passphrase.
+
+        A plain file has no place for what is sealed beside a body.
+        """
         if not self._asked:
             self._asked = True
-            secret = self._options.secret()
+            secret = None if self._options.plain else self._options.secret()
             self.sealer = Sealer(secret) if secret else None
         return self.sealer
 
@@ -92,20 +95,23 @@ class Shelf:
             self.audit.add(item)
         elif isinstance(item, Blob) and _is_section(item):
             self._unknown.setdefault(item.row["section"], Spool()).append(line_of(item).decode())
-        elif isinstance(item, Document) and self._is_newer_identity(item) and self._options.plain:
-            pass
-        elif self._options.plain:
-            report.dropped(name_of(item), key_of(item))
         else:
-            self._own.append(line_of(item).decode())
+            if isinstance(item, Document) and item.name == IDENTITY and not self._hides(item):
+                older = self._older_identity(item)
+                if self._options.plain:
+                    for document in older:
+                        report.dropped(name_of(document), key_of(document))
+                    return
+            if self._options.plain:
+                report.dropped(name_of(item), key_of(item))
+            else:
+                self._own.append(line_of(item).decode())
 
-    def _is_newer_identity(self, document: Document) -> bool:
-        if document.name != IDENTITY or self._hides(document):
-            return False
-        best = self._identity
-        if best is None or _rank(document) > _rank(best):
-            self._identity = document
-        return best is None or self._identity is document
+    def _older_identity(self, document: Document) -> list[Document]:
+        """Keep the latest identity for its section; tells which of two that is not, if there are two."""
+        known = [document] if self._identity is None else sorted([self._identity, document], key=_rank)
+        self._identity = known.pop()
+        return known
 
     def _hides(self, item: Any) -> bool:
         """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
@@ -114,7 +120,7 @@ class Shelf:
         scope = getattr(item, "scope", None)
         if isinstance(scope, str) and self.is_sensitive(scope):
             return True
-        return any(id in self._hidden for id in _ends(item) if id)
+        return not isinstance(item, Record) and any(id in self._hidden for id in spoken_of(item))
 
     # Writing
 
@@ -122,8 +128,6 @@ class Shelf:
         """Write every section but the memories and what the whole file needs."""
         for name in ("entities", "relations", "supersedes_chain"):
             write_list(out, name, self._rows(name))
-        for document in self._own_documents():
-            self._is_newer_identity(document)
         if self._identity is not None:
             out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
         write_list(out, "audit_chain", self._audit_rows(scope))
@@ -210,11 +214,6 @@ class Shelf:
             self.sum.add(line.encode())
             yield msgspec.json.decode(line)["blob"]["row"]["value"]
 
-    def _own_documents(self) -> Iterator[Document]:
-        for line in self._own:
-            if line.startswith('{"document":') and isinstance(item := item_of(line.encode()), Document):
-                yield item
-
     def _own_rows(self) -> Iterator[Any]:
         for line in self._own:
             self._count(item_of(line.encode()), line)
@@ -246,15 +245,6 @@ def section_blob(section: str, item: int | None, value: Any) -> Blob:
     """A section of a file that nobody here knows, or one element of it."""
     key = section if item is None else f"{section}[{item:09d}]"
     return Blob(tool=MEMORYD, table=FILE, key=key, row={"section": section, "item": item, "value": value})
-
-
-def _ends(item: Any) -> tuple[str | None, ...]:
-    """The memories and entities that an item speaks of."""
-    if isinstance(item, Relation):
-        return item.subject.id, item.object.id, item.source_record
-    if isinstance(item, Supersession):
-        return item.newer, item.older, item.entity
-    return () if isinstance(item, Record) else (owner_of(item),)
 
 
 def _is_section(blob: Blob) -> bool:
