@@ -65,3 +65,16 @@ def moment() -> int:
     """The time that an export tells, in microseconds: the present, or `$SOURCE_DATE_EPOCH` for equal bytes."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(fixed) * 1_000_000 if fixed.isdecimal() else time.time_ns() // 1000
+
+
+def memory_home() -> Path:
+    """Where the registry of projects lies: `$MEMORY_HOME`, else `.memory` in the user's home."""
+    return Path(os.environ.get("MEMORY_HOME") or Path.home() / ".memory")
+
+
+def git_environment() -> dict[str, str]:
+    """The environment that git is asked in: the user's, in plain English, asking nobody for anything."""
+    inherited = {
+        key: value for key, value in os.environ.items() if key not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    }
+    return inherited | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

@@ -1,0 +1,103 @@
+"""The messages of project memory. Their codes, texts and details are those of the tool whose storage it is.
+
+Where memglot knows what to do next, it says so in the message itself: an envelope has no other place for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memglot.errors import MemglotError
+
+PRECONDITIONS = frozenset(
+    {
+        "MemoryGitRequired",
+        "MemoryNotInitialized",
+        "MemoryAlreadyInitializedInvalid",
+        "MemoryUnsupportedStorageVersion",
+        "MemoryConflictDetected",
+        "MemoryDirtyMemory",
+        "MemoryIndexUnavailable",
+        "MemoryLockBusy",
+        "MemoryGitOperationFailed",
+    }
+)
+"""The codes that mean a missing precondition, exit 3; all others are exit 1."""
+
+
+class ProjectError(MemglotError):
+    """What project memory answers when it cannot do what it was asked."""
+
+    def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.details = details
+        self.exit_code = 3 if code in PRECONDITIONS else 1
+
+
+def issue(code: str, message: str, path: str, field: str | None = None) -> dict[str, Any]:
+    """One finding about a file."""
+    return {"code": code, "message": message, "path": path, "field": field}
+
+
+def not_initialized(root: str) -> ProjectError:
+    """No project memory here."""
+    message = "Memory is not initialized in this project. Run `memglot repo init`."
+    return ProjectError("MemoryNotInitialized", message, {"project_root": root})
+
+
+def unsupported_version(found: object) -> ProjectError:
+    """Storage of another version."""
+    message = (
+        f"Memory storage version {found} is not supported by this release. Run `memglot repo reset`, which keeps a "
+        "backup, then `memglot repo init` to begin anew."
+    )
+    details = {"path": ".memory/config.json", "supported_version": 5, "found_version": found}
+    return ProjectError("MemoryUnsupportedStorageVersion", message, details)
+
+
+def git_required() -> ProjectError:
+    """An operation that needs git, outside of a repository or without the program."""
+    return ProjectError("MemoryGitRequired", "Git is required for this operation.")
+
+
+def git_failed(command: str, reason: str) -> ProjectError:
+    """Git itself failed."""
+    details = {"command": command, "message": reason}
+    return ProjectError("MemoryGitOperationFailed", f"`git {command}` failed: {reason}", details)
+
+
+def lock_busy(path: str, owner: dict[str, Any] | None, seconds: float) -> ProjectError:
+    """Another program holds the lock, and did not let go of it."""
+    who = "a program that left no name"
+    if owner:
+        who = f"process {owner.get('pid')} ({owner.get('operation')}, since {owner.get('created_at')})"
+    message = (
+        f"Project memory is locked by {who}; waited {seconds:g} seconds. Try again, or remove `{path}` if that "
+        "program is gone."
+    )
+    return ProjectError("MemoryLockBusy", message, {"path": path, "lock": owner})
+
+
+def invalid_json(path: str, reason: str) -> ProjectError:
+    """A canonical file that is no JSON."""
+    details = {"path": path, "message": reason}
+    return ProjectError("MemoryInvalidJson", f"`{path}` contains invalid JSON: {reason}", details)
+
+
+def schema_failed(issues: Sequence[dict[str, Any]]) -> ProjectError:
+    """Values that the shape of their file does not allow."""
+    return ProjectError("MemorySchemaValidationFailed", "Schema validation failed.", {"issues": list(issues)})
+
+
+def unsafe_path(path: str) -> ProjectError:
+    """A place that leads out of the project by a link."""
+    message = f"`{path}` is, or lies behind, a symbolic link; project memory is neither read nor written through links."
+    return ProjectError("MemoryValidationFailed", message, {"path": path})
+
+
+def cannot_write(path: str, reason: str) -> ProjectError:
+    """A tree that cannot be written: read-only, or the disk is full."""
+    details = {"path": path, "message": reason}
+    return ProjectError("MemoryInternalError", f"`{path}` cannot be written: {reason}. Nothing was changed.", details)

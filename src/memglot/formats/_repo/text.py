@@ -1,0 +1,61 @@
+"""How the files of storage version 5 are spelt: stable and canonical JSON, hashes, and times."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
+from typing import Any
+
+
+def stable_json(value: Any) -> bytes:
+    """The JSON of a file: sorted keys, two spaces, one newline at the end."""
+    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def canonical_json(value: Any) -> bytes:
+    """The JSON that is hashed, and that events are written in: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def normal_body(text: str) -> str:
+    """A body as the real tool hashes it: without a byte order mark, every line end a newline."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def body_hash(body: bytes) -> str:
+    """The hash by the rule of the page: of the body's file alone."""
+    return "sha256:" + sha256(body).hexdigest()
+
+
+def node_hash(sidecar: Mapping[str, Any], body: bytes) -> str:
+    """The hash by the rule of the real tool: of the sidecar, without the hash, and the body."""
+    return "sha256:" + sha256(_without_hash(sidecar) + b"\n" + _tool_bytes(body)).hexdigest()
+
+
+def link_hash(link: Mapping[str, Any]) -> str:
+    """The hash of a relation, by either rule."""
+    return "sha256:" + sha256(_without_hash(link)).hexdigest()
+
+
+def follows_tool(sidecar: Mapping[str, Any], body: bytes) -> bool | None:
+    """Which rule a sidecar's hash satisfies: the real tool's, the page's (`False`), or neither."""
+    present = sidecar.get("content_hash")
+    if present == node_hash(sidecar, body):
+        return True
+    return False if present == body_hash(body) else None
+
+
+def _without_hash(value: Mapping[str, Any]) -> bytes:
+    return canonical_json({key: item for key, item in value.items() if key != "content_hash"})
+
+
+def _tool_bytes(body: bytes) -> bytes:
+    return normal_body(body.decode("utf-8", "replace")).encode()
+
+
+def local_time(microseconds: int, offset_minutes: int | None = None) -> str:
+    """A moment as it is written: whole seconds, in local time with its offset."""
+    moment = datetime.fromtimestamp(microseconds // 1_000_000, UTC)
+    if offset_minutes is None:
+        return moment.astimezone().isoformat()
+    return moment.astimezone(timezone(timedelta(minutes=offset_minutes))).isoformat()

@@ -1,0 +1,74 @@
+"""A project: where its memory lies, which repository that is in, and what it says of itself."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors.repo import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
+from memglot.formats._repo.shapes import Config
+from memglot.formats._repo.words import CONFIG, FOLDER, STORAGE_VERSION
+from memglot.repo.faults import broken_shape
+from memglot.repo.git import NO_GIT, Git
+
+
+class Project:
+    """A folder that has, or may get, a `.memory/`."""
+
+    def __init__(self, root: Path, git: Git | None) -> None:
+        self.root = root
+        self.git = git
+        self.folder = root / FOLDER
+        self.warnings: list[str] = []
+        """What a person should know of the work done so far."""
+
+    @classmethod
+    def find(cls, start: Path) -> Project:
+        """The project around a folder: its repository, else the nearest folder above with a `.memory/`, else itself."""
+        start = start.resolve()
+        git = Git.find(start)
+        if git is not None:
+            return cls(git.root, git)
+        for folder in (start, *start.parents):
+            if (folder / FOLDER / CONFIG).is_file():
+                return cls(folder, None)
+        return cls(start, None)
+
+    @cached_property
+    def config(self) -> Config:
+        """Its `config.json`. Raises `ProjectError` where there is none, or one of another version."""
+        if self.folder.is_symlink():
+            raise unsafe_path(FOLDER)
+        path = f"{FOLDER}/{CONFIG}"
+        try:
+            found = msgspec.json.decode((self.folder / CONFIG).read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise not_initialized(str(self.root)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise invalid_json(path, str(error)) from None
+        version = found.get("version") if isinstance(found, dict) else None
+        # `True == 1` and `5.0 == 5` in Python; only the whole number is meant.
+        if isinstance(version, bool) or version != STORAGE_VERSION:
+            raise unsupported_version(version)
+        try:
+            return msgspec.convert(found, Config)
+        except msgspec.ValidationError as error:
+            raise broken_shape(path, error) from None
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether it has a memory."""
+        return (self.folder / CONFIG).is_file()
+
+    def meta(self) -> dict[str, Any]:
+        """Where this is and how git sees it, for the envelope of an answer."""
+        state = NO_GIT
+        if self.git is not None:
+            try:
+                state = self.git.state()
+            except ProjectError:
+                state = NO_GIT | {"available": True}
+        return {"project_root": str(self.root), "memory_root": str(self.folder), "git": state}
