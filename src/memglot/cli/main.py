@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("find", "List memories by time."),
     "move": ("tree", "Move a branch of the tree."),
     "relations": ("knowledge", "List relations."),
+    "repo": ("repo", "Keep what a project knows of itself in its repository."),
     "restore": ("care", "Put a backup in the place of the store."),
     "scope": ("knowledge", "List scopes, or mark them as sensitive."),
     "search": ("find", "Find memories by their words."),

@@ -10,6 +10,8 @@ from memglot.errors.repo import git_failed
 from memglot.formats._repo.words import FOLDER
 from memglot.settings import git_environment
 
+_MAX_PATHS = 200
+"""How many paths are asked for one by one; a command line ends somewhere."""
 _UNTOLD = (f"{FOLDER}/index/", f"{FOLDER}/context/", f"{FOLDER}/exports/", f"{FOLDER}/recovery/", f"{FOLDER}/.lock")
 
 
@@ -40,6 +42,15 @@ class Git:
         """What a git command says, or `None` where it fails: for questions whose answer may be no."""
         found = _run(list(arguments), self.root)
         return None if found is None or found.returncode else found.stdout
+
+    def dirty(self, paths: list[str]) -> list[str]:
+        """Which of these files are tracked, and differ from what is committed."""
+        asked = paths if len(paths) <= _MAX_PATHS else [FOLDER]
+        wanted = set(paths)
+        found = self.run("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--", *asked)
+        entries = found.decode(errors="surrogateescape").split("\0")
+        # A file that was only ever staged is not in any commit, and its old text nowhere but here.
+        return sorted(entry[3:] for entry in entries if entry[3:] in wanted)
 
     def state(self) -> dict[str, Any]:
         """Branch, commit, and whether `.memory` differs from what is committed, in one call."""

@@ -63,6 +63,10 @@ class Project:
         """Tell whether it has a memory."""
         return (self.folder / CONFIG).is_file()
 
+    def forget(self) -> None:
+        """Read its config anew: it was written or cleared."""
+        self.__dict__.pop("config", None)
+
     def meta(self) -> dict[str, Any]:
         """Where this is and how git sees it, for the envelope of an answer."""
         state = NO_GIT

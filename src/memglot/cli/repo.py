@@ -1,0 +1,278 @@
+"""`repo`: the memory of a project, in `.memory/` of its repository."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memglot.cli.face import Face, command, shared_options
+
+if TYPE_CHECKING:
+    from memglot.repo.project import Project
+
+_SHOWN = 20
+
+
+@click.group("repo")
+@shared_options
+def repo() -> None:
+    """Keep what a project knows of itself in its repository: features, decisions, gotchas, questions.
+
+    It lies in `.memory/` as JSON and Markdown, made to be committed and reviewed. The project is the repository
+    around the current folder; outside of git, the nearest folder above with a `.memory/`.
+    """
+
+
+def _do(face: Face, deed: Callable[[Project], Any], show: Callable[[Any], str], *, register: bool = True) -> int:
+    """Do something, answer with the envelope or in words, and tell the exit status."""
+    from memglot.repo.envelope import answer, exit_code
+
+    envelope = answer(Path.cwd(), deed, register=register)
+    if face.json:
+        face.answer(envelope, "")
+        return exit_code(envelope)
+    if envelope["ok"]:
+        face.answer(None, show(envelope["data"]), asked=True)
+    for warning in () if face.quiet else envelope["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+    if not envelope["ok"]:
+        error = envelope["error"]
+        click.echo(f"error: {error['code']}: {error['message']}", err=True)
+        for line in _places(error.get("details")):
+            click.echo(f"  {line}", err=True)
+    return exit_code(envelope)
+
+
+def _places(details: Any) -> list[str]:
+    """Where an error lies, line by line."""
+    if not isinstance(details, dict):
+        return []
+    found = [f"at {details['field']}"] if "field" in details else []
+    if "allowed" in details:
+        found.append(f"allowed: {', '.join(details['allowed'])}")
+    issues = details.get("issues", [])
+    for issue in issues[:_SHOWN]:
+        place = " ".join(part for part in (issue["path"], issue["field"]) if part)
+        found.append(f"{place}: {issue['message']}")
+    hidden = len(issues) - _SHOWN
+    return [*found, f"and {hidden} more; `--json` lists them all"] if hidden > 0 else found
+
+
+@command("init")
+@click.option("--dry-run", is_flag=True, help="Say what would be made, and write nothing.")
+@click.option("--brief", is_flag=True, help="Only print the brief for an agent's first look.")
+@click.option("--no-agent-guidance", is_flag=True, help="Leave AGENTS.md and CLAUDE.md alone.")
+@click.option("--force", is_flag=True, help="Begin anew; the memory that is there is backed up first.")
+def init(face: Face, dry_run: bool, brief: bool, no_agent_guidance: bool, force: bool) -> int:
+    """Give this project a memory.
+
+    It may be called again: what is there stays, and what is missing is added. AGENTS.md and CLAUDE.md get a few lines
+    for agents and the product map, each between markers; the rest of them is not touched.
+    """
+    from memglot.cli.repo_text import init_text
+    from memglot.repo import deeds
+
+    if brief:
+        return _do(face, deeds.brief, lambda data: str(data["brief"]), register=False)
+
+    def deed(project: Project) -> Any:
+        return deeds.init(project, dry_run=dry_run, guidance=not no_agent_guidance, force=force)
+
+    return _do(face, deed, init_text, register=not dry_run)
+
+
+@command("save")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the JSON from standard input; it must be given.")
+@click.option("--dry-run", is_flag=True, help="Check and plan it, and write nothing.")
+def save(face: Face, from_stdin: bool, dry_run: bool) -> int:
+    """Save nodes and relations, mark nodes as stale or superseded, delete them.
+
+    The JSON is {"task": …, "nodes": […], "stale": […], "supersede": […], "delete": […]}; docs/repo.md tells all of it.
+    A save lands whole or not at all, and brings the product map up to date.
+    """
+    if not from_stdin:
+        raise click.UsageError("the input is read from standard input: give `--stdin`")
+    from memglot.cli.repo_text import save_text
+    from memglot.repo import deeds
+
+    text = sys.stdin.buffer.read()
+    return _do(face, lambda project: deeds.save(project, text, dry_run=dry_run), save_text, register=not dry_run)
+
+
+@command("query")
+@click.argument("question")
+@click.option("--budget", type=float, metavar="TOKENS", help="At most so many tokens; else the project's own default.")
+def query(face: Face, question: str, budget: float | None) -> int:
+    """Tell what project memory knows of something, as Markdown within a budget of tokens.
+
+    Matches come first, then what is one relation away, then open questions. Ids, tags and paths are found too.
+    """
+    from memglot.repo import deeds
+
+    return _do(face, lambda project: deeds.query(project, question, budget), lambda data: str(data["markdown"]))
+
+
+@command("sync")
+@click.option("--dry-run", is_flag=True, help="Report, and leave the marker and the product map as they are.")
+def sync(face: Face, dry_run: bool) -> int:
+    """Hold memory against what changed in the repository since the last sync.
+
+    Tells which nodes' files changed, moved or are gone, and which changed files no node speaks of.
+    """
+    from memglot.cli.repo_text import sync_text
+    from memglot.repo import deeds
+
+    return _do(face, lambda project: deeds.sync(project, dry_run=dry_run), sync_text, register=not dry_run)
+
+
+@command("status")
+@click.option("--all", "every", is_flag=True, help="Every project in the registry.")
+def status(face: Face, every: bool) -> int:
+    """Show features by stage, open questions, dead anchors, the last activity and the last sync."""
+    from memglot.cli.repo_text import status_all_text, status_text
+    from memglot.repo import deeds
+
+    if every:
+        return _do(face, deeds.status_all, status_all_text, register=False)
+    return _do(face, deeds.status, status_text)
+
+
+@command("check")
+def check(face: Face) -> int:
+    """Check every file of project memory; exit 1 when something is wrong."""
+    from memglot.cli.repo_text import check_text
+    from memglot.repo import deeds
+
+    valid = True
+
+    def deed(project: Project) -> Any:
+        nonlocal valid
+        found = deeds.check(project)
+        valid = found["valid"]
+        return found
+
+    return _do(face, deed, check_text) or int(not valid)
+
+
+@command("inspect")
+@click.argument("id")
+def inspect(face: Face, id: str) -> int:
+    """Show one node whole: its text, what is known of it, and its relations."""
+    from memglot.cli.repo_text import inspect_text
+    from memglot.repo import deeds
+
+    return _do(face, lambda project: deeds.inspect(project, id), inspect_text)
+
+
+@command("diff")
+def diff(face: Face) -> int:
+    """Show what differs in `.memory/` from the last commit."""
+    from memglot.repo import deeds
+
+    return _do(face, deeds.diff, lambda data: str(data["diff"]).rstrip("\n") or "Nothing differs from the last commit.")
+
+
+@command("rebuild")
+def rebuild(face: Face) -> int:
+    """Build the index anew, with what is missing of schemas and folders; the log tells of it."""
+    from memglot.cli.repo_text import rebuild_text
+    from memglot.repo import deeds
+
+    return _do(face, deeds.rebuild, rebuild_text)
+
+
+@command("reset")
+@click.option("--all", "every", is_flag=True, help="Every project in the registry.")
+@click.option("--destroy", is_flag=True, help="Make no backup, and remove the earlier ones too.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
+    """Clear the memory of this project; a backup stays, and `restore` brings it back."""
+    from memglot.cli.repo_text import reset_all_text, reset_text
+    from memglot.repo import deeds
+
+    if every:
+        deed = deeds.reset_all
+        return _do(face, lambda p: deed(p, destroy=destroy, dry_run=dry_run), reset_all_text, register=False)
+    return _do(face, lambda p: deeds.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
+
+
+@command("restore")
+@click.argument("backup", required=False)
+def restore(face: Face, backup: str | None) -> int:
+    """Bring back what `reset` cleared: the last backup, or the one that is named.
+
+    A memory that is there is backed up first.
+    """
+    from memglot.cli.repo_text import restore_text
+    from memglot.repo import deeds
+
+    return _do(face, lambda project: deeds.restore(project, backup), restore_text)
+
+
+@command("view")
+@click.option("--port", type=int, help="The port to listen on.")
+@click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
+def view(face: Face, port: int | None, open_: bool) -> None:
+    """Open the web viewer (not part of this version)."""
+    from memglot.errors import no_viewer
+
+    raise no_viewer()
+
+
+@click.group("projects", invoke_without_command=True)
+@shared_options
+@click.pass_context
+def projects(ctx: click.Context) -> int | None:
+    """List the projects you work with, which `status --all` shows, or change that list."""
+    return None if ctx.invoked_subcommand else int(ctx.invoke(list_projects))
+
+
+@command("list")
+def list_projects(face: Face) -> int:
+    """List the registered projects."""
+    from memglot.cli.repo_text import projects_text
+    from memglot.repo import deeds
+
+    return _do(face, deeds.projects, projects_text, register=False)
+
+
+@command("add")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+def add_project(face: Face, path: Path | None) -> int:
+    """Register the project of a folder, or of this one."""
+    from memglot.cli.repo_text import registered_text
+    from memglot.repo import deeds
+
+    return _do(face, lambda project: deeds.add_project(project, path), registered_text, register=False)
+
+
+@command("remove")
+@click.argument("project")
+def remove_project(face: Face, project: str) -> int:
+    """Take a project out of the list, by its registry id, its id or its folder; its memory stays."""
+    from memglot.cli.repo_text import removed_text
+    from memglot.repo import deeds
+
+    return _do(face, lambda here: deeds.remove_project(here, project), removed_text, register=False)
+
+
+@command("prune")
+def prune_projects(face: Face) -> int:
+    """Take out of the list what is gone, or of another version."""
+    from memglot.cli.repo_text import pruned_text
+    from memglot.repo import deeds
+
+    return _do(face, deeds.prune_projects, pruned_text, register=False)
+
+
+for _command in (list_projects, add_project, remove_project, prune_projects):
+    projects.add_command(_command)
+for _command in (
+    init, save, query, sync, status, projects, check, inspect, diff, rebuild, reset, restore, view,
+):  # fmt: skip
+    repo.add_command(_command)
+COMMANDS = {"repo": repo}

@@ -1,0 +1,62 @@
+"""What project memory tells a person beside its answer."""
+
+from memglot.notes.words import some
+
+
+def note_finished(count: int) -> str:
+    """A stopped save was finished."""
+    files = "1 file" if count == 1 else f"{count:,} files"
+    return f"A save that was stopped half-way has been finished ({files})."
+
+
+def note_kept_copy(path: str, copy: str) -> str:
+    """A file was replaced, and what stood there is kept."""
+    return f"`{path}` had been changed by another program; what it said is kept in `{copy}`."
+
+
+def note_faults(paths: list[str]) -> str:
+    """Files that cannot be used."""
+    files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+    return f"{files} of project memory cannot be used, or not whole: {some(paths)}. `memglot repo check` tells why."
+
+
+def note_unfinished() -> str:
+    """A stopped save that cannot be finished now."""
+    return "A save was stopped half-way, and could not be finished now: its files may be half there."
+
+
+def note_secret(message: str, field: str, line: int) -> str:
+    """Something that may be a secret, or not."""
+    return f"{message} In {field}, line {line}."
+
+
+def note_dirty(path: str) -> str:
+    """A file with changes that are not committed is replaced."""
+    return f"Dirty Memory file will be backed up before save: {path}"
+
+
+def note_restored() -> str:
+    """A deleted `.memory` came back from the last commit."""
+    return "Memory storage was restored from HEAD before writing because tracked .memory files were deleted."
+
+
+def note_log_mended(path: str, events: int) -> str:
+    """A torn log was mended."""
+    lines = "1 event" if events == 1 else f"{events:,} events"
+    mended = f"{lines} were made anew from the files, and a copy is kept in {path}"
+    return f"The last line of .memory/events.jsonl was torn; {mended}."
+
+
+def note_anchors_unchecked(reason: str) -> str:
+    """Git could not tell which files there are."""
+    return f"Anchor verification skipped: {reason}"
+
+
+def note_already_there() -> str:
+    """A second `repo init`."""
+    return "Memory is already initialized; existing valid storage was left unchanged."
+
+
+def note_guidance_there(name: str) -> str:
+    """A file that tells agents of project memory in words of its own, or that cannot be changed safely."""
+    return f"{name} was left as it is: it speaks of project memory already, or its markers are ambiguous."

@@ -1,0 +1,176 @@
+"""The commands of project memory: each takes a project and tells its data. The command line and MCP both call these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors.repo import save_is_no_json
+from memglot.formats._repo.text import local_time
+from memglot.repo.project import Project
+from memglot.repo.registry import Registry
+from memglot.repo.snapshot import snapshot_of
+from memglot.settings import memory_home, moment
+
+
+def init(project: Project, *, dry_run: bool = False, guidance: bool = True, force: bool = False) -> dict[str, Any]:
+    """Give a project a memory; with `force` anew, after a backup of the one that is there."""
+    from memglot.repo import init as beginning
+
+    if force and not dry_run and project.folder.exists():
+        reset(project)
+    return beginning.init(project, dry_run=dry_run, guidance=guidance)
+
+
+def brief(project: Project) -> dict[str, Any]:
+    """What an agent is told that gives the project its first memory."""
+    from memglot.repo import init as beginning
+
+    return {"brief": beginning.brief(project)}
+
+
+def save(project: Project, text: bytes, *, dry_run: bool = False) -> dict[str, Any]:
+    """Save what a JSON text asks for."""
+    from memglot.repo.save.saving import save
+
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise save_is_no_json(str(error)) from None
+    return save(project, value, dry_run=dry_run)
+
+
+def query(project: Project, question: str, budget: float | None = None) -> dict[str, Any]:
+    """What project memory knows of a question, as Markdown within a budget."""
+    from memglot.repo.query import query
+
+    with snapshot_of(project) as snapshot:
+        return query(snapshot, question, budget)
+
+
+def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
+    """What changed in the repository, as the nodes see it; moves the marker, and the product map with it."""
+    from memglot.repo.refresh import refresh_maps
+    from memglot.repo.sync import sync
+
+    with snapshot_of(project) as snapshot:
+        found = sync(project, snapshot.nodes(), dry_run, local_time(moment()))
+        if not dry_run:
+            refresh_maps(snapshot)
+        return found
+
+
+def status(project: Project) -> dict[str, Any]:
+    """Where everything stands."""
+    from memglot.repo.refresh import dead_of
+    from memglot.repo.status import status
+    from memglot.repo.sync import read_marker
+
+    with snapshot_of(project) as snapshot:
+        return status(snapshot.nodes(), dead_of(snapshot), read_marker(project.folder), snapshot.config)
+
+
+def status_all(project: Project) -> dict[str, Any]:
+    """Where everything stands in all projects that the user works with."""
+    from memglot.repo.status import status_all
+
+    registry = Registry(memory_home())
+    found = status_all(registry, lambda root: status(Project.find(root)))
+    project.warnings.extend(registry.warnings)
+    return found
+
+
+def check(project: Project) -> dict[str, Any]:
+    """What is wrong with the files."""
+    from memglot.repo.check import check
+    from memglot.repo.facts import facts_of
+
+    project.config  # noqa: B018 - another version is refused
+    return check(project, facts_of(project))
+
+
+def inspect(project: Project, id: str) -> dict[str, Any]:
+    """Everything about one node."""
+    from memglot.repo.inspect import inspect
+
+    with snapshot_of(project) as snapshot:
+        return inspect(snapshot, id)
+
+
+def diff(project: Project) -> dict[str, Any]:
+    """What differs from the last commit."""
+    from memglot.repo.difference import difference
+
+    return difference(project)
+
+
+def rebuild(project: Project) -> dict[str, Any]:
+    """Build the index anew."""
+    from memglot.repo.rebuild import rebuild
+
+    return rebuild(project)
+
+
+def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
+    """Clear the memory of a project, after a backup unless it is to be destroyed."""
+    from memglot.repo.reset import reset
+
+    found = reset(project, destroy=destroy, dry_run=dry_run)
+    if not dry_run:
+        project.forget()
+        project.warnings.extend(Registry(memory_home()).forget(project.root))
+    return found
+
+
+def reset_all(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
+    """Clear the memory of every registered project."""
+    from memglot.repo.reset import reset_all
+
+    registry = Registry(memory_home())
+    found = reset_all(registry, destroy=destroy, dry_run=dry_run)
+    project.warnings.extend(registry.warnings)
+    return found
+
+
+def restore(project: Project, name: str | None = None) -> dict[str, Any]:
+    """Bring a backup back."""
+    from memglot.repo.reset import restore
+
+    found = restore(project, name)
+    project.forget()
+    return found
+
+
+def projects(project: Project) -> dict[str, Any]:
+    """The registered projects."""
+    registry = Registry(memory_home())
+    found = registry.list()
+    project.warnings.extend(registry.warnings)
+    return found
+
+
+def add_project(project: Project, path: Path | None = None) -> dict[str, Any]:
+    """Register a project."""
+    other = Project.find(path) if path is not None else project
+    registry = Registry(memory_home())
+    found = registry.add(other.root, other.config, "manual")
+    project.warnings.extend(registry.warnings)
+    return found
+
+
+def remove_project(project: Project, name: str) -> dict[str, Any]:
+    """Take a project out of the registry; its memory stays."""
+    registry = Registry(memory_home())
+    found = registry.remove(name)
+    project.warnings.extend(registry.warnings)
+    return found
+
+
+def prune_projects(project: Project) -> dict[str, Any]:
+    """Take out of the registry what is gone, or of another version."""
+    registry = Registry(memory_home())
+    found = registry.prune()
+    project.warnings.extend(registry.warnings)
+    return found

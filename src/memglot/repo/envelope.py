@@ -1,0 +1,39 @@
+"""What a command of project memory answers: always the same envelope, for people's programs and for agents alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memglot.errors.repo import ProjectError
+from memglot.repo.project import Project
+from memglot.repo.registry import Registry
+from memglot.settings import memory_home
+
+Deed = Callable[[Project], Any]
+
+
+def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
+    """Do something with the project around a folder; tells `{ok, data | error, warnings, meta}`.
+
+    A project that was worked with is registered for the user, so that `status --all` knows of it.
+    """
+    project = Project.find(start)
+    try:
+        data = deed(project)
+    except ProjectError as error:
+        told: dict[str, Any] = {"code": error.code, "message": error.message}
+        if error.details is not None:
+            told["details"] = error.details
+        return {"ok": False, "error": told, "warnings": project.warnings, "meta": project.meta()}
+    if register and project.is_there:
+        project.warnings.extend(Registry(memory_home()).notice(project))
+    return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
+
+
+def exit_code(envelope: dict[str, Any]) -> int:
+    """The exit status that goes with an answer."""
+    if envelope["ok"]:
+        return 0
+    return ProjectError(envelope["error"]["code"], "").exit_code

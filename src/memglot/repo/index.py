@@ -1,0 +1,157 @@
+"""The index of a store: its nodes and relations in SQLite, brought up to date by reading only what changed.
+
+It is generated, lies in `.memory/index/`, and may be deleted at any time. Where it cannot be kept, it lies in memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from memglot.formats._repo.words import INDEX, NODES, RELATIONS
+from memglot.repo.files import Stamp, files_below
+from memglot.repo.words_of import words_of
+
+FILE = f"{INDEX}/memglot.sqlite"
+"""Where it lies, below `.memory`."""
+TOOLS_OWN = f"{INDEX}/memory.sqlite"
+"""The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE nodes (
+    seq INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
+    title TEXT NOT NULL, body_path TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, stage TEXT,
+    anchors TEXT NOT NULL, tags TEXT NOT NULL, intent TEXT NOT NULL, sidecar BLOB NOT NULL
+);
+CREATE INDEX nodes_by_id ON nodes (id);
+CREATE INDEX nodes_by_body ON nodes (body_path);
+CREATE TABLE links (
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+    status TEXT NOT NULL, fields BLOB NOT NULL
+);
+CREATE INDEX links_by_id ON links (id);
+CREATE INDEX links_by_subject ON links (subject, predicate, object);
+CREATE INDEX links_by_object ON links (object);
+CREATE TABLE faults (path TEXT NOT NULL, issue BLOB NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(
+    title, body, tags, anchors, evidence,
+    content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+);
+"""
+_FIND = """
+SELECT rowid, bm25(words, 4.0, 1.0, 5.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT 400
+"""
+
+
+class Index:
+    """An index, open. `note` tells why it lies in memory, where it does."""
+
+    def __init__(self, folder: Path, *, keep: bool = True) -> None:
+        self.folder = folder
+        self.kept = keep
+        self.changed = False
+        """Whether files had changed since it was brought up to date last."""
+        self.db = self._open() if keep else self._in_memory()
+
+    def _open(self) -> apsw.Connection:
+        place = self.folder / FILE
+        for attempt in range(2):
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                db = apsw.Connection(str(place))
+                db.set_busy_timeout(10_000)
+                self._prepare(db)
+                return db
+            except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
+                # Damaged, or of another version: it is generated, so it is made anew.
+                if attempt == 0:
+                    self._remove()
+            except (apsw.Error, OSError):
+                break
+        return self._in_memory()
+
+    def _prepare(self, db: apsw.Connection) -> None:
+        version = db.pragma("user_version")
+        if version == _VERSION:
+            return
+        if version != 0:
+            raise apsw.SQLError("an index of another version")
+        db.pragma("journal_mode", "wal")
+        with db:
+            if db.pragma("user_version") == 0:
+                db.execute(_SCHEMA)
+                db.pragma("user_version", _VERSION)
+
+    def _in_memory(self) -> apsw.Connection:
+        self.kept = False
+        db = apsw.Connection(":memory:")
+        self._prepare(db)
+        return db
+
+    def _remove(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            place = self.folder / (FILE + suffix)
+            place.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close it."""
+        self.db.close()
+
+    def refresh(self) -> None:
+        """Bring it up to date with the files."""
+        if self.db.in_transaction:
+            self.db.execute("COMMIT")
+        now = time.time_ns()
+        present = {
+            path: stamp
+            for inside in (NODES, RELATIONS)
+            for path, stamp in files_below(self.folder, inside, now)
+            if stamp is None or path.endswith((".json", ".md"))
+        }
+        known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
+        touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
+        gone = known.keys() - present.keys()
+        if not touched and not gone:
+            return
+        self.changed = True
+        from memglot.repo.indexing import Indexing
+
+        with self.db:
+            Indexing(self.db, self.folder).take(touched, gone, present)
+
+    def rebuild(self) -> None:
+        """Forget everything, and read all files again."""
+        with self.db:
+            for table in ("files", "nodes", "links", "faults", "words"):
+                self.db.execute(f"DELETE FROM {table}")
+        self.refresh()
+
+    def rows(self, sql: str, *values: Any) -> Iterable[tuple[Any, ...]]:
+        """What a query finds."""
+        return self.db.execute(sql, values)
+
+    def find(self, terms: list[str]) -> list[tuple[int, float]]:
+        """Nodes with any of these words, by their place in the index, with their bm25 score: the smaller the better."""
+        if not terms:
+            return []
+        wanted = " OR ".join('"' + words_of(term).strip() + '"' for term in terms)
+        rows = self.db.execute(_FIND, (wanted,))
+        return [(int(seq), float(score)) for seq, score in rows]
+
+    def counts(self, term: str) -> tuple[int, int]:
+        """How many nodes have a word, and how many there are."""
+        wanted = '"' + words_of(term).strip() + '"'
+        ((having,),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (wanted,))
+        ((all,),) = self.db.execute("SELECT count(*) FROM nodes")
+        return int(having), int(all)
+
+
+def decoded(text: str) -> tuple[str, ...]:
+    """A list of texts as the index keeps it."""
+    return tuple(msgspec.json.decode(text, type=list[str]))

@@ -1,0 +1,136 @@
+"""Reading changed files of a store into its index; a file that cannot be used is noted, and the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from memglot.errors.repo import issue
+from memglot.formats._repo.ids import kind_of
+from memglot.formats._repo.shapes import Link, Sidecar
+from memglot.formats._repo.words import FOLDER, NODES
+from memglot.repo.faults import shape_issue
+from memglot.repo.files import Stamp
+from memglot.repo.map import first_sentence
+from memglot.repo.words_of import words_of
+
+_LINK = "Canonical files are not read through symbolic links."
+
+
+class Indexing:
+    """One round of bringing an index up to date, within a transaction."""
+
+    def __init__(self, db: apsw.Connection, folder: Path) -> None:
+        self._db = db
+        self._folder = folder
+        self._sidecar = msgspec.json.Decoder(Sidecar)
+        self._link = msgspec.json.Decoder(Link)
+
+    def take(self, touched: Iterable[str], gone: Iterable[str], present: Mapping[str, Stamp | None]) -> None:
+        """Read the touched files, and forget those that are gone."""
+        sidecars, links = set(), set()
+        for path in {*touched, *gone}:
+            if not path.startswith(NODES + "/"):
+                links.add(path)
+            elif path.endswith(".json"):
+                sidecars.add(path)
+            else:
+                sidecars.update(
+                    row[0] for row in self._db.execute("SELECT path FROM nodes WHERE body_path = ?", (path,))
+                )
+        for path in sorted(sidecars):
+            self._forget_node(path)
+            if path in present:
+                self._read(path, present[path], self._node)
+        for path in sorted(links):
+            self._db.execute("DELETE FROM links WHERE path = ?", (path,))
+            self._db.execute("DELETE FROM faults WHERE path = ?", (path,))
+            if path in present and path.endswith(".json"):
+                self._read(path, present[path], self._relation)
+        self._db.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
+        stamps = ((path, present[path] or "") for path in touched)
+        self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", stamps)
+
+    def _forget_node(self, path: str) -> None:
+        for (seq,) in list(self._db.execute("SELECT seq FROM nodes WHERE path = ?", (path,))):
+            self._db.execute("DELETE FROM words WHERE rowid = ?", (seq,))
+            self._db.execute("DELETE FROM nodes WHERE seq = ?", (seq,))
+        self._db.execute("DELETE FROM faults WHERE path = ?", (path,))
+
+    def _read(self, path: str, stamp: Stamp | None, take: Any) -> None:
+        if stamp is None:
+            self._fault(path, issue("CanonicalFileUnsafe", _LINK, f"{FOLDER}/{path}"))
+            return
+        try:
+            take(path, (self._folder / path).read_bytes())
+        except FileNotFoundError:
+            return
+        except msgspec.ValidationError as error:
+            self._fault(path, shape_issue(f"{FOLDER}/{path}", error))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._fault(path, issue("JsonInvalid", f"JSON file contains invalid JSON: {error}", f"{FOLDER}/{path}"))
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            self._fault(
+                path, issue("CanonicalFileUnsafe", f"Canonical file could not be read: {reason}", f"{FOLDER}/{path}")
+            )
+
+    def _node(self, path: str, raw: bytes) -> None:
+        node = self._sidecar.decode(raw)
+        if kind_of(node.id) != node.type:
+            told = issue("ObjectIdTypeMismatch", "Object id prefix must match object type.", f"{FOLDER}/{path}", "/id")
+            self._fault(path, told)
+            return
+        body = self._body(path, node.body_path)
+        if body is None:
+            return
+        fields = msgspec.json.decode(raw)
+        anchors, tags, evidence = (fields.get(name) or [] for name in ("anchors", "tags", "evidence"))
+        self._db.execute(
+            "INSERT INTO nodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                path, node.id, node.type, node.status, node.title, node.body_path, node.created_at, node.updated_at,
+                fields.get("stage"), _packed(anchors), _packed(tags), first_sentence(body), raw,
+            ),
+        )  # fmt: skip
+        spoken = [item["id"] for item in evidence]
+        spoken += [str(value) for value in (fields.get("origin") or {}).values()]
+        values = (node.title, body, " ".join(tags), " ".join(anchors), " ".join(spoken))
+        self._db.execute(
+            "INSERT INTO words (rowid, title, body, tags, anchors, evidence) VALUES (?, ?, ?, ?, ?, ?)",
+            (self._db.last_insert_rowid(), *map(words_of, values)),
+        )
+
+    def _body(self, path: str, body_path: str) -> str | None:
+        """The text of a node; where there is none, that is noted, and the node stays.
+
+        `None` where its path leads elsewhere: such a node could make us read, or delete, any file there is.
+        """
+        parts = body_path.split("/")
+        place = self._folder.joinpath(*parts)
+        if ".." in parts or any(link.is_symlink() for link in (place, *list(place.parents)[: len(parts) - 1])):
+            told = "Object body path must stay inside .memory."
+            self._fault(path, issue("ObjectBodyPathEscapesMemory", told, f"{FOLDER}/{path}", "/body_path"))
+            return None
+        try:
+            return place.read_bytes().decode("utf-8", "replace")
+        except OSError:
+            told = f"Object body file is missing: {FOLDER}/{body_path}."
+            self._fault(path, issue("ObjectBodyMissing", told, f"{FOLDER}/{path}", "/body_path"))
+            return ""
+
+    def _relation(self, path: str, raw: bytes) -> None:
+        link = self._link.decode(raw)
+        values = (path, link.id, link.subject, link.predicate, link.object, link.status, raw)
+        self._db.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+    def _fault(self, path: str, told: dict[str, Any]) -> None:
+        self._db.execute("INSERT INTO faults VALUES (?, ?)", (path, msgspec.json.encode(told)))
+
+
+def _packed(values: list[str]) -> str:
+    return msgspec.json.encode(values).decode()

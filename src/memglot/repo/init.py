@@ -1,0 +1,130 @@
+"""Beginning: the storage, the lines of `.gitignore`, and what agents find in AGENTS.md and CLAUDE.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memglot.errors.repo import already_invalid, dirty_memory
+from memglot.formats._repo.ids import project_name, project_slug
+from memglot.formats._repo.layout import Layout
+from memglot.formats._repo.text import body_hash, local_time, stable_json
+from memglot.formats._repo.words import BACKUPS, CONFIG, EVENTS, FOLDER, IGNORED, RELATIONS, STORAGE_VERSION
+from memglot.notes.guidance import NEXT_STEPS, brief_for
+from memglot.notes.repo import note_already_there
+from memglot.repo.check import check
+from memglot.repo.files import write_file
+from memglot.repo.guide import guide
+from memglot.repo.journal import change_files, finish_change
+from memglot.repo.lock import locked
+from memglot.repo.project import Project
+from memglot.repo.refresh import map_of
+from memglot.repo.schemas import missing_schemas
+from memglot.repo.snapshot import snapshot_of
+from memglot.settings import moment
+
+_BUDGET = 2000
+
+
+def init(project: Project, *, dry_run: bool = False, guidance: bool = True) -> dict[str, Any]:
+    """Give a project a memory; one that has it keeps it, and gets what is missing around it. Raises `ProjectError`."""
+    there = project.is_there
+    if there:
+        _check_there(project)
+        project.warnings.append(note_already_there())
+    else:
+        _refuse_dirty(project)
+    files = {} if there else {**_new_store(project), **missing_schemas(project.folder)}
+    if files and not dry_run:
+        _create(project, files)
+    ignored = project.git is not None and _ignore(project, dry_run=dry_run)
+    built, map_text = False, ""
+    if not dry_run:
+        with snapshot_of(project) as snapshot:
+            built, map_text = snapshot.index.kept, map_of(snapshot)
+    targets = guide(project, map_text, dry_run=dry_run) if guidance else []
+    created = [f"{FOLDER}/{path}" for path in files]
+    created += [target["path"] for target in targets if target["status"] == "created"]
+    return {
+        "created": not there,
+        "files_created": created,
+        "gitignore_updated": ignored,
+        "git_available": project.git is not None,
+        "index_built": built,
+        "agent_guidance": {"enabled": guidance, "targets": targets, "optional_skills": []},
+        "next_steps": list(NEXT_STEPS),
+        "dry_run": dry_run,
+        "brief": brief(project),
+    }
+
+
+def brief(project: Project) -> str:
+    """What an agent is told that gives the project its first memory."""
+    return brief_for(project.config.project.id if project.is_there else _identity(project)["id"])
+
+
+def _create(project: Project, files: dict[str, bytes]) -> None:
+    project.folder.mkdir(exist_ok=True)
+    with locked(project.folder, "init"):
+        finish_change(project.folder)
+        # Another one may have begun while this one waited.
+        if not project.is_there:
+            change_files(project.folder, files)
+            (project.folder / RELATIONS).mkdir(exist_ok=True)
+
+
+def _identity(project: Project) -> dict[str, str]:
+    slug = project_slug(project.root.name)
+    return {"id": f"project.{slug}", "name": project_name(slug)}
+
+
+def _new_store(project: Project) -> dict[str, bytes]:
+    """The files of a new store, in the order they are told."""
+    identity, now = _identity(project), local_time(moment())
+    config = {
+        "version": STORAGE_VERSION,
+        "project": identity,
+        "memory": {"defaultTokenBudget": _BUDGET, "autoIndex": True},
+    }
+    body = f"# {identity['name']}\n\nProject-level memory for {identity['name']}.\n".encode()
+    place = Layout().place(identity["id"], lambda _: False)
+    node = {
+        "id": identity["id"], "type": "project", "status": "active", "title": identity["name"],
+        "body_path": place + ".md", "tags": [], "evidence": [], "source": {"kind": "system"},
+        "content_hash": body_hash(body), "created_at": now, "updated_at": now,
+    }  # fmt: skip
+    return {CONFIG: stable_json(config), place + ".md": body, place + ".json": stable_json(node), EVENTS: b""}
+
+
+def _check_there(project: Project) -> None:
+    """Refuse a store that is broken: a second beginning must not be built on it."""
+    project.config  # noqa: B018 - another version is refused
+    found = check(project)
+    if found["errors"]:
+        raise already_invalid(found["errors"])
+
+
+def _refuse_dirty(project: Project) -> None:
+    """Refuse where a committed memory was deleted or changed by hand; one that was reset left a backup."""
+    if project.git is None or any((project.folder / BACKUPS).glob("*.tar.gz")):
+        return
+    tracked = project.git.run("ls-files", "-z", "--", FOLDER).decode(errors="surrogateescape").split("\0")
+    if dirty := project.git.dirty([path for path in tracked if path]):
+        raise dirty_memory(dirty)
+
+
+def _ignore(project: Project, *, dry_run: bool) -> bool:
+    """Keep what is generated out of git; tells whether lines were missing."""
+    path = project.root / ".gitignore"
+    try:
+        present = path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        present = ""
+    lines = present.splitlines()
+    missing = [entry for entry in IGNORED if entry not in lines]
+    if not missing or path.is_symlink():
+        return False
+    end = "\r\n" if "\r\n" in present else "\n"
+    before = present.rstrip("\r\n") + end * 2 if present.strip() else ""
+    if not dry_run:
+        write_file(path, (before + end.join(missing) + end).encode("utf-8", "surrogateescape"))
+    return True

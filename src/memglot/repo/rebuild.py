@@ -1,0 +1,43 @@
+"""Building the index anew, when somebody asks for it; what is missing around it is made too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memglot.formats._repo.text import local_time
+from memglot.formats._repo.words import EVENTS, NODES, RELATIONS
+from memglot.repo.journal import change_files, finish_change
+from memglot.repo.lock import locked
+from memglot.repo.log import grown, lost_events, tail_of
+from memglot.repo.project import Project
+from memglot.repo.schemas import missing_schemas
+from memglot.repo.snapshot import snapshot_of
+from memglot.settings import moment
+
+
+def rebuild(project: Project) -> dict[str, Any]:
+    """Read every file again, write what is missing of schemas and folders, and log it. Raises `ProjectError`."""
+    project.config  # noqa: B018 - another version is refused before anything is written
+    with locked(project.folder, "rebuild"):
+        project.warnings.extend(finish_change(project.folder))
+        with snapshot_of(project, rebuild=True) as snapshot:
+            log = project.folder / EVENTS
+            tail = tail_of(log)
+            lost = lost_events(snapshot, tail) if tail.torn else []
+            event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
+            for name in (NODES, RELATIONS):
+                (project.folder / name).mkdir(exist_ok=True)
+            files = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
+            change_files(project.folder, files)
+            return {
+                "index_rebuilt": snapshot.index.kept,
+                "objects_indexed": len(snapshot.nodes()),
+                "relations_indexed": len(snapshot.links()),
+                "events_indexed": _lines(project),
+                "event_appended": True,
+            }
+
+
+def _lines(project: Project) -> int:
+    with open(project.folder / EVENTS, "rb") as log:
+        return sum(1 for line in log if line.strip())

@@ -1,0 +1,33 @@
+"""The product map, made anew from a snapshot."""
+
+from __future__ import annotations
+
+from memglot.errors.repo import ProjectError
+from memglot.notes.repo import note_anchors_unchecked
+from memglot.repo.anchors import Files
+from memglot.repo.map import refresh_map, render_map
+from memglot.repo.snapshot import Snapshot
+from memglot.repo.sync import dead_anchors
+
+
+def map_of(snapshot: Snapshot) -> str:
+    """The text of the map; anchors are held against the files of the repository, where there is one."""
+    nodes = snapshot.nodes()
+    return render_map(nodes, dead_of(snapshot))
+
+
+def dead_of(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
+    """The nodes whose anchors match no file, with these anchors; nobody can tell outside of a repository."""
+    if snapshot.project.git is None:
+        return []
+    try:
+        return dead_anchors(snapshot.nodes(), Files(snapshot.project.git.files()))
+    except ProjectError as error:
+        snapshot.project.warnings.append(note_anchors_unchecked(error.message))
+        return []
+
+
+def refresh_maps(snapshot: Snapshot) -> None:
+    """Bring the map in AGENTS.md and CLAUDE.md up to date; what hinders that is a warning, never a failure."""
+    project = snapshot.project
+    project.warnings.extend(refresh_map(project.root, map_of(snapshot)))

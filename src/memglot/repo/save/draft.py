@@ -1,0 +1,246 @@
+"""The plan of a save: nodes and relations as they will be, beside what is there; nothing is written here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from memglot.errors.repo import duplicate_id, id_in_several_files, node_not_found, path_taken, supersedes_itself
+from memglot.formats._repo.ids import link_id
+from memglot.formats._repo.text import body_hash, follows_tool, link_hash, node_hash, stable_json
+from memglot.formats._repo.words import STATUSES
+from memglot.repo.node import Link
+from memglot.repo.save.intent import trimmed
+from memglot.repo.snapshot import Snapshot, memory_path
+
+
+class _DraftNode(Struct):
+    sidecar: dict[str, Any]
+    body: bytes | None
+    path: str
+    body_path: str
+    tool_hash: bool
+    was_there: bool
+    touched: bool = False
+    new_body: bool = False
+    gone: bool = False
+
+
+class _DraftLink(Struct):
+    fields: dict[str, Any]
+    path: str
+    was_there: bool
+    touched: bool = False
+    gone: bool = False
+
+
+class Draft:
+    """What a save will have changed. One method for each kind of change; each raises `ProjectError`."""
+
+    def __init__(self, snapshot: Snapshot, task: str, now: str) -> None:
+        self._snapshot = snapshot
+        self._source = {"kind": "agent", "task": task}
+        self._now = now
+        self._nodes: dict[str, _DraftNode] = {}
+        self._links: dict[tuple[str, str, str], _DraftLink] = {}
+        self._places: set[str] = set()
+        self.events: list[dict[str, Any]] = []
+        self.told: dict[str, list[str]] = {
+            f"{what}_{how}": [] for what in ("memory", "relations") for how in ("created", "updated", "deleted")
+        }
+
+    def make(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        """Plan one change; `to_come` are the ids of nodes that this save makes."""
+        match change["op"]:
+            case "create_object":
+                self._create(change, field)
+            case "update_object":
+                self._update(change)
+            case "create_relation":
+                self._relate(change, to_come, field)
+            case "mark_stale":
+                self._mark_stale(change, field)
+            case "supersede_object":
+                self._supersede(change, to_come, field)
+            case _:
+                self._delete(change, field)
+
+    def _find(self, id: str) -> _DraftNode | None:
+        if id not in self._nodes:
+            node = self._snapshot.node(id)
+            if node is None:
+                return None
+            if len(places := self._snapshot.places(id)) > 1:
+                raise id_in_several_files(id, [memory_path(path) for path in places])
+            sidecar = self._snapshot.sidecar(node)
+            body = self._snapshot.body_bytes(node)
+            follows = follows_tool(sidecar, body or b"")
+            rule = self._snapshot.layout.tool_hash if follows is None else follows
+            self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True)
+        found = self._nodes[id]
+        return None if found.gone else found
+
+    def _must_find(self, id: str, field: str) -> _DraftNode:
+        found = self._find(id)
+        if found is None:
+            raise node_not_found(id, field)
+        return found
+
+    def _create(self, change: dict[str, Any], field: str) -> None:
+        id, kind = change["id"], change["type"]
+        if self._find(id) is not None:
+            raise duplicate_id(id, f"{field}/id")
+        place = self._snapshot.layout.place(id, self._is_taken)
+        for ending in (".json", ".md"):
+            if (self._snapshot.project.folder / (place + ending)).exists():
+                raise path_taken(memory_path(place + ending))
+        self._places.add(place)
+        sidecar: dict[str, Any] = {
+            "id": id, "type": kind, "status": change.get("status", STATUSES[kind][0]), "title": change["title"],
+            "body_path": place + ".md", "tags": change.get("tags", []), "evidence": change.get("evidence", []),
+            "source": self._source, "created_at": self._now, "updated_at": self._now,
+        }  # fmt: skip
+        sidecar |= {name: change[name] for name in ("stage", "anchors") if change.get(name)}
+        rule = self._snapshot.layout.tool_hash
+        body = change["body"].encode()
+        self._nodes[id] = _DraftNode(sidecar, body, place + ".json", place + ".md", rule, False, True, True)
+        self._log("memory.created", id)
+
+    def _is_taken(self, place: str) -> bool:
+        return place in self._places or self._snapshot.has_path(place + ".json")
+
+    def _update(self, change: dict[str, Any]) -> None:
+        node = self._must_find(change["id"], "")
+        before = dict(node.sidecar)
+        for name in ("title", "stage", "status", "tags", "evidence", "anchors"):
+            if name in change and change[name] != (node.sidecar.get(name) or ([] if change[name] == [] else None)):
+                node.sidecar[name] = change[name]
+        if node.sidecar.get("anchors") == []:
+            del node.sidecar["anchors"]
+        if node.sidecar["status"] != before["status"] == "superseded":
+            self._unsupersede(change["id"], node)
+        body = change.get("body")
+        new_body = body is not None and (node.body is None or trimmed(node.body.decode("utf-8", "replace")) != body)
+        if new_body:
+            node.body, node.new_body = str(body).encode(), True
+        if new_body or node.sidecar != before:
+            self._touch(node)
+            self._log("memory.updated", change["id"])
+
+    def _unsupersede(self, id: str, node: _DraftNode) -> None:
+        """A node that holds again is not replaced by another any more."""
+        node.sidecar.pop("superseded_by", None)
+        for key, link in self._links_of(id).items():
+            if key[1:] == ("supersedes", id) and link.fields["status"] == "active":
+                self._change_link(link, status="stale")
+
+    def _mark_stale(self, change: dict[str, Any], field: str) -> None:
+        node = self._must_find(change["id"], f"{field}/id")
+        if node.sidecar["status"] != "stale":
+            node.sidecar["status"] = "stale"
+            self._touch(node)
+            self._log("memory.marked_stale", change["id"], change["reason"])
+
+    def _supersede(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        id, by = change["id"], change["superseded_by"]
+        node = self._must_find(id, f"{field}/id")
+        if id == by:
+            raise supersedes_itself(f"{field}/superseded_by")
+        self._must_find(by, f"{field}/superseded_by")
+        if (node.sidecar["status"], node.sidecar.get("superseded_by")) != ("superseded", by):
+            node.sidecar |= {"status": "superseded", "superseded_by": by}
+            self._touch(node)
+            self._log("memory.superseded", id, change["reason"])
+        self._relate({"from": by, "predicate": "supersedes", "to": id}, to_come, field)
+
+    def _delete(self, change: dict[str, Any], field: str) -> None:
+        id = change["id"]
+        node = self._must_find(id, f"{field}/id")
+        for link in self._links_of(id).values():
+            link.gone = True
+            self._log("relation.deleted", link.fields["id"], change["reason"])
+        node.gone = True
+        self._log("memory.deleted", id, change["reason"])
+
+    def _links_of(self, id: str) -> dict[tuple[str, str, str], _DraftLink]:
+        for link in self._snapshot.links(id):
+            self._known_link(link)
+        found = {key: link for key, link in self._links.items() if id in (key[0], key[2]) and not link.gone}
+        return dict(sorted(found.items(), key=lambda item: str(item[1].fields["id"])))
+
+    def _known_link(self, link: Link) -> _DraftLink:
+        key = (link.subject, link.predicate, link.object)
+        if key not in self._links:
+            self._links[key] = _DraftLink(self._snapshot.link_fields(link), link.path, True)
+        return self._links[key]
+
+    def _relate(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        subject, predicate, object = key = (change["from"], change["predicate"], change["to"])
+        for name in ("from", "to"):
+            if change[name] not in to_come:
+                self._must_find(change[name], f"{field}/{name}")
+        if key not in self._links and (known := self._snapshot.link(*key)) is not None:
+            self._known_link(known)
+        link = self._links.get(key)
+        confidence = {"confidence": change["confidence"]} if "confidence" in change else {}
+        if link is not None and not link.gone:
+            self._change_link(link, status="active", **confidence)
+            return
+        id = link_id(subject, predicate, object, self._has_link_id)
+        place = self._snapshot.layout.link_place(id, self._is_taken) + ".json"
+        fields = {"id": id, "from": subject, "predicate": predicate, "to": object, "status": "active"}
+        fields |= confidence | {"created_at": self._now, "updated_at": self._now}
+        self._places.add(place.removesuffix(".json"))
+        self._links[key] = _DraftLink(fields, place, False, True)
+        self._log("relation.created", id)
+
+    def _change_link(self, link: _DraftLink, **values: str) -> None:
+        if {**link.fields, **values} != link.fields:
+            link.fields |= values | {"updated_at": self._now}
+            link.touched = True
+            self._log("relation.updated", link.fields["id"])
+
+    def _has_link_id(self, id: str) -> bool:
+        return self._snapshot.has_link_id(id) or any(link.fields["id"] == id for link in self._links.values())
+
+    def _touch(self, node: _DraftNode) -> None:
+        node.sidecar["updated_at"] = self._now
+        node.touched = True
+
+    def _log(self, event: str, id: str, reason: str | None = None) -> None:
+        what, _, how = event.partition(".")
+        told = self.told[
+            f"{'relations' if what == 'relation' else what}_{how if how in ('created', 'deleted') else 'updated'}"
+        ]
+        if id not in told:
+            told.append(id)
+        key = "relation_id" if what == "relation" else "id"
+        line = {"actor": "agent", "event": event, key: id, "timestamp": self._now}
+        self.events.append(line if reason is None else line | {"reason": reason})
+
+    def files(self) -> dict[str, bytes | None]:
+        """The files as they will be, by their paths below `.memory`; `None` for those that go. Bodies come first."""
+        found: dict[str, bytes | None] = {}
+        for node in self._nodes.values():
+            if node.gone:
+                if node.was_there:
+                    found |= {node.body_path: None, node.path: None}
+            elif node.touched:
+                if node.new_body:
+                    found[node.body_path] = node.body
+                found[node.path] = _sidecar(node)
+        for link in self._links.values():
+            if link.gone:
+                if link.was_there:
+                    found[link.path] = None
+            elif link.touched:
+                link.fields["content_hash"] = link_hash(link.fields)
+                found[link.path] = stable_json(link.fields)
+        return found
+
+
+def _sidecar(node: _DraftNode) -> bytes:
+    body = node.body or b""
+    node.sidecar["content_hash"] = node_hash(node.sidecar, body) if node.tool_hash else body_hash(body)
+    return stable_json(node.sidecar)

@@ -1,0 +1,64 @@
+"""The JSON schemas of storage version 5, made from the shapes that files are checked by.
+
+The real tool reads its checks from these files of a store; memglot does not, so that a missing one is no harm to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.formats._repo.shapes import Config, Link, MemoryEvent, Sidecar
+from memglot.formats._repo.text import stable_json
+from memglot.formats._repo.words import SCHEMAS
+
+NAMES = ("config", "object", "relation", "event", "patch")
+"""The five schemas there are."""
+_SHAPES = {"config": Config, "object": Sidecar, "relation": Link, "event": MemoryEvent}
+_OPERATIONS = (
+    "create_object", "update_object", "mark_stale", "supersede_object", "delete_object",
+    "create_relation", "update_relation", "delete_relation",
+)  # fmt: skip
+
+
+def schema_path(name: str) -> str:
+    """Where a schema lies, below `.memory`."""
+    return f"{SCHEMAS}/{name}.schema.json"
+
+
+def missing_schemas(folder: Path) -> dict[str, bytes]:
+    """The schemas that a store lacks, by their paths."""
+    return {schema_path(name): schema_of(name) for name in NAMES if not (folder / schema_path(name)).is_file()}
+
+
+def schema_of(name: str) -> bytes:
+    """A schema as its file holds it."""
+    found: dict[str, Any] = _patch() if name == "patch" else msgspec.json.schema(_SHAPES[name])
+    defined = found.get("$defs", {})
+    if name == "object":
+        own = defined["Sidecar"]
+        for field in ("anchors", "tags"):
+            own["properties"][field]["uniqueItems"] = True
+        # Only features have a stage.
+        own["if"] = {"properties": {"type": {"not": {"const": "feature"}}}}
+        own["then"] = {"not": {"required": ["stage"]}}
+    if name == "event":
+        defined["MemoryEvent"]["allOf"] = [_needs("memory", "id"), _needs("relation", "relation_id")]
+    return stable_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found})
+
+
+def _needs(what: str, field: str) -> dict[str, Any]:
+    return {"if": {"properties": {"event": {"pattern": f"^{what}\\."}}}, "then": {"required": [field]}}
+
+
+def _patch() -> dict[str, Any]:
+    change = {"type": "object", "properties": {"op": {"enum": list(_OPERATIONS)}}, "required": ["op"]}
+    source = {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]}
+    return {
+        "type": "object",
+        "properties": {"source": source, "changes": {"type": "array", "items": change, "minItems": 1}},
+        "required": ["source", "changes"],
+        "additionalProperties": False,
+    }
