@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from conftest import SHARED
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import SHARED
 from memglot.errors.repo import ProjectError
 from memglot.repo.anchors import Files, check_anchors, normalize_anchor
 from memglot.repo.globs import Glob, compile_glob, is_glob, literal_prefix
