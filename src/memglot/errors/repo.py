@@ -212,3 +212,28 @@ def dirty_memory(paths: Sequence[str]) -> ProjectError:
         "`git restore .memory`, or commit their deletion first."
     )
     return ProjectError("MemoryDirtyMemory", message, {"dirty_files": list(paths)})
+
+
+def bad_budget(actual: object, least: int, most: int) -> ProjectError:
+    """A token budget that is no whole number, or too small to hold an answer."""
+    details = {"field": "token_budget", "minimumExclusive": least - 1, "maximum": most, "actual": actual}
+    message = f"Token budget must be an integer greater than {least - 1}."
+    return ProjectError("MemoryValidationFailed", message, details)
+
+
+ANCHOR_EMPTY = "Anchor must be a non-empty repo-relative glob."
+ANCHOR_CONTROLS = "Anchor must not contain control characters."
+ANCHOR_BACKSLASH = "Anchor must use forward slashes, not backslashes."
+ANCHOR_URL = "Anchor must be a repo-relative glob, not a URL."
+ANCHOR_ABSOLUTE = "Anchor must be repo-relative, not an absolute path."
+ANCHOR_NOWHERE = "Anchor must reference a path inside the repository."
+ANCHOR_LEAVES = "Anchor must not contain `..` segments."
+ANCHOR_STORAGE = "Anchor must not reference Memory storage under .memory/."
+ANCHOR_LARGE = "Anchor must not be longer than 1,000 characters, nor stand for more than 1,000 patterns."
+
+
+def bad_anchors(field: str, reasons: Sequence[tuple[int, str]]) -> ProjectError:
+    """Anchors that are no globs of paths in the repository; `reasons` has the number of each and what is wrong."""
+    issues = [issue("AnchorInvalid", reason, "<patch>", f"{field}/{number}") for number, reason in reasons]
+    message = "Anchors must be repo-relative glob strings."
+    return ProjectError("MemoryValidationFailed", message, {"field": field, "issues": issues})
