@@ -83,6 +83,10 @@ def differs_from_store(name: str) -> str:
     return f"`{name}` read back differs from what is in the store; did something write to it meanwhile?"
 
 
+NAMELESS_PLACE = "the path of the project is no UTF-8"
+"""Why a project cannot be registered: JSON cannot spell its path."""
+
+
 def said_by(error: OSError) -> str:
     """What the system says of a failure, without the path."""
     return error.strerror or type(error).__name__
@@ -105,9 +109,9 @@ SECRETS = {
 """What each rule about secrets says. The secret itself is never shown."""
 
 
-def secret_said(rule: str, line: int) -> str:
+def secret_said(rule: str) -> str:
     """A finding of a rule."""
-    return f"{SECRETS[rule]} (line {line}); keep secrets out of memory that is committed."
+    return f"{SECRETS[rule]}; keep secrets out of memory that is committed."
 
 
 def file_missing(path: str) -> dict[str, Any]:
@@ -290,7 +294,7 @@ def unmerged(path: str) -> dict[str, Any]:
 
 def secret_found(path: str, line: int, message: str) -> dict[str, Any]:
     """A secret in a file."""
-    return issue("MemorySecretDetected", message, path, f"line {line}")
+    return issue("MemorySecretDetected", f"Line {line}: {message}", path, f"line {line}")
 
 
 def anchor_orphaned(path: str, id: str, anchor: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def secrets_in(text: str) -> list[Finding]:
     line, seen = 1, 0
     for (place, rule), severity in sorted(found.items()):
         line, seen = line + text.count("\n", seen, place), place
-        findings.setdefault((line, rule), Finding(severity, rule, line, secret_said(rule, line)))
+        findings.setdefault((line, rule), Finding(severity, rule, line, secret_said(rule)))
     return list(findings.values())
 
 
