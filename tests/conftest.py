@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,10 @@ settings.load_profile("memglot")
 # Exports that tell when and where they were made tell the same on every machine.
 os.environ |= {"MEMGLOT_MACHINE": "test-machine", "SOURCE_DATE_EPOCH": "1760000000"}
 os.environ.pop("MEMGLOT_PASSPHRASE", None)
+# Projects that a test makes are registered away from the user's own; processes that a test starts inherit this.
+_HOME = TemporaryDirectory(prefix="memglot-home-", ignore_cleanup_errors=True)
+atexit.register(_HOME.cleanup)
+os.environ["MEMORY_HOME"] = _HOME.name
 
 SHARED = Path(__file__).parents[2] / "shared"
 

@@ -1,0 +1,32 @@
+"""What project memory asks of a text in Markdown: its first heading, and whether it begins with a block of YAML."""
+
+from __future__ import annotations
+
+import re
+
+_HEADING = re.compile(r" {0,3}#[ \t]+(.*)")
+_CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def first_heading(text: str) -> str | None:
+    """The text of the first heading of level one, outside of code; `None` where there is none."""
+    if "# " not in text and "#\t" not in text:
+        return None
+    fence = ""
+    for line in text.removeprefix("\ufeff").splitlines():
+        found = _FENCE.match(line)
+        if fence:
+            closes = found and found[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if closes else fence
+        elif found:
+            fence = found[1]
+        elif heading := _HEADING.match(line):
+            return _CLOSING.sub("", heading[1]).strip()
+    return None
+
+
+def has_front_matter(text: str) -> bool:
+    """Tell whether a text begins with a block between two lines of `---`."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    return bool(lines) and lines[0].rstrip() == "---" and any(line.rstrip() == "---" for line in lines[1:])
