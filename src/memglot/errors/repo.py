@@ -237,3 +237,9 @@ def bad_anchors(field: str, reasons: Sequence[tuple[int, str]]) -> ProjectError:
     issues = [issue("AnchorInvalid", reason, "<patch>", f"{field}/{number}") for number, reason in reasons]
     message = "Anchors must be repo-relative glob strings."
     return ProjectError("MemoryValidationFailed", message, {"field": field, "issues": issues})
+
+
+def files_failed(path: object, reason: str) -> ProjectError:
+    """The system did not let us read or write something."""
+    message = f"`{path}`: {reason}" if path else reason
+    return ProjectError("MemoryInternalError", message, {"path": str(path) if path else None, "message": reason})

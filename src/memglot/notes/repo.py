@@ -1,6 +1,6 @@
 """What project memory tells a person beside its answer."""
 
-from memglot.notes.words import some
+from memglot.notes.words import shown, some
 
 
 def note_finished(count: int) -> str:
@@ -60,11 +60,6 @@ def note_already_there() -> str:
 def note_guidance_there(name: str) -> str:
     """A file that tells agents of project memory in words of its own, or that cannot be changed safely."""
     return f"{name} was left as it is: it speaks of project memory already, or its markers are ambiguous."
-
-
-"""What project memory warns of: nothing that stops it, but something that a person should know."""
-
-from memglot.notes.words import shown
 
 
 def note_map_unmarked(name: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import save_is_no_json
+from memglot.errors.repo import ProjectError, save_is_no_json
 from memglot.formats._repo.text import local_time
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
@@ -76,10 +78,8 @@ def status_all(project: Project) -> dict[str, Any]:
     """Where everything stands in all projects that the user works with."""
     from memglot.repo.status import status_all
 
-    registry = Registry(memory_home())
-    found = status_all(registry, lambda root: status(Project.find(root)))
-    project.warnings.extend(registry.warnings)
-    return found
+    with _registry(project) as registry:
+        return status_all(registry, lambda root: status(Project.find(root)))
 
 
 def check(project: Project) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
 
     found = reset(project, destroy=destroy, dry_run=dry_run)
     if not dry_run:
-        project.forget()
-        project.warnings.extend(Registry(memory_home()).forget(project.root))
+        with _registry(project) as registry, suppress(ProjectError):
+            registry.remove(str(project.root))
     return found
 
 
@@ -128,49 +128,46 @@ def reset_all(project: Project, *, destroy: bool = False, dry_run: bool = False)
     """Clear the memory of every registered project."""
     from memglot.repo.reset import reset_all
 
-    registry = Registry(memory_home())
-    found = reset_all(registry, destroy=destroy, dry_run=dry_run)
-    project.warnings.extend(registry.warnings)
-    return found
+    with _registry(project) as registry:
+        return reset_all(registry, destroy=destroy, dry_run=dry_run)
 
 
 def restore(project: Project, name: str | None = None) -> dict[str, Any]:
     """Bring a backup back."""
     from memglot.repo.reset import restore
 
-    found = restore(project, name)
-    project.forget()
-    return found
+    return restore(project, name)
 
 
 def projects(project: Project) -> dict[str, Any]:
     """The registered projects."""
-    registry = Registry(memory_home())
-    found = registry.list()
-    project.warnings.extend(registry.warnings)
-    return found
+    with _registry(project) as registry:
+        return {"registry_path": str(registry.path), "projects": registry.list()}
 
 
 def add_project(project: Project, path: Path | None = None) -> dict[str, Any]:
     """Register a project."""
     other = Project.find(path) if path is not None else project
-    registry = Registry(memory_home())
-    found = registry.add(other.root, other.config, "manual")
-    project.warnings.extend(registry.warnings)
-    return found
+    with _registry(project) as registry:
+        return {"registry_path": str(registry.path), "project": registry.add(other.root, other.config, "manual")}
 
 
 def remove_project(project: Project, name: str) -> dict[str, Any]:
     """Take a project out of the registry; its memory stays."""
-    registry = Registry(memory_home())
-    found = registry.remove(name)
-    project.warnings.extend(registry.warnings)
-    return found
+    with _registry(project) as registry:
+        return {"registry_path": str(registry.path), "removed": registry.remove(name)}
 
 
 def prune_projects(project: Project) -> dict[str, Any]:
     """Take out of the registry what is gone, or of another version."""
+    with _registry(project) as registry:
+        gone = registry.prune()
+        return {"registry_path": str(registry.path), "projects": registry.list(), "removed": gone}
+
+
+@contextmanager
+def _registry(project: Project) -> Iterator[Registry]:
+    """The user's registry; what it has to say goes with the answer."""
     registry = Registry(memory_home())
-    found = registry.prune()
+    yield registry
     project.warnings.extend(registry.warnings)
-    return found

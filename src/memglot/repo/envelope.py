@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memglot.errors.repo import ProjectError
+from memglot.errors.repo import ProjectError, files_failed
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
 from memglot.settings import memory_home
@@ -23,13 +23,21 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
     try:
         data = deed(project)
     except ProjectError as error:
-        told: dict[str, Any] = {"code": error.code, "message": error.message}
-        if error.details is not None:
-            told["details"] = error.details
-        return {"ok": False, "error": told, "warnings": project.warnings, "meta": project.meta()}
+        return _failed(project, error)
+    except OSError as error:
+        return _failed(project, files_failed(error.filename, (error.strerror or str(error)).lower()))
     if register and project.is_there:
-        project.warnings.extend(Registry(memory_home()).notice(project))
+        registry = Registry(memory_home())
+        registry.add(project.root, project.config)
+        project.warnings.extend(registry.warnings)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
+
+
+def _failed(project: Project, error: ProjectError) -> dict[str, Any]:
+    told: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details is not None:
+        told["details"] = error.details
+    return {"ok": False, "error": told, "warnings": project.warnings, "meta": project.meta()}
 
 
 def exit_code(envelope: dict[str, Any]) -> int:

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from memglot.notes.guidance import GUIDANCE
+from memglot.notes.guidance import GUIDANCE as WORDS
 from memglot.notes.repo import note_guidance_there
 from memglot.repo.files import write_file
 from memglot.repo.map import TARGETS
-from memglot.repo.marked import GUIDANCE_MARKERS, MAP_MARKERS, apply_section, extract_section
+from memglot.repo.marked import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
 from memglot.repo.project import Project
 
 _MENTIONS = ("memglot repo ", "memory save --stdin", "`memory query", "`memory sync")
 
 
-def guide(project: Project, map_text: str, *, dry_run: bool = False) -> list[dict[str, str]]:
+def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> list[dict[str, str]]:
     """Put both blocks where they are missing; tells what became of each file.
 
-    A block that is there keeps its words: they may be the real tool's, or the user's own.
+    A block that is there keeps its words: they may be the real tool's, or the user's own. So does the map where no
+    text is given for it.
     """
     return [{"path": name, "status": _guide(project, name, map_text, dry_run=dry_run)} for name in TARGETS]
 
 
-def _guide(project: Project, name: str, map_text: str, *, dry_run: bool) -> str:
-    path = project.root / name
-    if not _is_ours_to_write(path, project.root):
-        project.warnings.append(note_guidance_there(name))
-        return "skipped"
-    try:
-        raw = path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        raw = None
-    present = (raw or "").replace("\r\n", "\n")
-    has_guidance = extract_section(present, GUIDANCE_MARKERS) is not None
-    has_map = extract_section(present, MAP_MARKERS) is not None
-    if not (has_guidance or has_map) and any(mention in present for mention in _MENTIONS):
-        project.warnings.append(note_guidance_there(name))
-        return "skipped"
-    guided = present if has_guidance else apply_section(present, GUIDANCE_MARKERS, GUIDANCE)
-    text = apply_section(guided, MAP_MARKERS, map_text) if guided is not None else None
+def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
+    path = (project.root / name).resolve()
+    is_inside = path.is_relative_to(project.root.resolve())  # A link may lead out of the project.
+    present = path.read_bytes().decode(errors="surrogateescape") if is_inside and path.is_file() else None
+    text = _guided(present or "", map_text) if is_inside else None
     if text is None:
         project.warnings.append(note_guidance_there(name))
         return "skipped"
     if text == present:
         return "unchanged"
     if not dry_run:
-        content = text.replace("\n", "\r\n") if raw and "\r\n" in raw else text
-        write_file(path.resolve(), content.encode("utf-8", "surrogateescape"))
-    return "updated" if raw is not None else "created"
+        write_file(path, text.encode(errors="surrogateescape"))
+    return "updated" if present is not None else "created"
 
 
-def _is_ours_to_write(path: Path, root: Path) -> bool:
-    """Tell whether a file lies in the project: a link may lead out of it."""
-    return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
+def _guided(present: str, map_text: str | None) -> str | None:
+    """A file with both blocks; `None` for one that speaks of project memory in words of its own, or has odd markers."""
+    guided: str | None = present
+    if extract_section(present, OLD_GUIDANCE) is not None:
+        guided = apply_section(present, OLD_GUIDANCE, WORDS)
+        guided = guided and guided.replace(OLD_GUIDANCE.start, GUIDANCE.start).replace(OLD_GUIDANCE.end, GUIDANCE.end)
+    elif extract_section(present, GUIDANCE) is None:
+        if extract_section(present, MAP) is None and any(mention in present for mention in _MENTIONS):
+            return None
+        guided = apply_section(present, GUIDANCE, WORDS)
+    if guided is None or (map_text is None and extract_section(guided, MAP) is not None):
+        return guided
+    return apply_section(guided, MAP, map_text or "")

@@ -37,7 +37,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True) -> d
     if files and not dry_run:
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
-    built, map_text = False, ""
+    built, map_text = False, None
     if not dry_run:
         with snapshot_of(project) as snapshot:
             built, map_text = snapshot.index.kept, map_of(snapshot)
