@@ -1,0 +1,93 @@
+"""Projects for the tests of project memory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from memglot.repo import deeds
+from memglot.repo.envelope import answer
+from memglot.repo.project import Project
+
+GIT = {"GIT_AUTHOR_NAME": "T", "GIT_AUTHOR_EMAIL": "t@e.x", "GIT_COMMITTER_NAME": "T", "GIT_COMMITTER_EMAIL": "t@e.x"}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder as nobody in particular."""
+    command = ["git", "-c", "user.name=T", "-c", "user.email=t@e.x", "-c", "commit.gpgsign=false", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def new_project(folder: Path, name: str = "acme-render") -> Path:
+    """A repository with an empty project memory."""
+    root = folder / name
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    told = answer(root, lambda project: deeds.init(project), register=False)
+    assert told["ok"], told
+    return root
+
+
+def copied_store(source: Path, folder: Path) -> Path:
+    """A store of the shared fixtures, which are read-only, as a project of its own."""
+    root = folder / "store"
+    shutil.copytree(source, root, copy_function=shutil.copyfile)
+    for place in (root, *root.rglob("*")):
+        place.chmod(0o755 if place.is_dir() else 0o644)
+    git(root, "init", "-q", "-b", "main")
+    return root
+
+
+def save(root: Path, *, dry_run: bool = False, **intent: Any) -> dict[str, Any]:
+    """Save, and give the envelope."""
+    value = {"task": "test", **intent}
+    text = json.dumps(value).encode()
+    return answer(root, lambda project: deeds.save(project, text, dry_run=dry_run), register=False)
+
+
+def saved(root: Path, **intent: Any) -> dict[str, Any]:
+    """Save, and give the data; it must go well."""
+    told = save(root, **intent)
+    assert told["ok"], told["error"]
+    data: dict[str, Any] = told["data"]
+    return data
+
+
+def do(root: Path, deed: Any, *values: Any, **options: Any) -> dict[str, Any]:
+    """Do something else, and give the envelope."""
+    return answer(root, lambda project: deed(project, *values, **options), register=False)
+
+
+def feature(title: str, body: str = "It works.", **more: Any) -> dict[str, Any]:
+    """A node to save."""
+    return {"kind": "feature", "title": title, "body": body, **more}
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    """The canonical files of a project memory."""
+    folder = root / ".memory"
+    left_out = ("index", "recovery", ".backup", "schema")
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.relative_to(folder).parts[0] not in left_out
+    }
+
+
+def sidecar(root: Path, path: str) -> dict[str, Any]:
+    """A JSON file of a project memory."""
+    found: dict[str, Any] = json.loads((root / ".memory" / path).read_bytes())
+    return found
+
+
+def events(root: Path) -> list[dict[str, Any]]:
+    """The log."""
+    return [json.loads(line) for line in (root / ".memory/events.jsonl").read_text("utf-8").splitlines()]
+
+
+def project_at(root: Path) -> Project:
+    """The project of a folder."""
+    return Project.find(root)
