@@ -1,0 +1,66 @@
+"""What changed in a repository since a commit, the working tree included, without what project memory did itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from memglot.formats._repo.words import FOLDER
+from memglot.repo.anchors import Files
+from memglot.repo.git import Change, Git
+from memglot.repo.map import TARGETS
+from memglot.repo.marked import strip_entries, strip_sections
+
+IGNORED_FOLDERS = (
+    FOLDER,
+    ".cache",
+    ".next",
+    ".svelte-kit",
+    ".turbo",
+    ".vite",
+    "build",
+    "coverage",
+    "dist",
+    "dist-types",
+    "node_modules",
+    "out",
+    "target",
+    "temp",
+    "tmp",
+)
+"""Folders at the root whose changes are nobody's work; the real tool passes over the same ones."""
+_IGNORED = tuple(f"{name}/" for name in IGNORED_FOLDERS)
+_OURS: Mapping[str, Callable[[str], str]] = {**dict.fromkeys(TARGETS, strip_sections), ".gitignore": strip_entries}
+
+
+def changed_files(git: Git, base: str, changes: Iterable[Change]) -> Files:
+    """The paths that differ, gone ones and former names included; a submodule that moved stands for all in it."""
+    paths: set[str] = set()
+    submodules: set[str] = set()
+    for change in changes:
+        for path in (change.path, change.old_path):
+            if path is not None and not path.startswith(_IGNORED):
+                paths.add(path)
+                if change.is_submodule:
+                    submodules.add(path)
+    paths -= {name for name in _OURS if name in paths and _is_only_ours(git, base, name)}
+    return Files(paths, submodules)
+
+
+def _is_only_ours(git: Git, base: str, name: str) -> bool:
+    """Tell whether a file says what it said before, but for the sections that project memory writes."""
+    strip = _OURS[name]
+    before, now = git.show(base, name), _content(git.root / name)
+    return strip(_text(before)) == strip(_text(now))
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
+    except OSError:
+        return None
+
+
+def _text(content: bytes | None) -> str:
+    return (content or b"").decode(errors="surrogateescape")

@@ -1,0 +1,238 @@
+"""Which nodes the code has moved away from: the anchors of project memory, held against the repository."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memglot.errors.repo import cannot_write, git_required, unsafe_path
+from memglot.formats._repo.words import COMMIT, FOLDER, MARKER
+from memglot.notes.repo import note_marker_unknown, note_nothing_committed
+from memglot.repo.anchors import Files, normalize_anchor
+from memglot.repo.git import Change, Git
+from memglot.repo.node import Node
+from memglot.repo.project import Project
+from memglot.repo.renames import Moves, working_renames
+from memglot.repo.replace import replace_file
+from memglot.repo.since import changed_files
+
+_TASK = "sync reconciliation"
+_MOST_FOLDERS = 10
+_MOST_EXAMPLES = 3
+_PAST_COMMITS = 100
+_COMMIT = re.compile(COMMIT)
+
+
+class Marker(NamedTuple):
+    """Up to where the repository was last synced."""
+
+    commit: str
+    at: str | None
+    """When; older versions did not write it."""
+
+
+def read_marker(folder: Path) -> Marker | None:
+    """The marker in a `.memory`; `None` where there is none that can be used."""
+    path = folder / MARKER
+    try:
+        found = None if path.is_symlink() else json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or isinstance(found.get("version"), bool) or found.get("version") != 1:
+        return None
+    commit, at = found.get("last_sync_commit"), found.get("last_sync_at")
+    if not isinstance(commit, str) or _COMMIT.fullmatch(commit) is None:
+        return None
+    return Marker(commit, at if isinstance(at, str) else None)
+
+
+def write_marker(folder: Path, marker: Marker) -> None:
+    """Set the marker in a `.memory`, whole or not at all."""
+    fields = {"version": 1, "last_sync_commit": marker.commit, "last_sync_at": marker.at}
+    path = folder / MARKER
+    if folder.is_symlink() or path.is_symlink():
+        raise unsafe_path(f"{FOLDER}/{MARKER}")
+    try:
+        replace_file(path, (json.dumps(fields, indent=2) + "\n").encode())
+    except OSError as error:
+        raise cannot_write(f"{FOLDER}/{MARKER}", error.strerror or str(error)) from None
+
+
+def repository_files(git: Git) -> Files:
+    """The files that anchors may mean."""
+    tree = git.tree()
+    return Files(tree.paths, tree.opaque)
+
+
+def dead_anchors(nodes: Iterable[Node], files: Files) -> list[tuple[str, list[str]]]:
+    """The nodes that hold and have anchors without any file, each with those anchors; in the order of their paths."""
+    found = []
+    for node in sorted(nodes, key=lambda node: node.path):
+        dead = [anchor for anchor in node.anchors if not files.any(anchor)] if node.is_live else []
+        if dead:
+            found.append((node.id, dead))
+    return found
+
+
+def sync(project: Project, nodes: Sequence[Node], dry_run: bool, now: str) -> dict[str, Any]:
+    """Hold the anchors of all nodes against what changed since the last sync, and against the files there are.
+
+    Without a marker that can be used, all anchors are checked and no changes told. Writes the marker unless `dry_run`
+    says otherwise, and nothing else. Raises `ProjectError` outside of a git repository.
+    """
+    git = project.git
+    if git is None:
+        raise git_required()
+    head = git.head()
+    base = _base(git, read_marker(project.folder), head, project.warnings)
+    files = repository_files(git)
+    committed = git.changes(base) if base is not None else []
+    working = git.working() if base is not None else None
+    changed = changed_files(git, base, [*committed, *(working or ())]) if base is not None else Files(())
+    found = _Verdicts([node for node in sorted(nodes, key=lambda node: node.path) if node.is_live], files, changed)
+    renamed = _renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
+    advance = not dry_run and head is not None
+    if advance and head is not None:
+        write_marker(project.folder, Marker(head, now))
+    return {
+        "base_commit": base,
+        "head_commit": head,
+        "full_verification": base is None,
+        "changed_files_count": len(changed),
+        "fresh": [node.id for node in found.fresh],
+        "changed": found.changed_entries(),
+        "orphaned": [_orphan_entry(node, dead, renamed) for node, dead in found.orphaned],
+        "unanchored": [node.id for node in found.unanchored],
+        "coverage_gaps": found.gaps(),
+        "save_skeleton": found.skeleton(renamed),
+        "marker_advanced": advance,
+        "titles": {node.id: node.title for node in found.listed()},
+    }
+
+
+def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]) -> str | None:
+    if head is None:
+        warnings.append(note_nothing_committed())
+    if head is None or marker is None:
+        return None
+    if git.is_ancestor(marker.commit):
+        return marker.commit
+    base = git.merge_base(marker.commit)
+    if base is None:
+        warnings.append(note_marker_unknown(marker.commit))
+    return base
+
+
+def _renamed(
+    git: Git,
+    committed: list[Change],
+    working: list[Change] | None,
+    files: Files,
+    orphaned: list[tuple[Node, list[str]]],
+) -> dict[str, str]:
+    """Dead anchors, each with what it should say now; the past is asked only for what the present does not explain."""
+    moves = Moves(files)
+    working = git.working() if working is None else working
+    moves.add(working)
+    moves.add(working_renames(git.root, working, files))
+    moves.add(committed)
+    anchors = dict.fromkeys(anchor for _, dead in orphaned for anchor in dead)
+    found = {anchor: moves.suggest(anchor) for anchor in anchors}
+    if None in found.values():
+        moves.add(git.past_renames(_PAST_COMMITS))
+        found = {anchor: target or moves.suggest(anchor) for anchor, target in found.items()}
+    return {anchor: target for anchor, target in found.items() if target is not None and _can_be_saved(target)}
+
+
+def _can_be_saved(anchor: str) -> bool:
+    """Tell whether a new name may be an anchor: those with line breaks, or bytes that are no UTF-8, may not."""
+    try:
+        return normalize_anchor(anchor) == anchor == shown(anchor)
+    except ValueError:
+        return False
+
+
+def _orphan_entry(node: Node, dead: list[str], renamed: dict[str, str]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": node.id, "anchors": dead}
+    moved = [{"anchor": anchor, "to": renamed[anchor]} for anchor in dead if anchor in renamed]
+    return entry | {"renamed": moved} if moved else entry
+
+
+def shown(path: str) -> str:
+    """A path as it can be printed: bytes that are no UTF-8 are shown by a sign that says so."""
+    return path if path.isascii() else path.encode(errors="surrogateescape").decode(errors="replace")
+
+
+class _Verdicts:
+    """What became of each node that holds."""
+
+    def __init__(self, live: list[Node], files: Files, changed: Files) -> None:
+        self.files = files
+        self.changed_files = changed
+        self.fresh: list[Node] = []
+        self.changed: list[tuple[Node, list[str]]] = []
+        self.orphaned: list[tuple[Node, list[str]]] = []
+        self.unanchored: list[Node] = []
+        self._covered: set[str] = set()
+        for node in live:
+            self._judge(node)
+
+    def _judge(self, node: Node) -> None:
+        if not node.anchors:
+            if node.kind != "project":
+                self.unanchored.append(node)
+            return
+        dead = [anchor for anchor in node.anchors if not self.files.any(anchor)]
+        hit = [anchor for anchor in node.anchors if self.changed_files.matches(anchor)]
+        self._covered.update(path for anchor in hit for path in self.changed_files.matches(anchor))
+        if dead:
+            self.orphaned.append((node, dead))
+        elif hit:
+            self.changed.append((node, hit))
+        else:
+            self.fresh.append(node)
+
+    def listed(self) -> list[Node]:
+        """All nodes that have a verdict."""
+        judged = [node for node, _ in (*self.changed, *self.orphaned)]
+        return [*self.fresh, *judged, *self.unanchored]
+
+    def changed_entries(self) -> list[dict[str, Any]]:
+        """The nodes whose files changed, with the files."""
+        found = []
+        for node, hit in self.changed:
+            paths = {path for anchor in hit for path in self.changed_files.matches(anchor)}
+            found.append({"id": node.id, "anchors": hit, "files": [shown(path) for path in sorted(paths)]})
+        return found
+
+    def gaps(self) -> list[dict[str, Any]]:
+        """The folders with most changes that no node speaks of."""
+        by_folder: dict[str, list[str]] = {}
+        for path in self.changed_files.paths:
+            if path not in self._covered and (path in self.files or path in self.files.folders):
+                folder, slash, _ = path.partition("/")
+                by_folder.setdefault(folder if slash else ".", []).append(path)
+        ranked = sorted(by_folder.items(), key=lambda item: (-len(item[1]), item[0]))
+        return [
+            {
+                "dir": shown(folder),
+                "files_count": len(paths),
+                "examples": [shown(path) for path in paths[:_MOST_EXAMPLES]],
+            }
+            for folder, paths in ranked[:_MOST_FOLDERS]
+        ]
+
+    def skeleton(self, renamed: dict[str, str]) -> dict[str, Any]:
+        """The save that would settle all this, to be filled in: moved anchors are already set to where they went."""
+        nodes: list[dict[str, Any]] = [{"id": node.id} for node, _ in self.changed]
+        stale = []
+        for node, dead in self.orphaned:
+            if all(anchor in renamed for anchor in dead):
+                anchors = [renamed[anchor] if anchor in dead else anchor for anchor in node.anchors]
+                nodes.append({"id": node.id, "anchors": list(dict.fromkeys(anchors))})
+            else:
+                stale.append({"id": node.id, "reason": ""})
+        return {"task": _TASK, "nodes": nodes, "stale": stale}
