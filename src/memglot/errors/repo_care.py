@@ -78,6 +78,10 @@ def unreadable_archive(reason: str) -> str:
     return f"it cannot be read as a .tar.gz ({reason})"
 
 
+OVERLONG_HEADER = "a header in it is larger than any is"
+"""Why a backup is refused: it would fill the memory before it could be judged."""
+
+
 def differs_from_store(name: str) -> str:
     """Why a fresh backup is not trusted."""
     return f"`{name}` read back differs from what is in the store; did something write to it meanwhile?"

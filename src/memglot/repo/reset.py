@@ -1,0 +1,222 @@
+"""Begin anew, with a way back: `reset` packs a store and removes it, `restore` brings a packed one back.
+
+Killed at any moment, either the whole store is there or a whole backup of it. The caller holds the store's lock.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from memglot.errors.repo import ProjectError, cannot_write, unsafe_path
+from memglot.errors.repo_care import backup_failed, no_backup, no_memory, removal_failed, said_by
+from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, LOCK
+from memglot.notes.repo_care import note_links_left_out
+from memglot.repo.archive import Unlike, lacks, pack, unpack
+from memglot.repo.files import sync_folder
+from memglot.repo.project import Project
+from memglot.repo.registry import Registry
+from memglot.settings import moment
+
+_NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")
+_TIME = "%Y-%m-%dT%H-%M-%S"
+_UNPACKED = "restoring-"
+"""What the folder begins with that a backup is unpacked in; its name ends with the backup's. While it is there and
+the store is not, a restore of that backup was killed."""
+
+
+def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
+    """Pack a store of any version, whole or broken, and then remove it; backups stay.
+
+    With `destroy` nothing is packed, and backups go too. Raises `ProjectError`; what could not be packed stays.
+    """
+    names = _entries(project)
+    if not names and not (destroy and project.folder.is_dir()):
+        raise no_memory(str(project.root))
+    if dry_run:
+        return {"destroyed": destroy, "backup_path": None, "entries_removed": names}
+    backup = None
+    if not destroy:
+        _clear_unpacked(project)
+        backup = _pack(project, names)
+    doomed = [*names, BACKUPS] if destroy else names
+    _remove(project, doomed, backup)
+    return {"destroyed": destroy, "backup_path": backup, "entries_removed": names}
+
+
+def backups(project: Project) -> list[dict[str, Any]]:
+    """The backups of a project, the newest first: name, path, time and size."""
+    found = []
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for entry in os.scandir(project.folder / BACKUPS):
+            if (named := _NAME.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
+                known = entry.stat()
+                row = {"name": entry.name, "path": _shown(entry.name), "size": known.st_size}
+                found.append((named[1], known.st_mtime_ns, row | {"created_at": _spelt(named[1])}))
+    return [row for _, _, row in sorted(found, key=lambda each: each[:2], reverse=True)]
+
+
+def restore(project: Project, name: str | None = None) -> dict[str, Any]:
+    """Bring a backup back: the newest that holds a whole store, or a named one. A store that is there is packed first.
+
+    Nothing of the present store is touched before the backup is unpacked whole. Raises `ProjectError`.
+    """
+    chosen = _chosen(project, name)
+    begun = project.folder / BACKUPS / (_UNPACKED + chosen)
+    unpacked = begun / str(uuid4())
+    try:
+        links = unpack(project.folder / BACKUPS / chosen, _shown(chosen), unpacked)
+        restored = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (BACKUPS, LOCK))
+        if hasattr(os, "sync"):
+            os.sync()  # One call for all files is far cheaper than one each.
+    except OSError as error:
+        _clear_unpacked(project)
+        raise cannot_write(_shown(chosen), said_by(error)) from error
+    except ProjectError:
+        _clear_unpacked(project)
+        raise
+    present = _entries(project)
+    replaced = _pack(project, present) if present else None
+    _remove(project, present, replaced)
+    try:
+        # The config comes last: until it is there, no command takes the folder for a store.
+        for entry in sorted(restored, key=lambda each: each == CONFIG):
+            os.replace(unpacked / entry, project.folder / entry)
+        sync_folder(project.folder)
+    except OSError as error:
+        raise removal_failed(FOLDER, said_by(error), _shown(chosen)) from error
+    _clear_unpacked(project)
+    if links:
+        project.warnings.append(note_links_left_out(links))
+    return {"restored": restored, "backup_path": _shown(chosen), "replaced_backup": replaced}
+
+
+def reset_all(
+    registry: Registry,
+    *,
+    destroy: bool = False,
+    dry_run: bool = False,
+    reset_one: Callable[[Project], dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Reset every registered project and take it from the registry; one that fails stays, and stops no other.
+
+    `reset_one` resets a project, for callers that hold locks about it.
+    """
+    done: dict[str, list[dict[str, Any]]] = {"projects_reset": [], "projects_skipped": [], "projects_failed": []}
+    for row in registry.list():
+        project = Project(Path(row["project_root"]), None)
+        told = {key: row[key] for key in ("registry_id", "project", "project_root", "memory_root")}
+        try:
+            found = reset_one(project) if reset_one else reset(project, destroy=destroy, dry_run=dry_run)
+        except ProjectError as error:
+            part = "skipped" if error.code == "MemoryNotInitialized" else "failed"
+            done[f"projects_{part}"].append(told | {"code": error.code, "reason": error.message})
+            continue
+        except OSError as error:
+            done["projects_failed"].append(told | {"code": "MemoryInternalError", "reason": said_by(error)})
+            continue
+        done["projects_reset"].append(told | found)
+        if not dry_run:
+            registry.remove(row["registry_id"])
+    return done
+
+
+def _entries(project: Project) -> list[str]:
+    """What a store holds at its top, but for backups and the lock; the config first."""
+    if project.folder.is_symlink():
+        raise unsafe_path(FOLDER)
+    try:
+        names = [entry.name for entry in os.scandir(project.folder) if entry.name not in (BACKUPS, LOCK)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(names, key=lambda name: (name != CONFIG, name))
+
+
+def _pack(project: Project, names: list[str]) -> str:
+    folder = project.folder / BACKUPS
+    if folder.is_symlink():
+        raise unsafe_path(f"{FOLDER}/{BACKUPS}")
+    name = f"memory-{_stamp(project)}-{uuid4()}.tar.gz"
+    try:
+        folder.mkdir(exist_ok=True)
+        for part in folder.glob("memory-*.part"):  # What a killed reset left; nobody else holds the lock.
+            part.unlink(missing_ok=True)
+        pack(project.folder, names, folder / name)
+    except OSError as error:
+        raise backup_failed(FOLDER, said_by(error)) from error
+    except Unlike as error:
+        raise backup_failed(FOLDER, str(error)) from error
+    return _shown(name)
+
+
+def _stamp(project: Project) -> str:
+    """The time in a backup's name: now, but always after the newest, so that order never rests on the clock."""
+    now = datetime.fromtimestamp(moment() / 1_000_000, UTC)
+    if known := backups(project):
+        newest = datetime.fromisoformat(known[0]["created_at"]) + timedelta(milliseconds=1)
+        now = max(now, newest)
+    return f"{now.strftime(_TIME)}-{now.microsecond // 1000:03}Z"
+
+
+def _spelt(stamp: str) -> str:
+    """The time in a backup's name, as it is told."""
+    day, time = stamp.split("T")
+    hours, minutes, seconds, rest = time.split("-")
+    return f"{day}T{hours}:{minutes}:{seconds}.{rest}"
+
+
+def _remove(project: Project, names: list[str], backup: str | None) -> None:
+    """Remove entries of a store, in order. The config goes first: half a store is never taken for one."""
+    try:
+        for name in names:
+            place = project.folder / name
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+            if name == CONFIG:
+                sync_folder(project.folder)
+        sync_folder(project.folder)
+        if BACKUPS in names:
+            with suppress(OSError):
+                project.folder.rmdir()  # The lock may still be in it.
+    except OSError as error:
+        raise removal_failed(FOLDER, said_by(error), backup) from error
+
+
+def _chosen(project: Project, name: str | None) -> str:
+    """The backup that is meant. One that a killed restore was about goes before newer ones: that one it made itself."""
+    folder = project.folder / BACKUPS
+    if project.folder.is_symlink() or folder.is_symlink():
+        raise unsafe_path(f"{FOLDER}/{BACKUPS}")
+    known: list[str] = [row["name"] for row in backups(project)]
+    if name is not None:
+        if os.path.basename(name) in known:
+            return os.path.basename(name)
+        raise no_backup(f"{FOLDER}/{BACKUPS}", name, known)
+    if not (project.folder / CONFIG).exists():
+        begun = [each for each in known if (folder / (_UNPACKED + each)).is_dir()]
+        if begun:
+            return begun[0]
+    # What was left of a store whose reset was killed is packed too; it is no store. A damaged backup is not passed over.
+    whole = next((each for each in known if not lacks(folder / each, CONFIG)), None)
+    if whole is None:
+        raise no_backup(f"{FOLDER}/{BACKUPS}", None, known)
+    return whole
+
+
+def _clear_unpacked(project: Project) -> None:
+    """Remove what a restore unpacked and did not need."""
+    for place in (project.folder / BACKUPS).glob(_UNPACKED + "*"):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _shown(name: str) -> str:
+    return f"{FOLDER}/{BACKUPS}/{name}"
