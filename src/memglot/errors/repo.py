@@ -25,6 +25,9 @@ PRECONDITIONS = frozenset(
 )
 """The codes that mean a missing precondition, exit 3; all others are exit 1."""
 
+INDEX_NOT_KEPT = "it cannot be written; every command reads all files"
+"""Why an index is of no use."""
+
 
 class ProjectError(MemglotError):
     """What project memory answers when it cannot do what it was asked."""

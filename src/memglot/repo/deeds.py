@@ -71,7 +71,9 @@ def status(project: Project) -> dict[str, Any]:
     from memglot.repo.sync import read_marker
 
     with snapshot_of(project) as snapshot:
-        return status(snapshot.nodes(), dead_of(snapshot), read_marker(project.folder), snapshot.config)
+        marker = read_marker(project.folder)
+        synced = None if marker is None else {"last_sync_commit": marker.commit, "last_sync_at": marker.at}
+        return status(snapshot.nodes(), dead_of(snapshot), synced, snapshot.config)
 
 
 def status_all(project: Project) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def check(project: Project) -> dict[str, Any]:
     from memglot.repo.facts import facts_of
 
     project.config  # noqa: B018 - another version is refused
-    return check(project, facts_of(project))
+    return check(project, **facts_of(project))
 
 
 def inspect(project: Project, id: str) -> dict[str, Any]:

@@ -12,12 +12,10 @@ from memglot.formats._repo.words import FOLDER
 from memglot.repo._git_output import Change, read_files, read_raw, read_status, without_password
 from memglot.settings import git_environment
 
-_MAX_PATHS = 200
-"""How many paths are asked for one by one; a command line ends somewhere."""
-
-
 __all__ = ["NO_GIT", "Change", "Git", "Tree"]
 
+_MAX_PATHS = 200
+"""How many paths are asked for one by one; a command line ends somewhere."""
 _OUTSIDE = ("--", ".", f":(exclude){FOLDER}")
 _RENAMES = ("-M", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev")
 _UNTOLD = (f"{FOLDER}/index/", f"{FOLDER}/context/", f"{FOLDER}/exports/", f"{FOLDER}/recovery/", f"{FOLDER}/.lock")

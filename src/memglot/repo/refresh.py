@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from memglot.errors.repo import ProjectError
 from memglot.notes.repo import note_anchors_unchecked
-from memglot.repo.anchors import Files
 from memglot.repo.map import refresh_map, render_map
 from memglot.repo.snapshot import Snapshot
-from memglot.repo.sync import dead_anchors
+from memglot.repo.sync import dead_anchors, repository_files
 
 
 def map_of(snapshot: Snapshot) -> str:
@@ -21,7 +20,7 @@ def dead_of(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
     if snapshot.project.git is None:
         return []
     try:
-        return dead_anchors(snapshot.nodes(), Files(snapshot.project.git.files()))
+        return dead_anchors(snapshot.nodes(), repository_files(snapshot.project.git))
     except ProjectError as error:
         snapshot.project.warnings.append(note_anchors_unchecked(error.message))
         return []

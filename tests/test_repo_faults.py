@@ -1,0 +1,301 @@
+"""Saves that are killed, come together, meet a full disk or a tree that cannot be written: by real processes."""
+
+# ruff: noqa: E501 - programs of other processes are read line by line
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from memglot.errors.repo import ProjectError
+from memglot.repo import deeds
+from memglot.repo.journal import JOURNAL, change_files
+from memglot.repo.lock import locked
+from repo_projects import do, events, feature, files_of, new_project, save, saved, sidecar
+
+# One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.
+KILLED = """
+import json, os, random, signal, sys, time
+from pathlib import Path
+from memglot.repo import deeds
+from memglot.repo.envelope import answer
+root, rounds = Path(sys.argv[1]), int(sys.argv[2])
+random.seed(5)
+def do(deed, *values):
+    told = answer(root, lambda project: deed(project, *values), register=False)
+    assert told["ok"], told
+    return told
+def three(round, number):
+    mark = f"r{round}n{number}"
+    node = {"kind": "feature", "body": mark, "tags": [mark]}
+    link = lambda to: [{"predicate": "affects", "to": f"feature.{to}-{mark}"}]
+    nodes = [{**node, "title": f"A {mark}", "related": link("b")}, {**node, "title": f"B {mark}", "related": link("c")}]
+    nodes += [{**node, "title": f"C {mark}"}, {"id": "feature.counter", "body": mark}]
+    return json.dumps({"task": mark, "nodes": nodes}).encode()
+do(deeds.save, json.dumps({"task": "t", "nodes": [{"kind": "feature", "title": "Counter", "body": "0"}]}).encode())
+began = time.monotonic()
+for number in range(3):
+    do(deeds.save, three("w", number))
+one = (time.monotonic() - began) / 3
+seen = set()
+for round in range(rounds):
+    child = os.fork()
+    if child == 0:
+        for number in range(1000):
+            do(deeds.save, three(round, number))
+        os._exit(0)
+    time.sleep(random.random() * 2.5 * one)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    do(deeds.status)
+    folder = root / ".memory"
+    log = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    made = {event.get("id") or event.get("relation_id") for event in log}
+    bodies = {}
+    for path in (folder / "memory").glob("*.json"):
+        fields = json.loads(path.read_bytes())
+        body = (folder / fields["body_path"]).read_text()
+        assert fields["id"].startswith("project") or fields["id"] in made, fields["id"]
+        for tag in fields.get("tags", ()):
+            assert body == tag
+            bodies.setdefault(tag, []).append(fields["id"])
+    assert all(len(found) == 3 for found in bodies.values()), bodies
+    assert len(list((folder / "relations").glob("*.json"))) == 2 * len(bodies)
+    counter = (folder / "memory/counter.md").read_text()
+    assert counter == "0" or counter in bodies
+    seen |= bodies.keys()
+    assert not (folder / "index/journal").exists() and bodies.keys() == seen
+do(deeds.save, three(rounds, 0))  # A killed save may leave its map to the next one.
+found = do(deeds.check)["data"]
+assert found["valid"], found["errors"]
+print(json.dumps({"saves": len(seen), "warnings": found["warnings"]}))
+"""
+
+SAVER = """
+import json, sys
+from pathlib import Path
+from memglot.repo import deeds
+from memglot.repo.envelope import answer
+root, name = Path(sys.argv[1]), sys.argv[2]
+for number in range(5):
+    node = {"kind": "feature", "title": f"{name} {number}", "body": "x", "related": [{"predicate": "affects", "to": "feature.hub"}]}
+    text = json.dumps({"task": name, "nodes": [node, {"id": "feature.hub", "body": f"{name} {number}"}]}).encode()
+    told = answer(root, lambda project: deeds.save(project, text))
+    assert told["ok"], told
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return new_project(tmp_path)
+
+
+def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_200_saves_killed_at_random_moments_leave_only_whole_saves(root: Path) -> None:
+    done = run(KILLED, root, 200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout)
+    assert told["saves"] > 20
+    assert [issue["code"] for issue in told["warnings"]] == []
+
+
+def test_eight_processes_saving_at_once_lose_nothing(root: Path) -> None:
+    saved(root, nodes=[feature("Hub")])
+    names = [f"p{number}" for number in range(8)]
+    savers = [
+        subprocess.Popen([sys.executable, "-c", SAVER, str(root), name], stderr=subprocess.PIPE) for name in names
+    ]
+    for saver in savers:
+        _, told = saver.communicate(timeout=120)
+        assert saver.returncode == 0, told.decode()[-2000:]
+    created = [event["id"] for event in events(root) if event["event"] == "memory.created"]
+    assert sorted(created[1:]) == sorted(f"feature.{name}-{number}" for name in names for number in range(5))
+    assert len(list((root / ".memory/relations").glob("*.json"))) == 40
+    assert not (root / ".memory/.lock").exists()
+    assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    registry = json.loads((Path(os.environ["MEMORY_HOME"]) / "projects.json").read_bytes())
+    assert [row["project_root"] for row in registry["projects"]].count(str(root)) == 1
+
+
+def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Path) -> None:
+    code = (
+        "import os, sys, json; from pathlib import Path; from memglot.repo import deeds, journal;"
+        "from memglot.repo.envelope import answer\n"
+        "journal._apply = lambda *_: os._exit(9)\n"
+        "text = json.dumps({'task': 't', 'nodes': [{'kind': 'feature', 'title': 'A', 'body': 'b'}]}).encode()\n"
+        "answer(Path(sys.argv[1]), lambda project: deeds.save(project, text))\n"
+    )
+    assert run(code, root).returncode == 9
+    assert (root / ".memory" / JOURNAL).exists()
+    assert not (root / ".memory/memory/a.json").exists()
+    told = do(root, deeds.query, "a b")
+    assert told["data"]["included_ids"] == ["feature.a"]
+    assert any("has been finished" in warning for warning in told["warnings"])
+    assert sidecar(root, "memory/a.json")["id"] == "feature.a"
+    assert not (root / ".memory" / JOURNAL).exists()
+
+
+def test_what_was_changed_since_a_stopped_save_is_kept(root: Path) -> None:
+    saved(root, nodes=[feature("A", "old")])
+    code = (
+        "import os, sys, json; from pathlib import Path; from memglot.repo import deeds, journal;"
+        "from memglot.repo.envelope import answer\n"
+        "journal._apply = lambda *_: os._exit(9)\n"
+        "text = json.dumps({'task': 't', 'nodes': [{'id': 'feature.a', 'body': 'saved'}]}).encode()\n"
+        "answer(Path(sys.argv[1]), lambda project: deeds.save(project, text))\n"
+    )
+    assert run(code, root).returncode == 9
+    (root / ".memory/memory/a.md").write_text("by hand")
+    told = do(root, deeds.status)
+    assert (root / ".memory/memory/a.md").read_text() == "saved"
+    (kept,) = (root / ".memory/recovery").rglob("a.md")
+    assert kept.read_text() == "by hand"
+    assert any("is kept in" in warning for warning in told["warnings"])
+
+
+def test_a_disk_that_fills_up_in_a_save_leaves_everything_as_it_was(root: Path) -> None:
+    saved(root, nodes=[feature("A", "old")])
+    before = files_of(root)
+    code = (
+        "import json, resource, sys; from pathlib import Path; from memglot.repo import deeds;"
+        "from memglot.repo.envelope import answer\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "nodes = [{'id': 'feature.a', 'body': 'new'}, {'kind': 'feature', 'title': 'B', 'body': 'x' * 400_000}]\n"
+        "text = json.dumps({'task': 't', 'nodes': nodes}).encode()\n"
+        "told = answer(Path(sys.argv[1]), lambda project: deeds.save(project, text), register=False)\n"
+        "print(json.dumps(told))\n"
+    )
+    done = run(code, root)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert not told["ok"]
+    assert "Nothing was changed" in told["error"]["message"]
+    assert files_of(root) == before
+    assert not (root / ".memory/index/stage").exists()
+    assert not (root / ".memory" / JOURNAL).exists()
+
+
+def test_a_tree_that_cannot_be_written_is_read_and_not_saved_to() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = new_project(Path(folder))
+        saved(root, nodes=[feature("Alpha", "Found by its words.")])
+        code = (
+            "import json, os, pkgutil, sys; from pathlib import Path\n"
+            "import encodings.utf_16_le, memglot.repo, memglot.repo.save; from memglot.repo import deeds; from memglot.repo.envelope import answer\n"
+            # Whoever gives up being root may not be able to read the modules any more.
+            "for package in (memglot.repo, memglot.repo.save):\n"
+            "    for module in pkgutil.iter_modules(package.__path__, package.__name__ + '.'): __import__(module.name)\n"
+            "os.geteuid() == 0 and (os.setgroups([]), os.setgid(65534), os.setuid(65534))\n"
+            "root = Path(sys.argv[1])\n"
+            "do = lambda deed, *values: answer(root, lambda project: deed(project, *values))\n"
+            "node = {'kind': 'feature', 'title': 'B', 'body': 'b'}\n"
+            "text = json.dumps({'task': 't', 'nodes': [node]}).encode()\n"
+            "print(json.dumps([do(deeds.query, 'words'), do(deeds.status), do(deeds.save, text), do(deeds.rebuild)]))\n"
+        )
+        modes = {place: place.stat().st_mode for place in (Path(folder), *Path(folder).rglob("*"))}
+        for place in modes:
+            place.chmod(0o555 if place.is_dir() else 0o444)
+        try:
+            done = run(code, root)
+        finally:
+            for place, mode in modes.items():
+                place.chmod(mode)
+        assert done.returncode == 0, done.stderr
+        query, status, refused, rebuild = json.loads(done.stdout)
+        assert query["data"]["included_ids"] == ["feature.alpha"]
+        assert status["ok"]
+        for told in (refused, rebuild):
+            assert not told["ok"]
+            assert "cannot be written" in told["error"]["message"]
+
+
+def test_a_lock_is_waited_for_and_its_holder_named(root: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    lock = root / ".memory/.lock"
+    try:
+        owner = {"created_at": "2026-01-01T00:00:00+00:00", "operation": "save", "pid": holder.pid}
+        lock.write_text(json.dumps(owner))
+        with pytest.raises(ProjectError) as failed, locked(root / ".memory", "save", wait=0.2):
+            raise AssertionError("the lock was not heeded")
+        assert failed.value.code == "MemoryLockBusy"
+        assert failed.value.exit_code == 3
+        assert str(holder.pid) in failed.value.message
+        assert failed.value.details == {"path": ".memory/.lock", "lock": owner}
+        assert lock.exists()
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    saved(root, nodes=[feature("After its death")])
+    assert not lock.exists()
+
+
+def test_a_lock_without_a_name_is_taken_over_when_it_is_old(root: Path) -> None:
+    lock = root / ".memory/.lock"
+    lock.write_bytes(b"")
+    with pytest.raises(ProjectError), locked(root / ".memory", "save", wait=0.1):
+        raise AssertionError("the lock was not heeded")
+    os.utime(lock, (1, 1))
+    saved(root, nodes=[feature("A")])
+
+
+def test_a_number_that_another_process_has_now_holds_no_lock(root: Path) -> None:
+    lock = root / ".memory/.lock"
+    lock.write_text(json.dumps({"created_at": "", "operation": "save", "pid": os.getpid()}))
+    os.utime(lock, (1, 1))
+    saved(root, nodes=[feature("A")])
+
+
+def test_links_are_neither_read_nor_written_through(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("top secret words")
+    saved(root, nodes=[feature("A"), feature("B")])
+    (root / ".memory/memory/a.md").unlink()
+    (root / ".memory/memory/a.md").symlink_to(outside / "secret.md")
+    assert "feature.a" not in do(root, deeds.query, "top secret words")["data"]["included_ids"]
+    fields = sidecar(root, "memory/b.json") | {"body_path": "memory/../../../outside/secret.md"}
+    (root / ".memory/memory/b.json").write_text(json.dumps(fields))
+    assert do(root, deeds.query, "top secret words")["data"]["included_ids"] == []
+    assert save(root, delete=[{"id": "feature.b", "reason": "x"}])["error"]["code"] == "MemoryObjectNotFound"
+    assert (outside / "secret.md").exists()
+    (root / ".memory/relations").rmdir()
+    (root / ".memory/relations").symlink_to(outside)
+    link = {"predicate": "affects", "to": "feature.d"}
+    told = save(root, nodes=[feature("C", related=[link]), feature("D")])
+    assert "symbolic link" in told["error"]["message"]
+    assert [path.name for path in outside.iterdir()] == ["secret.md"]
+
+
+def test_a_torn_log_is_mended_from_the_files(root: Path) -> None:
+    saved(root, nodes=[feature("A"), feature("B", related=[{"predicate": "affects", "to": "feature.a"}])])
+    log = root / ".memory/events.jsonl"
+    whole = log.read_bytes()
+    for cut in (1, 20, 40):
+        log.write_bytes(whole[:-cut])
+        told = save(root, nodes=[feature(f"C {cut}")])
+        assert told["ok"], told
+        if cut > 1:
+            assert told["data"]["repairs_applied"], cut
+            kept = [path for path in (root / ".memory/recovery").rglob("events.jsonl")]
+            assert whole[:-cut] in [path.read_bytes() for path in kept]
+        names = [event.get("id") or event["relation_id"] for event in events(root)]
+        for name in ("feature.a", "feature.b", "rel.feature-b-affects-feature-a", f"feature.c-{cut}"):
+            assert names.count(name) == 1
+        assert do(root, deeds.check)["data"]["errors"] == []
+
+
+def test_a_change_of_files_is_whole_even_if_a_folder_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    change_files(tmp_path, {"a": None, "deep/b": b"2"})
+    assert not (tmp_path / "a").exists()
+    assert (tmp_path / "deep/b").read_bytes() == b"2"
