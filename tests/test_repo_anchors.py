@@ -139,6 +139,7 @@ def test_anchors_are_those_of_the_tool() -> None:
         ("a" * 1_001, "1,000 characters"),
         ("{a,b,c}" * 8, "1,000 patterns"),
         ("{1..5000}", "1,000 patterns"),
+        ("{1..999}" + "?" * 500, "1,000 patterns"),
     ],
 )
 def test_what_is_no_anchor_is_refused_with_the_reason(anchor: str, reason: str) -> None:

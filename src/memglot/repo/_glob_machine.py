@@ -29,16 +29,17 @@ class _SpentError(Exception):
 
 
 class Machine:
-    """One row of a glob."""
+    """Rows of one glob."""
 
-    def __init__(self, row: Row) -> None:
-        self._steps = _spans(row)
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = [_spans(row) for row in rows]
         self._left = MOST_STEPS
 
     def matches(self, path: str) -> bool:
-        """Tell whether the row is the whole path."""
+        """Tell whether one of the rows is the whole path."""
+        found = _Path(path)
         try:
-            return bool(self._run(self._steps, 1, _Path(path)) >> len(path))
+            return any(self._run(steps, 1, found) >> len(path) for steps in self._rows)
         except _SpentError:
             return False
 

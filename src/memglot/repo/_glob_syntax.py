@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 MOST_CHARACTERS = 1_000
 MOST_PATTERNS = 1_000
+MOST_SIGNS = 50_000
+"""How long all the patterns of a glob may be together."""
 MOST_DEPTH = 20
 _SIGNS = "@?*+!"
 _PLAIN = re.compile(r"[^@?*+!({\[]+")

@@ -11,7 +11,18 @@ import re
 from functools import cached_property, lru_cache
 
 from memglot.repo._glob_machine import Machine
-from memglot.repo._glob_syntax import Class, GlobTooLarge, Repeat, Row, Token, Wild, expand, parse
+from memglot.repo._glob_syntax import (
+    MOST_CHARACTERS,
+    MOST_SIGNS,
+    Class,
+    GlobTooLarge,
+    Repeat,
+    Row,
+    Token,
+    Wild,
+    expand,
+    parse,
+)
 
 _MAGIC = re.compile(r"[*?\[{(]|[!+@]\(")
 
@@ -20,28 +31,56 @@ class Glob:
     """A compiled glob. Raises `GlobTooLarge` where it is longer, or stands for more patterns, than anybody means."""
 
     def __init__(self, text: str) -> None:
+        if len(text) > MOST_CHARACTERS:
+            raise GlobTooLarge
         self.negated = text.startswith("!") and not text.startswith("!(") and is_glob(text[1:])
         self.text = text[1:] if self.negated else text
-        rows = _rows(self.text)
-        self._flat = [row for row in rows if not any(isinstance(token, Repeat) for token in row)]
-        self._machines = [Machine(row) for row in rows if any(isinstance(token, Repeat) for token in row)]
-        self.names = None if self.negated else _names_of(rows)
-        """The last segments that a match may have, where the glob names them; else `None`."""
-
-    @property
-    def prefix(self) -> str:
+        self.prefix = "" if self.negated else literal_prefix(self.text)
         """The folders, each with its slash, that every match begins with."""
-        return "" if self.negated else literal_prefix(self.text)
+        self._rest = _rest_of(self.text[len(self.prefix) :])
+        self._machine = Machine(self._rest.repeating) if self._rest.repeating else None
+        self.names = None if self.negated else self._rest.names
+        """The last segments that a match may have, where the glob names them; else `None`."""
 
     def matches(self, path: str) -> bool:
         """Tell whether a path is meant."""
-        found = path == self.text or self._pattern.fullmatch(path) is not None
-        return (found or any(machine.matches(path) for machine in self._machines)) is not self.negated
+        return (path == self.text or self._means(path)) is not self.negated
+
+    def _means(self, path: str) -> bool:
+        if not path.startswith(self.prefix):
+            # `src/**` also means `src` itself.
+            return self._rest.is_everything and path + "/" == self.prefix
+        inner = path[len(self.prefix) :]
+        return self._rest.matches(inner) or (self._machine is not None and self._machine.matches(inner))
+
+
+class _Rest:
+    """What of a glob comes after its plain folders; many globs of a memory differ in nothing else."""
+
+    def __init__(self, text: str) -> None:
+        rows = _rows(text)
+        self.repeating = [row for row in rows if any(isinstance(token, Repeat) for token in row)]
+        self.names = _names_of(rows)
+        self.is_everything = any(all(token in (Wild.STARS, "/") for token in row) for row in rows)
+        self._flat = [row for row in rows if not any(isinstance(token, Repeat) for token in row)]
+        self._anywhere = self.names is not None and all(
+            row[:2] == (Wild.STARS, "/") and "/" not in row[2:] for row in rows
+        )
+
+    def matches(self, path: str) -> bool:
+        if self._anywhere and self.names is not None:
+            return path.rpartition("/")[2] in self.names
+        return self._pattern.fullmatch(path) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         # Made when it is first asked for: most globs of a large memory have no path to try.
         return re.compile("|".join(map(_pattern_of, self._flat)) if self._flat else r"(?!)", re.DOTALL)
+
+
+@lru_cache(maxsize=4_096)
+def _rest_of(text: str) -> _Rest:
+    return _Rest(text)
 
 
 @lru_cache(maxsize=4_096)
@@ -73,10 +112,13 @@ def literal_prefix(text: str) -> str:
 
 def _rows(text: str) -> list[Row]:
     try:
-        return expand(parse(text))
+        rows = expand(parse(text))
     except GlobTooLarge:
         # Each bracket that may also be a name doubles the patterns; where that is too much, it is no name.
-        return expand(parse(text, with_names=False))
+        rows = expand(parse(text, with_names=False))
+    if sum(map(len, rows)) > MOST_SIGNS:
+        raise GlobTooLarge
+    return rows
 
 
 def _names_of(rows: list[Row]) -> frozenset[str] | None:

@@ -1,0 +1,541 @@
+"""Sync tells which nodes the code has moved away from, in any repository that git can make."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memglot.errors.repo import ProjectError
+from memglot.formats._repo.words import IGNORED
+from memglot.repo._git_output import without_password
+from memglot.repo.anchors import Files
+from memglot.repo.git import Change, Git
+from memglot.repo.marked import GUIDANCE, MAP, apply_section
+from memglot.repo.node import Node
+from memglot.repo.project import Project
+from memglot.repo.renames import Moves
+from memglot.repo.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
+
+NOW = "2026-01-02T03:04:05+00:00"
+
+
+@pytest.fixture(autouse=True)
+def _own_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for part in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{part}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{part}_EMAIL", "ada@example.org")
+        monkeypatch.setenv(f"GIT_{part}_DATE", "2026-01-01T00:00:00Z")
+
+
+def text_of(path: str) -> str:
+    """A text that is like that of no other path, or git would see renames everywhere."""
+    return "".join(f"{ascii(path)} has {number} lines\n" for number in range(20))
+
+
+class Repository:
+    """A real repository with a `.memory` folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", "-b", "main")
+        (root / ".memory").mkdir(exist_ok=True)
+
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-c", "protocol.file.allow=always", *arguments]
+        return subprocess.run(command, cwd=self.root, check=True, capture_output=True).stdout.decode(errors="replace")
+
+    def write(self, *paths: str, text: str | None = None) -> None:
+        for path in paths:
+            target = self.root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text_of(path) if text is None else text, encoding="utf-8")
+
+    def commit(self, *paths: str) -> str:
+        self.write(*paths)
+        self.git("add", "-A", ".", ":(exclude).memory")
+        self.git("commit", "-q", "--allow-empty", "-m", "a change")
+        return self.git("rev-parse", "HEAD").strip()
+
+    def project(self) -> Project:
+        return Project.find(self.root)
+
+    def sync(self, *nodes: Node, dry_run: bool = False) -> dict[str, Any]:
+        return sync(self.project(), nodes, dry_run, NOW)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "project")
+
+
+def node(id: str, *anchors: str, status: str | None = None) -> Node:
+    kind, slug = id.split(".")
+    status = status or ("open" if kind == "question" else "active")
+    return Node(id, kind, status, slug.title(), f"memory/{slug}.json", f"memory/{slug}.md", anchors=anchors)
+
+
+def test_nodes_are_fresh_changed_orphaned_or_unanchored(repository: Repository) -> None:
+    base = repository.commit("src/a/x.ts", "src/b/y.ts", "src/c/z.ts", "docs/guide.md")
+    nodes = [
+        node("feature.a", "src/a/", "docs/"),
+        node("feature.b", "src/b/**"),
+        node("gotcha.c", "src/c/z.ts", "src/b/"),
+        node("decision.none"),
+        node("project.shop"),
+        node("question.open", "docs/"),
+        node("feature.old", "src/nowhere/", status="stale"),
+    ]
+    first = repository.sync(*nodes)
+    assert first["base_commit"] is None and first["full_verification"] and first["head_commit"] == base
+    assert first["fresh"] == ["feature.a", "feature.b", "gotcha.c", "question.open"] and first["changed"] == []
+    assert first["marker_advanced"] and first["changed_files_count"] == 0 and first["coverage_gaps"] == []
+    repository.write("src/a/x.ts", text="other\n")
+    repository.git("rm", "-q", "src/c/z.ts")
+    head = repository.commit("new/one.ts", "new/two.ts", "top.ts")
+    repository.write("new/three.ts", "new/four.ts")
+    second = repository.sync(*nodes)
+    assert list(second) == [
+        "base_commit",
+        "head_commit",
+        "full_verification",
+        "changed_files_count",
+        "fresh",
+        "changed",
+        "orphaned",
+        "unanchored",
+        "coverage_gaps",
+        "save_skeleton",
+        "marker_advanced",
+        "titles",
+    ]
+    assert (second["base_commit"], second["head_commit"], second["full_verification"]) == (base, head, False)
+    assert second["changed_files_count"] == 7
+    assert second["fresh"] == ["feature.b", "question.open"]
+    assert second["changed"] == [{"id": "feature.a", "anchors": ["src/a/"], "files": ["src/a/x.ts"]}]
+    assert second["orphaned"] == [{"id": "gotcha.c", "anchors": ["src/c/z.ts"]}]
+    assert second["unanchored"] == ["decision.none"]
+    assert second["coverage_gaps"] == [
+        {"dir": "new", "files_count": 4, "examples": ["new/four.ts", "new/one.ts", "new/three.ts"]},
+        {"dir": ".", "files_count": 1, "examples": ["top.ts"]},
+    ]
+    assert second["save_skeleton"] == {
+        "task": "sync reconciliation",
+        "nodes": [{"id": "feature.a"}],
+        "stale": [{"id": "gotcha.c", "reason": ""}],
+    }
+    assert second["titles"]["gotcha.c"] == "C" and "feature.old" not in second["titles"]
+
+
+def test_a_sync_advances_the_marker_and_a_dry_run_does_not(repository: Repository) -> None:
+    commit = repository.commit("a.ts")
+    path = repository.root / ".memory" / "sync-state.json"
+    assert not repository.sync(dry_run=True)["marker_advanced"] and not path.exists()
+    repository.sync()
+    expected = f'{{\n  "version": 1,\n  "last_sync_commit": "{commit}",\n  "last_sync_at": "{NOW}"\n}}\n'
+    assert path.read_text() == expected and os.listdir(path.parent) == ["sync-state.json"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "[]",
+        "1",
+        '{"version": 2, "last_sync_commit": "abcdef"}',
+        '{"version": true, "last_sync_commit": "abcdef"}',
+        '{"version": 1}',
+        '{"version": 1, "last_sync_commit": "HEAD"}',
+        '{"version": 1, "last_sync_commit": "abcde"}',
+        '{"version": 1, "last_sync_commit": "--help"}',
+        '{"version": 1, "last_sync_commit": "abcdef\\n"}',
+        "[" * 100_000,
+    ],
+)
+def test_a_marker_that_is_none_means_that_all_is_checked(repository: Repository, text: str) -> None:
+    (repository.root / ".memory" / "sync-state.json").write_text(text)
+    head = repository.commit("a.ts")
+    found = repository.sync(node("feature.a", "gone/"))
+    assert found["full_verification"] and found["base_commit"] is None and found["changed_files_count"] == 0
+    assert [entry["id"] for entry in found["orphaned"]] == ["feature.a"]
+    assert read_marker(repository.root / ".memory") == Marker(head, NOW)
+
+
+def test_a_marker_of_two_keys_is_read(tmp_path: Path) -> None:
+    (tmp_path / "sync-state.json").write_text(json.dumps({"version": 1, "last_sync_commit": "ABCDEF0"}))
+    assert read_marker(tmp_path) == Marker("ABCDEF0", None)
+
+
+def test_a_marker_is_not_written_through_a_link(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("a.ts")
+    outside = tmp_path / "outside.json"
+    outside.write_text("mine")
+    (repository.root / ".memory" / "sync-state.json").symlink_to(outside)
+    with pytest.raises(ProjectError, match="symbolic link"):
+        repository.sync()
+    assert outside.read_text() == "mine"
+
+
+def test_a_marker_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match=r"`\.memory/sync-state\.json` cannot be written") as error:
+        write_marker(tmp_path / "nowhere", Marker("abcdef", NOW))
+    assert error.value.code == "MemoryInternalError"
+
+
+def test_a_marker_on_another_branch_counts_from_where_the_branches_part(repository: Repository) -> None:
+    fork = repository.commit("a.ts")
+    repository.git("checkout", "-q", "-b", "side")
+    write_marker(repository.root / ".memory", Marker(repository.commit("side.ts"), NOW))
+    repository.git("checkout", "-q", "main")
+    repository.commit("main.ts")
+    found = repository.sync()
+    assert found["base_commit"] == fork and found["changed_files_count"] == 1
+
+
+def test_a_marker_that_this_clone_does_not_know_is_told(repository: Repository) -> None:
+    repository.commit("a.ts")
+    write_marker(repository.root / ".memory", Marker("0123456789abcdef", NOW))
+    project = repository.project()
+    assert sync(project, [], True, NOW)["full_verification"]
+    assert len(project.warnings) == 1 and "0123456789abcdef" in project.warnings[0]
+
+
+def test_outside_of_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError) as error:
+        sync(Project(tmp_path, None), [], True, NOW)
+    assert error.value.code == "MemoryGitRequired" and error.value.exit_code == 3
+
+
+def test_an_empty_repository_is_checked_but_not_marked(repository: Repository) -> None:
+    repository.write("src/a.ts")
+    project = repository.project()
+    found = sync(project, [node("feature.a", "src/"), node("feature.b", "lib/")], False, NOW)
+    assert found["head_commit"] is None and found["full_verification"] and not found["marker_advanced"]
+    assert found["fresh"] == ["feature.a"] and [entry["id"] for entry in found["orphaned"]] == ["feature.b"]
+    assert "no commits" in project.warnings[0] and not (project.folder / "sync-state.json").exists()
+
+
+def test_a_file_deleted_only_in_the_working_tree_is_gone(repository: Repository) -> None:
+    repository.commit("src/a.ts", "b.ts")
+    repository.sync()
+    (repository.root / "src" / "a.ts").unlink()
+    found = repository.sync(node("feature.a", "src/"))
+    assert found["orphaned"] == [{"id": "feature.a", "anchors": ["src/"]}] and found["coverage_gaps"] == []
+    assert repository.project().git.files() == ["b.ts"]  # type: ignore[union-attr]
+
+
+ODD = [
+    "src/with space/a b.ts",
+    "src/quote\"'/c.ts",
+    "src/été/日本.ts",
+    "src/new\nline/d.ts",
+    "src/tab\there/e.ts",
+    "src/back\\slash/f.ts",
+    ":(top)/g.ts",
+    "-dash/h.ts",
+    "src/$x`y`/i.ts",
+]
+
+
+def test_every_name_that_git_can_hold_is_told_as_it_is(repository: Repository) -> None:
+    repository.commit("first.ts")
+    repository.sync()
+    repository.commit(*ODD[:5])
+    repository.write(*ODD[5:])
+    found = repository.sync(node("feature.all", "**"))
+    assert found["changed"][0]["files"] == sorted(ODD)
+    anchors = ("src/with space/", "src/quote\"'/", "src/été/", "src/$x`y`/", "-dash/", ":(top)/")
+    assert repository.sync(node("feature.each", *anchors))["orphaned"] == []
+
+
+def test_names_that_are_no_text_are_shown_with_a_sign_for_it(repository: Repository) -> None:
+    repository.commit("first.ts")
+    repository.sync()
+    name = os.fsdecode(b"src/\xff\xfe.ts")
+    try:
+        repository.write(name)
+    except OSError:
+        pytest.skip("this file system holds only text")
+    repository.commit()
+    found = repository.sync(node("feature.a", "src/"))
+    assert found["changed"] == [{"id": "feature.a", "anchors": ["src/"], "files": ["src/\ufffd\ufffd.ts"]}]
+    (repository.root / "src").rename(repository.root / os.fsdecode(b"s\xff"))
+    moved = repository.sync(node("feature.a", "src/"))
+    assert moved["orphaned"] == [{"id": "feature.a", "anchors": ["src/"]}]
+    json.dumps(moved, ensure_ascii=False).encode()
+
+
+def test_its_own_edits_are_not_reported(repository: Repository) -> None:
+    repository.write("AGENTS.md", ".gitignore", text="mine\n")
+    repository.commit("a.ts")
+    repository.sync()
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        path = repository.root / name
+        text = path.read_text() if path.exists() else ""
+        for markers in (GUIDANCE, MAP):
+            text = apply_section(text, markers, "ours") or ""
+        path.write_text(text)
+    with (repository.root / ".gitignore").open("a") as file:
+        file.write("\n\n" + "\n".join(IGNORED) + "\n")
+    silent = repository.sync(node("feature.agents", "AGENTS.md"))
+    assert (
+        silent["changed_files_count"] == 0 and silent["coverage_gaps"] == [] and silent["fresh"] == ["feature.agents"]
+    )
+    (repository.root / "CLAUDE.md").write_text("theirs\n" + (repository.root / "CLAUDE.md").read_text())
+    (repository.root / ".gitignore").write_text("other\n")
+    told = repository.sync()
+    assert told["coverage_gaps"] == [{"dir": ".", "files_count": 2, "examples": [".gitignore", "CLAUDE.md"]}]
+
+
+def test_generated_folders_and_the_memory_itself_are_passed_over(repository: Repository) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    repository.commit("node_modules/x.js", "dist/y.js")
+    repository.write(".memory/memory/z.md", "build/w.js")
+    assert repository.sync()["changed_files_count"] == 0
+    assert ".memory/memory/z.md" not in repository_files(repository.project().git)  # type: ignore[arg-type]
+
+
+def renames(found: dict[str, Any]) -> dict[str, str]:
+    return {each["anchor"]: each["to"] for entry in found["orphaned"] for each in entry.get("renamed", ())}
+
+
+def test_committed_renames_are_followed(repository: Repository) -> None:
+    repository.commit("src/api/x.ts", "src/api/deep/y.ts", "src/one.ts", "lib/keep.ts", "src/api/gone.ts")
+    repository.sync()
+    repository.git("mv", "src/api", "web")
+    repository.git("rm", "-q", "-f", "web/gone.ts")
+    repository.git("mv", "src/one.ts", "lib/two.ts")
+    repository.commit()
+    found = repository.sync(
+        node("feature.folder", "src/api/", "lib/"),
+        node("feature.glob", "src/api/**/*.ts"),
+        node("feature.file", "src/one.ts"),
+        node("feature.half", "src/one.ts", "src/api/gone.ts"),
+        node("feature.bare", "src/api"),
+    )
+    assert renames(found) == {
+        "src/api/": "web/",
+        "src/api/**/*.ts": "web/**/*.ts",
+        "src/one.ts": "lib/two.ts",
+        "src/api": "web",
+    }
+    assert found["save_skeleton"]["nodes"] == [
+        {"id": "feature.bare", "anchors": ["web"]},
+        {"id": "feature.file", "anchors": ["lib/two.ts"]},
+        {"id": "feature.folder", "anchors": ["web/", "lib/"]},
+        {"id": "feature.glob", "anchors": ["web/**/*.ts"]},
+    ]
+    assert found["save_skeleton"]["stale"] == [{"id": "feature.half", "reason": ""}]
+    # Whoever did not act on it is told again, though the marker has moved past it.
+    again = repository.sync(node("feature.folder", "src/api/"))
+    assert again["base_commit"] == found["head_commit"] and renames(again) == {"src/api/": "web/"}
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_renames_in_the_working_tree_are_followed(repository: Repository, staged: bool) -> None:
+    repository.write("src/a/__init__.py", "src/b/__init__.py", text="")
+    repository.commit("src/a/x.ts", "src/a/y.ts", "src/b/z.ts")
+    repository.sync()
+    if staged:
+        repository.git("mv", "src/a", "lib")
+        assert Change("R", "lib/x.ts", "src/a/x.ts") in repository.project().git.working()  # type: ignore[union-attr]
+    else:
+        (repository.root / "src" / "a").rename(repository.root / "lib")
+    found = repository.sync(node("feature.a", "src/a/"))
+    assert renames(found) == {"src/a/": "lib/"}
+    assert found["save_skeleton"]["nodes"] == [{"id": "feature.a", "anchors": ["lib/"]}]
+
+
+def test_a_full_verification_looks_into_the_past(repository: Repository) -> None:
+    repository.commit("one/x.ts")
+    repository.git("mv", "one", "two")
+    repository.commit()
+    repository.commit("other.ts")
+    repository.git("mv", "two", "three")
+    repository.commit()
+    found = repository.sync(node("feature.x", "one/"), dry_run=True)
+    assert found["full_verification"] and renames(found) == {"one/": "three/"}
+
+
+def test_a_folder_that_was_split_has_no_single_new_place(repository: Repository) -> None:
+    repository.commit("src/a.ts", "src/b.ts", "src/c.ts", "src/d.ts")
+    repository.sync()
+    (repository.root / "left").mkdir()
+    (repository.root / "right").mkdir()
+    for name, folder in (("a", "left"), ("b", "left"), ("c", "right"), ("d", "right")):
+        repository.git("mv", f"src/{name}.ts", folder)
+    repository.commit()
+    found = repository.sync(node("feature.x", "src/"))
+    assert found["orphaned"] == [{"id": "feature.x", "anchors": ["src/"]}]
+    assert found["save_skeleton"]["stale"] == [{"id": "feature.x", "reason": ""}]
+
+
+def submodule(repository: Repository, tmp_path: Path) -> Repository:
+    inner = Repository(tmp_path / "inner")
+    inner.commit("lib/x.c", "lib/y.c")
+    repository.git("submodule", "add", "-q", str(inner.root), "vendor/inner")
+    repository.commit("a.ts")
+    return inner
+
+
+def test_submodules_are_looked_into(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    nodes = [node("feature.in", "vendor/inner/lib/*.c"), node("feature.gone", "vendor/inner/nothing/")]
+    found = repository.sync(*nodes)
+    assert found["fresh"] == ["feature.in"] and [entry["id"] for entry in found["orphaned"]] == ["feature.gone"]
+    (repository.root / "vendor/inner/lib/x.c").unlink()
+    (repository.root / "vendor/inner/lib/new.c").write_text("new")
+    files = repository.project().git.files()  # type: ignore[union-attr]
+    assert files == [".gitmodules", "a.ts", "vendor/inner/lib/new.c", "vendor/inner/lib/y.c"]
+
+
+def test_a_submodule_that_moved_changes_what_is_anchored_in_it(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    repository.sync()
+    (repository.root / "vendor/inner/lib/x.c").write_text("changed")
+    inside = repository.root / "vendor" / "inner"
+    subprocess.run(["git", "commit", "-q", "-am", "a change"], cwd=inside, check=True)
+    nodes = [node("feature.in", "vendor/inner/lib/"), node("feature.out", "a.ts")]
+    for _ in ("in the working tree", "committed"):
+        found = repository.sync(*nodes, dry_run=True)
+        assert [entry["id"] for entry in found["changed"]] == ["feature.in"] and found["fresh"] == ["feature.out"]
+        assert found["changed"][0]["files"] == ["vendor/inner"] and found["coverage_gaps"] == []
+        repository.commit()
+    assert repository.sync(node("feature.out", "a.ts"))["coverage_gaps"][0]["examples"] == ["vendor/inner"]
+
+
+def test_a_submodule_that_is_not_checked_out_keeps_its_anchors(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(repository.root), str(clone)], check=True)
+    there = Repository(clone)
+    assert there.project().git.files() == [".gitmodules", "a.ts", "vendor/inner"]  # type: ignore[union-attr]
+    found = there.sync(
+        node("feature.in", "vendor/inner/lib/x.c", "vendor/inner/**/*.c"), node("feature.no", "vendor/x/")
+    )
+    assert found["fresh"] == ["feature.in"] and [entry["id"] for entry in found["orphaned"]] == ["feature.no"]
+    there.git("rm", "-q", "vendor/inner")
+    assert [entry["id"] for entry in there.sync(node("feature.in", "vendor/inner/lib/x.c"))["orphaned"]] == [
+        "feature.in"
+    ]
+
+
+def test_shallow_clones_and_detached_heads_work(repository: Repository, tmp_path: Path) -> None:
+    first = repository.commit("src/a.ts")
+    repository.commit("src/b.ts")
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{repository.root}", str(clone)], check=True)
+    there = Repository(clone)
+    there.git("checkout", "-q", "--detach")
+    write_marker(there.root / ".memory", Marker(first, NOW))
+    found = there.sync(node("feature.a", "src/a.ts"), node("feature.b", "src/c.ts"))
+    assert found["full_verification"] and found["fresh"] == ["feature.a"] and found["marker_advanced"]
+    there.commit("src/c.ts")
+    later = there.sync(node("feature.b", "src/c.ts"))
+    assert not later["full_verification"] and [entry["id"] for entry in later["changed"]] == ["feature.b"]
+
+
+def test_a_repository_within_the_repository_is_one_path(repository: Repository) -> None:
+    repository.commit("a.ts")
+    Repository(repository.root / "nested").commit("inner.ts")
+    git = repository.project().git
+    assert git is not None and git.files() == ["a.ts", "nested"]
+    assert repository.sync(node("feature.n", "nested/inner.ts"))["fresh"] == ["feature.n"]
+    assert Project.find(repository.root / "nested").root == repository.root / "nested"
+
+
+def test_what_the_user_configured_changes_nothing(repository: Repository) -> None:
+    for key, value in {
+        "core.quotePath": "true",
+        "status.renames": "false",
+        "status.showUntrackedFiles": "no",
+        "diff.renames": "false",
+        "diff.external": "false",
+        "diff.noprefix": "true",
+        "log.showSignature": "true",
+        "color.ui": "always",
+    }.items():
+        repository.git("config", key, value)
+    repository.commit("src/é/x.ts", "b.ts")
+    repository.sync()
+    repository.git("mv", "src/é", "lib")
+    repository.write("new.ts")
+    found = repository.sync(node("feature.x", "src/é/"))
+    assert renames(found) == {"src/é/": "lib/"} and found["changed_files_count"] == 3
+    repository.commit()
+    repository.sync()
+    assert renames(repository.sync(node("feature.x", "src/é/"))) == {"src/é/": "lib/"}
+
+
+def test_git_is_asked_for_files_commits_and_remotes(repository: Repository) -> None:
+    git = repository.project().git
+    assert git is not None and git.head() is None and git.remote() is None and git.files() == []
+    first = repository.commit("a.ts")
+    second = repository.commit("b.ts")
+    assert git.head() == second and git.is_ancestor(first) and not git.is_ancestor(second, first)
+    assert git.merge_base(first) == first and git.merge_base("0123456789") is None
+    assert git.show(first, "a.ts") == text_of("a.ts").encode() and git.show(first, "b.ts") is None
+    assert git.changes(first) == [Change("A", "b.ts")] and git.working() == []
+    repository.git("remote", "add", "upstream", "https://user:secret@example.org/x.git")
+    assert git.remote() == "https://example.org/x.git"
+    repository.git("remote", "add", "origin", "git@example.org:y.git")
+    assert git.remote() == "git@example.org:y.git"
+
+
+@pytest.mark.parametrize(
+    ("address", "plain"),
+    [
+        ("https://token@example.org/x", "https://example.org/x"),
+        ("https://user:p@ss@example.org/x@y", "https://example.org/x@y"),
+        ("ssh://git:secret@example.org/x", "ssh://git@example.org/x"),
+        ("ssh://git@example.org/x", "ssh://git@example.org/x"),
+        ("/srv/a@b", "/srv/a@b"),
+    ],
+)
+def test_an_address_is_told_without_its_password(address: str, plain: str) -> None:
+    assert without_password(address) == plain
+
+
+def test_dead_anchors_are_those_of_nodes_that_hold(tmp_path: Path) -> None:
+    nodes = [node("feature.b", "x", "src/"), node("feature.a", "y"), node("feature.c", "z", status="stale")]
+    assert dead_anchors(nodes, Files(["src/a.ts"])) == [("feature.a", ["y"]), ("feature.b", ["x"])]
+
+
+FOLDERS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)
+INNER = st.lists(FOLDERS, min_size=1, max_size=5, unique=True)
+
+
+@given(FOLDERS, FOLDERS, INNER)
+def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str]) -> None:
+    """Wherever a folder goes, its anchor goes along, unless that anchor is still alive."""
+    files = Files(f"new/{new}/{path}.ts" for path in inner)
+    moves = Moves(files)
+    moves.add(Change("R", f"new/{new}/{path}.ts", f"old/{old}/{path}.ts") for path in inner)
+    assert moves.suggest(f"old/{old}/") == f"new/{new}/"
+    assert moves.suggest(f"old/{old}/**") == f"new/{new}/**"
+    assert moves.suggest(f"old/{old}/{inner[0]}.ts") == f"new/{new}/{inner[0]}.ts"
+    assert moves.suggest("other/") is None and moves.suggest("**/*.ts") is None
+
+
+def test_renames_that_run_in_a_circle_end() -> None:
+    moves = Moves(Files(["c"]))
+    moves.add([Change("R", "b", "a"), Change("R", "a", "b")])
+    assert moves.suggest("a") is None and moves.suggest("c") is None
+
+
+def test_git_itself_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Git.find(tmp_path) is None
+    with pytest.raises(ProjectError, match="git is not there"):
+        Git(tmp_path).files()
