@@ -44,9 +44,11 @@ def issue(code: str, message: str, path: str, field: str | None = None) -> dict[
     return {"code": code, "message": message, "path": path, "field": field}
 
 
-def not_initialized(root: str) -> ProjectError:
+def not_initialized(root: str, *, has_backup: bool = False) -> ProjectError:
     """No project memory here."""
     message = "Memory is not initialized in this project. Run `memglot repo init`."
+    if has_backup:
+        message = "Memory of this project was reset. Run `memglot repo restore`, or `memglot repo init` to begin anew."
     return ProjectError("MemoryNotInitialized", message, {"project_root": root})
 
 

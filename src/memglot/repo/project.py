@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.errors.repo import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
 from memglot.formats._repo.shapes import Config
-from memglot.formats._repo.words import CONFIG, FOLDER, STORAGE_VERSION
+from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, STORAGE_VERSION
 from memglot.repo.faults import broken_shape
 from memglot.repo.git import NO_GIT, Git
 
@@ -46,7 +46,8 @@ class Project:
         try:
             found = msgspec.json.decode((self.folder / CONFIG).read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            raise not_initialized(str(self.root)) from None
+            has_backup = any((self.folder / BACKUPS).glob("*.tar.gz"))
+            raise not_initialized(str(self.root), has_backup=has_backup) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise invalid_json(path, str(error)) from None
         version = found.get("version") if isinstance(found, dict) else None
