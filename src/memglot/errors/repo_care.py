@@ -284,6 +284,11 @@ def event_shape(found: dict[str, Any], line: int) -> dict[str, Any]:
     return found | {"message": f"Line {line}: {found['message']}", "field": f"line {line}{found['field'] or ''}"}
 
 
+def event_lacks(path: str, line: int, field: str) -> dict[str, Any]:
+    """A line of the log that does not say what it is about."""
+    return issue("SchemaRequired", f"Line {line}: Required field is missing: {field}.", path, f"line {line}/{field}")
+
+
 def conflict_found(path: str, line: int) -> dict[str, Any]:
     """A file with both sides of a merge in it."""
     message = f"A merge conflict is not resolved (line {line}): keep one side and remove the marker lines."

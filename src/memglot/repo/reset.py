@@ -205,7 +205,7 @@ def _chosen(project: Project, name: str | None) -> str:
         begun = [each for each in known if (folder / (_UNPACKED + each)).is_dir()]
         if begun:
             return begun[0]
-    # What was left of a store whose reset was killed is packed too; it is no store. A damaged backup is not passed over.
+    # What a killed reset left is packed too, and is no store. A damaged backup is not passed over in silence.
     whole = next((each for each in known if not lacks(folder / each, CONFIG)), None)
     if whole is None:
         raise no_backup(f"{FOLDER}/{BACKUPS}", None, known)

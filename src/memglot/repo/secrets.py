@@ -46,8 +46,9 @@ _ASSIGNED = re.compile(
 _JWT = re.compile(r"(?<![\w.-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
 _BEARER = re.compile(r"(?<!\w)bearer[ \t]{1,4}(?P<token>[A-Za-z0-9._~+/=-]{20,})", re.IGNORECASE)
 _RULES = tuple((rule, re.compile(pattern)) for rule, pattern in _BLOCKS)
-# One look for what every rule begins with spares nearly all texts the rules themselves.
-_HINTS = re.compile(r"-----BEGIN |gh[pousr]_|github_pat_|sk-|[sr]k_(?:live|test)_|xox[a-z]-|A[KS]IA|AIza")
+# A look for what every rule begins with spares nearly all texts the rules themselves.
+_HINTS = "-----BEGIN |ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|sk-|k_live_|k_test_|xox|AKIA|ASIA|AIza".split("|")
+_QUOTED = re.compile(r"[:=>][ \t]{0,8}[\"'`][^\s\"'`]{12}")
 _ASSIGNED_HINTS = ("pass", "secret", "token", "key", "credential")
 _PLACEHOLDER = re.compile(r"[<{]|\$[{(]|%\(|(?P<same>.)(?P=same)*\Z")
 _LONG = re.compile(r"[A-Za-z0-9+/=_.:@~-]{40,}")
@@ -71,10 +72,10 @@ def secrets_in(text: str) -> list[Finding]:
 
 
 def _places(text: str) -> Iterator[tuple[Severity, str, int]]:
-    if _HINTS.search(text):
+    if any(hint in text for hint in _HINTS):
         yield from (("block", rule, place) for rule, place in _key_places(text))
     lowered = text.lower()
-    if any(hint in lowered for hint in _ASSIGNED_HINTS):
+    if any(hint in lowered for hint in _ASSIGNED_HINTS) and _QUOTED.search(text):
         for found in _ASSIGNED.finditer(text):
             if not _PLACEHOLDER.match(found["value"]):
                 yield "block", "assigned-secret", found.start()
@@ -100,7 +101,8 @@ def _random_places(text: str) -> Iterator[int]:
     for line in text.split("\n"):
         if len(line) >= 40 and not _is_prose(line):
             for found in _LONG.finditer(line):
-                if _is_random(found[0]) and not _is_name(found[0], line[max(0, found.start() - 500) : found.start()]):
+                before = line[max(0, found.start() - 500) : found.start()]
+                if not _is_name(found[0], before) and _is_random(found[0]):
                     yield start + found.start()
         start += len(line) + 1
 
