@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 import memglot
 from memglot.errors.repo import ProjectError
-from memglot.repo import archive
+from memglot.repo import archive, journal
 from memglot.repo import reset as resetting
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
@@ -28,12 +29,12 @@ NAME = "memory-2026-01-02T03-04-05-678Z-01234567-89ab-cdef-0123-456789abcdef.tar
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All files of a store but for backups."""
+    """All files of a store but for backups and what is generated."""
     folder = root / ".memory"
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and not path.relative_to(folder).as_posix().startswith((".backup", ".lock"))
+        if path.is_file() and not path.relative_to(folder).as_posix().startswith((".backup", ".lock", "index"))
     }
 
 
@@ -67,15 +68,14 @@ def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
     put(project.root, os.fsdecode(b"memory/caf\xe9 \\ b:c.md"), "odd name")
     (project.folder / "empty").mkdir()
     os.link(project.folder / "config.json", project.folder / "same.json")
-    put(project.root, ".lock", "held")
     before = files(project.root)
     done = reset(project)
     assert done["destroyed"] is False and "config.json" in done["entries_removed"]
-    assert sorted(entry.name for entry in project.folder.iterdir()) == [".backup", ".lock"]
+    assert sorted(entry.name for entry in project.folder.iterdir()) == [".backup"]
     assert (project.root / done["backup_path"]).is_file()
     back = restore(project)
     assert back == {
-        "restored": sorted(done["entries_removed"]),
+        "restored": sorted(set(done["entries_removed"]) - {"index"}),
         "backup_path": done["backup_path"],
         "replaced_backup": None,
     }
@@ -286,6 +286,46 @@ def test_a_backup_that_reads_back_as_something_else_is_not_trusted(
     with pytest.raises(ProjectError, match="differs from what is in the store"):
         reset(project)
     assert files(project.root) == before and backups(project) == []
+
+
+def test_a_lock_is_waited_for_and_a_dead_one_taken_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(project.root, ".lock", json.dumps({"pid": os.getpid(), "operation": "save", "created_at": "now"}))
+    before = files(project.root)
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    for deed in (reset, lambda each: restore(each, None)):
+        (project.folder / ".backup").mkdir(exist_ok=True)
+        with pytest.raises(ProjectError) as busy:
+            deed(project)
+        assert busy.value.code == "MemoryLockBusy"
+    assert files(project.root) == before
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    put(project.root, ".lock", json.dumps({"pid": ended.pid, "operation": "save", "created_at": "now"}))
+    reset(project)
+    assert not (project.folder / ".lock").exists()
+    with pytest.raises(ProjectError) as nothing:
+        reset(project)
+    assert nothing.value.code == "MemoryNotInitialized" and len(backups(project)) == 1
+
+
+def test_a_stopped_save_lands_before_the_reset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_apply", lambda *_: None)
+        journal.change_files(project.folder, {"memory/alpha.md": b"Saved."})
+    assert journal.has_journal(project.folder)
+    reset(project)
+    restore(project)
+    assert (project.folder / "memory/alpha.md").read_bytes() == b"Saved."
+    assert not journal.has_journal(project.folder)
+
+
+def test_a_journal_in_a_backup_is_not_believed(project: Project) -> None:
+    """It would have the next command rename files to wherever it says."""
+    name = archived(project, [(member("config.json"), b"{}"), (member("index/journal"), b"{}"), (member("a"), b"x")])
+    assert restore(project, name)["restored"] == ["a", "config.json"]
+    assert not journal.has_journal(project.folder)
 
 
 class Killed(BaseException):

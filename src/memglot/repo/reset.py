@@ -1,6 +1,6 @@
 """Begin anew, with a way back: `reset` packs a store and removes it, `restore` brings a packed one back.
 
-Killed at any moment, either the whole store is there or a whole backup of it. The caller holds the store's lock.
+Killed at any moment, either the whole store is there or a whole backup of it. Both hold the store's lock.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import msgspec
+
 from memglot.errors.repo import ProjectError, cannot_write, unsafe_path
 from memglot.errors.repo_care import backup_failed, no_backup, no_memory, removal_failed, said_by
-from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, LOCK
+from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
 from memglot.notes.repo_care import note_links_left_out
 from memglot.repo.archive import Unlike, lacks, pack, unpack
 from memglot.repo.files import sync_folder
+from memglot.repo.journal import finish_change, has_journal
+from memglot.repo.lock import locked
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
 from memglot.settings import moment
@@ -38,16 +42,20 @@ def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
     With `destroy` nothing is packed, and backups go too. Raises `ProjectError`; what could not be packed stays.
     """
     names = _entries(project)
-    if not names and not (destroy and project.folder.is_dir()):
+    if not _is_store(names) and not (destroy and project.folder.is_dir()):
         raise no_memory(str(project.root))
     if dry_run:
         return {"destroyed": destroy, "backup_path": None, "entries_removed": names}
-    backup = None
-    if not destroy:
-        _clear_unpacked(project)
-        backup = _pack(project, names)
-    doomed = [*names, BACKUPS] if destroy else names
-    _remove(project, doomed, backup)
+    with locked(project.folder, "reset"):
+        _finish_save(project)
+        names, backup = _entries(project), None
+        if not destroy:
+            _clear_unpacked(project)
+            backup = _pack(project, names)
+        _remove(project, [*names, BACKUPS] if destroy else names, backup)
+    if destroy:
+        with suppress(OSError):
+            project.folder.rmdir()
     return {"destroyed": destroy, "backup_path": backup, "entries_removed": names}
 
 
@@ -68,31 +76,19 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
 
     Nothing of the present store is touched before the backup is unpacked whole. Raises `ProjectError`.
     """
-    chosen = _chosen(project, name)
-    begun = project.folder / BACKUPS / (_UNPACKED + chosen)
-    unpacked = begun / str(uuid4())
-    try:
-        links = unpack(project.folder / BACKUPS / chosen, _shown(chosen), unpacked)
-        restored = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (BACKUPS, LOCK))
-        if hasattr(os, "sync"):
-            os.sync()  # One call for all files is far cheaper than one each.
-    except OSError as error:
+    if project.folder.is_symlink():
+        raise unsafe_path(FOLDER)
+    if not (project.folder / BACKUPS).is_dir():
+        raise no_backup(f"{FOLDER}/{BACKUPS}", name, [])
+    with locked(project.folder, "restore"):
+        chosen = _chosen(project, name)
+        unpacked, links = _unpack(project, chosen)
+        _finish_save(project)
+        present = _entries(project)
+        replaced = _pack(project, present) if _is_store(present) else None
+        _remove(project, present, replaced)
+        restored = _move_in(project, unpacked, chosen)
         _clear_unpacked(project)
-        raise cannot_write(_shown(chosen), said_by(error)) from error
-    except ProjectError:
-        _clear_unpacked(project)
-        raise
-    present = _entries(project)
-    replaced = _pack(project, present) if present else None
-    _remove(project, present, replaced)
-    try:
-        # The config comes last: until it is there, no command takes the folder for a store.
-        for entry in sorted(restored, key=lambda each: each == CONFIG):
-            os.replace(unpacked / entry, project.folder / entry)
-        sync_folder(project.folder)
-    except OSError as error:
-        raise removal_failed(FOLDER, said_by(error), _shown(chosen)) from error
-    _clear_unpacked(project)
     if links:
         project.warnings.append(note_links_left_out(links))
     return {"restored": restored, "backup_path": _shown(chosen), "replaced_backup": replaced}
@@ -128,6 +124,48 @@ def reset_all(
     return done
 
 
+def _unpack(project: Project, chosen: str) -> tuple[Path, list[str]]:
+    """Unpack a backup beside the store; give the folder, and the links that were left out."""
+    folder = project.folder / BACKUPS / (_UNPACKED + chosen) / str(uuid4())
+    try:
+        links = unpack(project.folder / BACKUPS / chosen, _shown(chosen), folder)
+        if hasattr(os, "sync"):
+            os.sync()  # One call for all files is far cheaper than one each.
+    except OSError as error:
+        _clear_unpacked(project)
+        raise cannot_write(_shown(chosen), said_by(error)) from error
+    except ProjectError:
+        _clear_unpacked(project)
+        raise
+    return folder, links
+
+
+def _move_in(project: Project, unpacked: Path, chosen: str) -> list[str]:
+    """Put what was unpacked in its place; give its names."""
+    # The index is made anew from the files; a journal in it would be believed, whoever wrote it.
+    names = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (BACKUPS, LOCK, INDEX))
+    try:
+        # The config comes last: until it is there, no command takes the folder for a store.
+        for name in sorted(names, key=lambda each: each == CONFIG):
+            os.replace(unpacked / name, project.folder / name)
+        sync_folder(project.folder)
+    except OSError as error:
+        raise removal_failed(FOLDER, said_by(error), _shown(chosen)) from error
+    return names
+
+
+def _finish_save(project: Project) -> None:
+    """Let a stopped save land first, so that the backup holds it; a store too broken for that goes as it is."""
+    if has_journal(project.folder):
+        with suppress(OSError, msgspec.MsgspecError):
+            project.warnings.extend(finish_change(project.folder))
+
+
+def _is_store(names: list[str]) -> bool:
+    """Tell whether entries are worth a backup: the lock alone makes the folder of the index."""
+    return any(name != INDEX for name in names)
+
+
 def _entries(project: Project) -> list[str]:
     """What a store holds at its top, but for backups and the lock; the config first."""
     if project.folder.is_symlink():
@@ -146,7 +184,7 @@ def _pack(project: Project, names: list[str]) -> str:
     name = f"memory-{_stamp(project)}-{uuid4()}.tar.gz"
     try:
         folder.mkdir(exist_ok=True)
-        for part in folder.glob("memory-*.part"):  # What a killed reset left; nobody else holds the lock.
+        for part in folder.glob("memory-*.part"):  # What a killed reset left; this one holds the lock.
             part.unlink(missing_ok=True)
         pack(project.folder, names, folder / name)
     except OSError as error:
@@ -184,9 +222,6 @@ def _remove(project: Project, names: list[str], backup: str | None) -> None:
             if name == CONFIG:
                 sync_folder(project.folder)
         sync_folder(project.folder)
-        if BACKUPS in names:
-            with suppress(OSError):
-                project.folder.rmdir()  # The lock may still be in it.
     except OSError as error:
         raise removal_failed(FOLDER, said_by(error), backup) from error
 
