@@ -294,6 +294,33 @@ def test_a_torn_log_is_mended_from_the_files(root: Path) -> None:
         assert do(root, deeds.check)["data"]["errors"] == []
 
 
+@pytest.mark.parametrize(
+    "journal",
+    [
+        b"{broken",
+        b"[]",
+        b'{"steps":[{"path":"../../outside.txt","staged":"index/stage/0","before":null}]}',
+        b'{"steps":[{"path":"memory/../../../outside.md","staged":"index/stage/0","before":null}]}',
+        b'{"steps":[{"path":"/outside.md","staged":"index/stage/0","before":null}]}',
+        b'{"steps":[{"path":"memory/x.md","staged":"../../inside.txt","before":null}]}',
+        b'{"steps":[{"path":"../inside.txt","staged":null,"before":null}]}',
+        b'{"steps":[{"path":"memory/link/x.md","staged":"index/stage/0","before":null}]}',
+    ],
+)
+def test_a_journal_that_a_repository_brings_along_reaches_nothing(root: Path, tmp_path: Path, journal: bytes) -> None:
+    folder = root / ".memory"
+    (root / "inside.txt").write_text("mine")
+    (folder / "index/stage").mkdir(parents=True, exist_ok=True)
+    (folder / "index/stage/0").write_text("theirs")
+    (folder / "memory/link").symlink_to(tmp_path)
+    (folder / JOURNAL).write_bytes(journal)
+    told = do(root, deeds.status)
+    assert told["ok"]
+    assert any("not written by memglot" in warning for warning in told["warnings"])
+    assert (root / "inside.txt").read_text() == "mine"
+    assert not list(tmp_path.rglob("outside*")) and not (tmp_path / "x.md").exists()
+
+
 def test_a_change_of_files_is_whole_even_if_a_folder_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1")
     change_files(tmp_path, {"a": None, "deep/b": b"2"})

@@ -13,8 +13,8 @@ import pytest
 
 import memglot
 from memglot.errors.repo import ProjectError
+from memglot.repo.lock import locked
 from memglot.repo.registry import Registry, registry_id_of
-from memglot.repo.registry_lock import registry_locked
 from repo_stores import config_of, write_config
 
 
@@ -155,7 +155,7 @@ def test_a_lock_of_the_living_is_waited_for_and_named(registry: Registry, monkey
     monkeypatch.setattr("time.sleep", waits.append)
     with (
         pytest.raises(ProjectError, match=f"process {os.getpid()} .prune") as busy,
-        registry_locked(registry.home, "register", 0.01),
+        locked(registry.home, "register", 0.01, "projects.lock"),
     ):
         pass
     assert busy.value.code == "MemoryLockBusy" and waits and lock.exists()

@@ -332,7 +332,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def steps(monkeypatch: pytest.MonkeyPatch, last: int) -> Iterator[None]:
+def steps(monkeypatch: pytest.MonkeyPatch, last: int, folder: Path) -> Iterator[None]:
     """Count what changes the disk, and end at a step."""
     taken = 0
     targets = [(os, "replace"), (os, "fsync"), (shutil, "rmtree"), (Path, "unlink"), (Path, "mkdir"), (os, "sync")]
@@ -349,6 +349,8 @@ def steps(monkeypatch: pytest.MonkeyPatch, last: int) -> Iterator[None]:
         monkeypatch.setattr(owner, name, stepped)
     yield
     monkeypatch.undo()
+    # The process that held it is gone, though its number is ours.
+    (folder / ".lock").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("last", range(1, 15))
@@ -356,7 +358,7 @@ def test_a_reset_that_is_killed_leaves_the_store_or_a_whole_backup(
     project: Project, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     before = files(project.root)
-    for _ in steps(monkeypatch, last):
+    for _ in steps(monkeypatch, last, project.folder):
         try:
             reset(project)
         except Killed:
@@ -377,7 +379,7 @@ def test_a_restore_that_is_killed_is_finished_by_the_next(
     write_store(project.root)
     put(project.root, "memory/alpha.md", "In between.")
     between = files(project.root)
-    for _ in steps(monkeypatch, last):
+    for _ in steps(monkeypatch, last, project.folder):
         try:
             restore(project)
         except Killed:

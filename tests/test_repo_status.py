@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.errors.repo import ProjectError, not_initialized, unsupported_version
+from memglot.errors.repo import not_initialized, unsupported_version
 from memglot.formats._repo.words import KINDS, STAGES, STATUSES
-from memglot.repo.inspect import inspect, near_ids
-from memglot.repo.node import Link, Node
+from memglot.repo import deeds
+from memglot.repo.inspect import near_ids
+from memglot.repo.node import Node
 from memglot.repo.registry import Registry
 from memglot.repo.status import status, status_all
+from repo_projects import do, feature, new_project, saved, sidecar
 from repo_stores import config_of
 
 
@@ -47,7 +49,6 @@ def test_status_has_the_shape_of_the_page() -> None:
         },
         "open_questions": [{"id": "question.f", "title": "F"}],
         "stale": [
-            {"id": "feature.d", "title": "D", "orphaned_anchors": []},
             {"id": "gotcha.h", "title": "H", "orphaned_anchors": ["gone/"]},
         ],
         "last_activity": "2026-02-01T00:00:00Z",
@@ -121,83 +122,53 @@ def test_all_projects_have_a_row_even_those_that_cannot_be_read(tmp_path: Path) 
     assert by_name["denied"]["problem"] == "Permission denied"
 
 
-class Given:
-    """A snapshot of two nodes and two relations."""
-
-    known = (node("feature.alpha"), node("gotcha.beta"))
-    between = (
-        Link("rel.a-affects-b", "feature.alpha", "affects", "gotcha.beta", "active", "relations/ab.json"),
-        Link("rel.a-related-to-a", "feature.alpha", "related_to", "feature.alpha", "active", "relations/aa.json"),
-    )
-
-    def nodes(self) -> list[Node]:
-        return list(self.known)
-
-    def node(self, id: str) -> Node | None:
-        return next((each for each in self.known if each.id == id), None)
-
-    def body(self, node: Node) -> str:
-        return f"Text of {node.title}"
-
-    def sidecar(self, node: Node) -> dict[str, Any]:
-        return {"created_at": "then", "updated_at": "now", "stage": "idea", "tags": ["x"], "source": {"kind": "agent"}}
-
-    def links(self, id: str | None = None) -> list[Link]:
-        return [link for link in self.between if id in (None, link.subject, link.object)]
-
-    def link_fields(self, link: Link) -> dict[str, Any]:
-        return {"id": link.id, "from": link.subject, "to": link.object, "predicate": link.predicate, "status": "active"}
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project of two nodes and two relations."""
+    root = new_project(tmp_path)
+    links = [{"predicate": "affects", "to": "gotcha.beta"}, {"predicate": "related_to", "to": "feature.alpha"}]
+    beta = {"kind": "gotcha", "title": "Beta", "body": "B."}
+    saved(root, nodes=[feature("Alpha", "Text of it.", stage="idea", tags=["x"], related=links), beta])
+    return root
 
 
-def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null() -> None:
-    found = inspect(Given(), "feature.alpha")
+def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null_or_empty(root: Path) -> None:
+    found = do(root, deeds.inspect, "feature.alpha")["data"]
+    told = sidecar(root, "memory/alpha.json")
     assert found["object"] == {
         "id": "feature.alpha",
         "type": "feature",
         "status": "active",
-        "title": "ALPHA",
+        "title": "Alpha",
         "body_path": ".memory/memory/alpha.md",
         "json_path": ".memory/memory/alpha.json",
         "stage": "idea",
-        "anchors": None,
+        "anchors": [],
         "tags": ["x"],
-        "evidence": None,
-        "source": {"kind": "agent"},
+        "evidence": [],
+        "source": {"kind": "agent", "task": "test"},
         "origin": None,
         "superseded_by": None,
-        "created_at": "then",
-        "updated_at": "now",
-        "body": "Text of ALPHA",
+        "created_at": told["created_at"],
+        "updated_at": told["updated_at"],
+        "body": "Text of it.",
     }
-    assert [link["id"] for link in found["relations"]["outgoing"]] == ["rel.a-affects-b", "rel.a-related-to-a"]
-    assert [link["id"] for link in found["relations"]["incoming"]] == ["rel.a-related-to-a"]
-    assert found["relations"]["outgoing"][0] == {
-        "id": "rel.a-affects-b",
-        "from": "feature.alpha",
-        "predicate": "affects",
-        "to": "gotcha.beta",
-        "status": "active",
-        "confidence": None,
-        "evidence": None,
-        "content_hash": None,
-        "created_at": None,
-        "updated_at": None,
-        "json_path": ".memory/relations/ab.json",
-    }
+    link, self_link = "rel.feature-alpha-affects-gotcha-beta", "rel.feature-alpha-related-to-feature-alpha"
+    assert [each["id"] for each in found["relations"]["outgoing"]] == [link, self_link]
+    assert [each["id"] for each in found["relations"]["incoming"]] == [self_link]
+    fields = sidecar(root, "relations/feature-alpha-affects-gotcha-beta.json")
+    place = ".memory/relations/feature-alpha-affects-gotcha-beta.json"
+    expected = {**fields, "confidence": None, "evidence": [], "json_path": place}
+    assert found["relations"]["outgoing"][0] == expected
 
 
 @pytest.mark.parametrize(
     ("id", "near"), [("gotcha.alpha", "feature.alpha"), ("alpha", "feature.alpha"), ("gotcha.betta", "gotcha.beta")]
 )
-def test_an_unknown_id_is_answered_with_what_may_be_meant(id: str, near: str) -> None:
-    with pytest.raises(ProjectError) as unknown:
-        inspect(Given(), id)
-    assert (unknown.value.code, unknown.value.details, unknown.value.exit_code) == (
-        "MemoryObjectNotFound",
-        {"id": id},
-        1,
-    )
-    assert f"`{near}`" in unknown.value.message
+def test_an_unknown_id_is_answered_with_what_may_be_meant(root: Path, id: str, near: str) -> None:
+    error = do(root, deeds.inspect, id)["error"]
+    assert (error["code"], error["details"]) == ("MemoryObjectNotFound", {"id": id})
+    assert f"`{near}`" in error["message"]
 
 
 def test_nothing_is_suggested_where_nothing_is_near() -> None:

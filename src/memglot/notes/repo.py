@@ -9,6 +9,11 @@ def note_finished(count: int) -> str:
     return f"A save that was stopped half-way has been finished ({files})."
 
 
+def note_bad_journal() -> str:
+    """A journal that memglot did not write."""
+    return "`.memory/index/journal` was not written by memglot; it was put aside, and nothing in it was done."
+
+
 def note_kept_copy(path: str, copy: str) -> str:
     """A file was replaced, and what stood there is kept."""
     return f"`{path}` had been changed by another program; what it said is kept in `{copy}`."

@@ -89,8 +89,13 @@ def check(project: Project) -> dict[str, Any]:
     from memglot.repo.check import check
     from memglot.repo.facts import facts_of
 
-    project.config  # noqa: B018 - another version is refused
-    return check(project, **facts_of(project))
+    try:
+        facts = facts_of(project)
+    except ProjectError as error:
+        if error.exit_code == 3:
+            raise
+        facts = {}  # A config that cannot be read is among the findings.
+    return check(project, **facts)
 
 
 def inspect(project: Project, id: str) -> dict[str, Any]:

@@ -52,8 +52,7 @@ def refuse_links(folder: Path, path: str) -> None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file beside its place, make it last, and put it there; its folder is made if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file beside its place, make it last, and put it there; it keeps the mode of the one it replaces."""
     part = path.with_name(f".memory-tmp-{os.urandom(8).hex()}")
     try:
         write_lasting(part, content)

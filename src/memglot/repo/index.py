@@ -154,4 +154,4 @@ class Index:
 
 def decoded(text: str) -> tuple[str, ...]:
     """A list of texts as the index keeps it."""
-    return tuple(msgspec.json.decode(text, type=list[str]))
+    return tuple(msgspec.json.decode(text, type=list[str])) if text != "[]" else ()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 from memglot.errors.repo_care import unknown_node
 from memglot.formats._repo.ids import slug_of
 from memglot.formats._repo.words import FOLDER
-from memglot.repo.node import Link, Node
+from memglot.repo.node import Link
+from memglot.repo.snapshot import Snapshot
 
 _OBJECT = ("stage", "anchors", "tags", "evidence", "source", "origin", "superseded_by", "created_at", "updated_at")
+_LISTS = ("anchors", "tags", "evidence")
 _LINK = (
     "id",
     "from",
@@ -27,37 +29,18 @@ _LINK = (
 _NEAR = 3
 
 
-class Inspected(Protocol):
-    """What is asked of a snapshot."""
+def inspect(snapshot: Snapshot, id: str) -> dict[str, Any]:
+    """A node with its relations; what it does not say is null, or an empty list.
 
-    def nodes(self) -> list[Node]:
-        """All nodes."""
-
-    def node(self, id: str) -> Node | None:
-        """A node by its id."""
-
-    def body(self, node: Node) -> str:
-        """The text of a node."""
-
-    def sidecar(self, node: Node) -> dict[str, Any]:
-        """All that its sidecar says."""
-
-    def links(self, id: str | None = None) -> list[Link]:
-        """The relations that touch a node."""
-
-    def link_fields(self, link: Link) -> dict[str, Any]:
-        """All that a relation's file says."""
-
-
-def inspect(snapshot: Inspected, id: str) -> dict[str, Any]:
-    """A node with its relations; what it does not say is null. Raises `ProjectError` for an id that no node has."""
+    Raises `ProjectError` for an id that no node has.
+    """
     node = snapshot.node(id)
     if node is None:
         raise unknown_node(id, near_ids(id, [each.id for each in snapshot.nodes()]))
     sidecar = snapshot.sidecar(node)
     found = {"id": node.id, "type": node.kind, "status": node.status, "title": node.title}
     places = {"body_path": f"{FOLDER}/{node.body_path}", "json_path": f"{FOLDER}/{node.path}"}
-    said = {key: sidecar.get(key) for key in _OBJECT}
+    said = _told(sidecar, _OBJECT)
     links = snapshot.links(id)
     return {
         "object": found | places | said | {"body": snapshot.body(node)},
@@ -75,6 +58,10 @@ def near_ids(id: str, known: Sequence[str]) -> list[str]:
     return (same + [each for each in get_close_matches(id, known, _NEAR, 0.7) if each not in same])[:_NEAR]
 
 
-def _link(snapshot: Inspected, link: Link) -> dict[str, Any]:
+def _link(snapshot: Snapshot, link: Link) -> dict[str, Any]:
     fields = snapshot.link_fields(link)
-    return {key: fields.get(key) for key in _LINK} | {"json_path": f"{FOLDER}/{link.path}"}
+    return _told(fields, _LINK) | {"json_path": f"{FOLDER}/{link.path}"}
+
+
+def _told(fields: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: fields.get(key, [] if key in _LISTS else None) for key in keys}

@@ -8,6 +8,7 @@ next finishes if this process does not.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,16 +17,18 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from memglot.errors.repo import cannot_write
+from memglot.errors.repo import ProjectError, cannot_write
 from memglot.formats._repo.text import local_time
-from memglot.formats._repo.words import FOLDER, INDEX, RECOVERY
-from memglot.notes.repo import note_finished, note_kept_copy
+from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
+from memglot.notes.repo import note_bad_journal, note_finished, note_kept_copy
 from memglot.repo.files import refuse_links, sync_folder, write_file, write_lasting
 from memglot.settings import moment
 
 JOURNAL = f"{INDEX}/journal"
 """Where the journal lies, below `.memory`: among what is generated, where no other program looks."""
 _STAGE = f"{INDEX}/stage"
+_STAGED = re.compile(rf"{_STAGE}/\d+")
+_MAY_CHANGE = re.compile(rf"({CONFIG}|{EVENTS}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))")
 
 
 class Grown(NamedTuple):
@@ -106,13 +109,18 @@ def finish_change(folder: Path) -> list[str]:
     A file that somebody changed since is copied aside before it is replaced.
     """
     try:
-        journal = msgspec.json.decode((folder / JOURNAL).read_bytes(), type=_Journal)
+        raw = (folder / JOURNAL).read_bytes()
     except FileNotFoundError:
         _clear_stage(folder)
         return []
-    told = [note_finished(len(journal.steps))]
+    steps = _steps(folder, raw)
+    if steps is None:
+        os.replace(folder / JOURNAL, folder / f"{JOURNAL}.refused")
+        _clear_stage(folder)
+        return [note_bad_journal()]
+    told = [note_finished(len(steps))]
     apart = f"{RECOVERY}/{local_time(moment()).replace(':', '-').replace('+', '-')}"
-    for step in journal.steps:
+    for step in steps:
         to_do = step.staged is None or (folder / step.staged).exists()
         present = _present(folder / step.path)
         if to_do and present is not None and present != step.before:
@@ -120,8 +128,30 @@ def finish_change(folder: Path) -> list[str]:
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(folder / step.path, kept)
             told.append(note_kept_copy(f"{FOLDER}/{step.path}", f"{FOLDER}/{apart}/{step.path}"))
-    _apply(folder, journal.steps)
+    _apply(folder, steps)
     return told
+
+
+def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
+    """The steps of a journal; `None` for one that we never wrote.
+
+    A repository may bring a journal of its own, so nothing that it names is touched outside of the storage.
+    """
+    try:
+        steps = msgspec.json.decode(raw, type=_Journal).steps
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    for step in steps:
+        if not _MAY_CHANGE.fullmatch(step.path) or ".." in step.path.split("/"):
+            return None
+        if step.staged is not None and not _STAGED.fullmatch(step.staged):
+            return None
+        try:
+            refuse_links(folder, step.path)
+            refuse_links(folder, step.staged or "")
+        except ProjectError:
+            return None
+    return steps
 
 
 def _apply(folder: Path, steps: list[_Step]) -> None:

@@ -68,15 +68,15 @@ def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
     for node in snapshot.nodes():
         is_first = node.kind == "project" and node.created_at == node.updated_at
         if node.updated_at >= last and (node.id, node.updated_at) not in told and not is_first:
-            event = "memory.created" if node.created_at == node.updated_at else "memory.updated"
-            event = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, event)
-            found.append({"actor": "agent", "event": event, "id": node.id, "timestamp": node.updated_at})
+            how = "memory.created" if node.created_at == node.updated_at else "memory.updated"
+            how = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, how)
+            found.append({"actor": "agent", "event": how, "id": node.id, "timestamp": node.updated_at})
     for link in snapshot.links():
         fields = snapshot.link_fields(link)
         moment = fields["updated_at"]
         if moment >= last and (link.id, moment) not in told:
-            event = "relation.created" if fields["created_at"] == moment else "relation.updated"
-            found.append({"actor": "agent", "event": event, "relation_id": link.id, "timestamp": moment})
+            how = "relation.created" if fields["created_at"] == moment else "relation.updated"
+            found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": moment})
     return [*found, *_deleted(snapshot, tail, last)]
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from memglot.formats._repo.ids import slug_of
 from memglot.notes.repo import note_map_missing, note_map_outside, note_map_unmarked, note_map_unwritable
+from memglot.repo.files import write_file
 from memglot.repo.marked import MAP, apply_section, defuse
 from memglot.repo.node import Node
-from memglot.repo.replace import replace_file
 from memglot.repo.tokens import cut, tokens_in, tokens_of, units_of
 
 TARGETS = ("AGENTS.md", "CLAUDE.md")
@@ -95,7 +95,7 @@ def _refresh(name: str, target: Path, inside: Path, body: str) -> list[str]:
         if found is None:
             return [note_map_unmarked(name)]
         if found != contents:
-            replace_file(target, found.encode(errors="surrogateescape"), target.stat().st_mode & 0o7777)
+            write_file(target, found.encode(errors="surrogateescape"))
     except OSError as error:
         return [note_map_unwritable(name, error.strerror or str(error))]
     return []

@@ -23,7 +23,7 @@ class _Neighbour(NamedTuple):
     via: str
 
 
-def query(snapshot: Snapshot, question: str, budget: int | None = None) -> dict[str, Any]:
+def query(snapshot: Snapshot, question: str, budget: float | None = None) -> dict[str, Any]:
     """What project memory knows of a question, as Markdown. Raises `ProjectError` for a blank one or a bad budget."""
     limit = check_budget(snapshot.config.memory.default_token_budget if budget is None else budget)
     question = question.strip()
@@ -94,7 +94,8 @@ def _head(node: Node) -> str:
 def _neighbours(snapshot: Snapshot, nodes: list[Node]) -> tuple[list[_Neighbour], list[_Neighbour]]:
     """What is one active relation away from the matches: nodes, and open questions, each once."""
     seen = {node.id for node in nodes}
-    connected, questions = [], []
+    connected: list[_Neighbour] = []
+    questions: list[_Neighbour] = []
     for node in nodes:
         for link in snapshot.links(node.id):
             other = link.object if link.subject == node.id else link.subject

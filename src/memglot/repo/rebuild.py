@@ -6,7 +6,7 @@ from typing import Any
 
 from memglot.formats._repo.text import local_time
 from memglot.formats._repo.words import EVENTS, NODES, RELATIONS
-from memglot.repo.journal import change_files, finish_change
+from memglot.repo.journal import Content, change_files, finish_change
 from memglot.repo.lock import locked
 from memglot.repo.log import grown, lost_events, tail_of
 from memglot.repo.project import Project
@@ -27,7 +27,7 @@ def rebuild(project: Project) -> dict[str, Any]:
             event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
             for name in (NODES, RELATIONS):
                 (project.folder / name).mkdir(exist_ok=True)
-            files = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
+            files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
             change_files(project.folder, files)
             return {
                 "index_rebuilt": snapshot.index.kept,

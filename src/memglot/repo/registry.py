@@ -21,14 +21,15 @@ from memglot.formats._repo.text import local_time, stable_json
 from memglot.formats._repo.words import FOLDER
 from memglot.notes.repo_care import note_bad_registry, note_not_registered
 from memglot.repo.files import write_file
+from memglot.repo.lock import locked
 from memglot.repo.project import Project
-from memglot.repo.registry_lock import registry_locked
 from memglot.settings import moment
 
 Source: TypeAlias = Literal["auto", "manual"]
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
 _FILE = "projects.json"
+_LOCK = "projects.lock"
 _UNNAMEABLE = re.compile(r"[^0-9A-Za-z.-]")
 _PUNCTUATION = {character: rank for rank, character in enumerate("_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$")}
 
@@ -130,7 +131,7 @@ class Registry:
         with ExitStack() as held:
             try:
                 self.home.mkdir(parents=True, exist_ok=True)
-                held.enter_context(registry_locked(self.home, operation))
+                held.enter_context(locked(self.home, operation, name=_LOCK))
                 rows, is_valid = self._read()
                 changed = sorted(change([dict(row) for row in rows]), key=_order)
                 if changed == rows and (is_valid or not changed):

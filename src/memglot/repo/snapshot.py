@@ -170,8 +170,10 @@ def _log_stamp(project: Project) -> tuple[int, int] | None:
 
 
 def _node(row: tuple[Any, ...]) -> Node:
-    *head, anchors, tags, intent = row
-    return Node(*head, decoded(anchors) if anchors != "[]" else (), decoded(tags) if tags != "[]" else (), intent)
+    id, kind, status, title, path, body_path, created_at, updated_at, stage, anchors, tags, intent = row
+    return Node(
+        id, kind, status, title, path, body_path, created_at, updated_at, stage, decoded(anchors), decoded(tags), intent
+    )
 
 
 def memory_path(path: str) -> str:

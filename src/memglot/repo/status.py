@@ -26,7 +26,7 @@ def status(
     """The state of a project. `dead` are the ids of live nodes with those of their anchors that match no files.
 
     Features, questions and stale nodes come with the newest first. Only active features count; one without a stage
-    is an idea. Stale is what is marked so, and what lost an anchor.
+    is an idea. Stale are those that lost an anchor.
     """
     lost = {id: list(anchors) for id, anchors in dead}
     newest = sorted(nodes, key=lambda node: node.id)
@@ -38,9 +38,9 @@ def status(
         "features_by_stage": {stage: {"count": len(found), "titles": found} for stage, found in titles.items()},
         "open_questions": [{"id": node.id, "title": node.title} for node in newest if _is_open_question(node)],
         "stale": [
-            {"id": node.id, "title": node.title, "orphaned_anchors": lost.get(node.id, [])}
+            {"id": node.id, "title": node.title, "orphaned_anchors": lost[node.id]}
             for node in newest
-            if node.status == "stale" or node.id in lost
+            if node.id in lost
         ],
         "last_activity": newest[0].updated_at if newest else None,
         "last_sync": last_sync,

@@ -12,11 +12,11 @@ from memglot.errors.repo import cannot_write, git_required, unsafe_path
 from memglot.formats._repo.words import COMMIT, FOLDER, MARKER
 from memglot.notes.repo import note_marker_unknown, note_nothing_committed
 from memglot.repo.anchors import Files, normalize_anchor
+from memglot.repo.files import write_file
 from memglot.repo.git import Change, Git
 from memglot.repo.node import Node
 from memglot.repo.project import Project
 from memglot.repo.renames import Moves, working_renames
-from memglot.repo.replace import replace_file
 from memglot.repo.since import changed_files
 
 _TASK = "sync reconciliation"
@@ -56,7 +56,7 @@ def write_marker(folder: Path, marker: Marker) -> None:
     if folder.is_symlink() or path.is_symlink():
         raise unsafe_path(f"{FOLDER}/{MARKER}")
     try:
-        replace_file(path, (json.dumps(fields, indent=2) + "\n").encode())
+        write_file(path, (json.dumps(fields, indent=2) + "\n").encode())
     except OSError as error:
         raise cannot_write(f"{FOLDER}/{MARKER}", error.strerror or str(error)) from None
 
