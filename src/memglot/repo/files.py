@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from memglot.errors.repo import unsafe_path
@@ -18,28 +18,43 @@ Stamp = str
 
 def stamp_of(found: os.stat_result, now: int) -> Stamp:
     """The stamp of a file, at a moment in nanoseconds."""
-    if max(found.st_mtime_ns, found.st_ctime_ns) > now - _SETTLED_NANOSECONDS:
-        return ""
-    return f"{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_size}:{found.st_ino}"
+    changed = found.st_ctime_ns
+    return "" if changed > now - _SETTLED_NANOSECONDS else f"{changed}:{found.st_size}:{found.st_ino}"
 
 
-def files_below(folder: Path, inside: str, now: int) -> Iterator[tuple[str, Stamp | None]]:
+def files_below(folder: Path, inside: str, now: int) -> dict[str, Stamp | None]:
     """The files of a folder in `.memory` and below, each with its stamp; `None` for a link, which is not followed."""
-    try:
-        entries = list(os.scandir(folder / inside))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in entries:
-        path = f"{inside}/{entry.name}"
-        if entry.is_symlink():
-            yield path, None
-        elif entry.is_dir():
-            yield from files_below(folder, path, now)
-        elif entry.is_file():
-            try:
-                yield path, stamp_of(entry.stat(), now)
-            except FileNotFoundError:
-                continue  # Somebody removed it between the two looks.
+    found: dict[str, Stamp | None] = {}
+    folders = [inside]
+    while folders:
+        inside = folders.pop()
+        try:
+            entries = os.scandir(folder / inside)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for entry in entries:
+            path = f"{inside}/{entry.name}"
+            if entry.is_symlink():
+                found[path] = None
+            elif entry.is_dir():
+                folders.append(path)
+            elif path.endswith((".json", ".md")):
+                try:
+                    found[path] = stamp_of(entry.stat(), now)
+                except FileNotFoundError:
+                    continue  # Somebody removed it between the two looks.
+    return found
+
+
+def stamps_of(folder: Path, paths: Iterable[str], now: int) -> dict[str, Stamp | None]:
+    """The stamps of those of these files that are there."""
+    found: dict[str, Stamp | None] = {}
+    for path in paths:
+        try:
+            found[path] = stamp_of(os.lstat(folder / path), now)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return found
 
 
 def refuse_links(folder: Path, path: str) -> None:

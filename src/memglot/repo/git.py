@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ class Git:
         found = (self.ask("config", "--get-all", "-z", key) or b"").decode(errors="replace").split("\0")[0]
         return without_password(found) or None
 
+    @cached_property
     def tree(self) -> Tree:
         """The files there are: tracked and not deleted, or untracked and not ignored; those of submodules too."""
         arguments = ("ls-files", "-z", "-t", "--stage", "--deleted", "--others", "--exclude-standard", *_OUTSIDE)
@@ -119,7 +121,7 @@ class Git:
             if not os.path.lexists(inner / ".git"):
                 opaque.append(path)
                 continue
-            below = Git(inner).tree()
+            below = Git(inner).tree
             paths += [f"{path}/{name}" for name in below.paths]
             opaque += [f"{path}/{name}" for name in below.opaque]
             # One without any file is there nevertheless.
@@ -128,7 +130,7 @@ class Git:
 
     def files(self) -> list[str]:
         """The paths of all files there are; a submodule that is not checked out is one path."""
-        return sorted(set(self.tree().paths))
+        return sorted(set(self.tree.paths))
 
     def changes(self, base: str) -> list[Change]:
         """What differs between a commit and the one that is checked out; what was renamed has both names."""

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from memglot.formats._repo.words import INDEX, NODES, RELATIONS
-from memglot.repo.files import Stamp, files_below
+from memglot.repo.files import Stamp, files_below, stamps_of
 from memglot.repo.words_of import words_of
 
 FILE = f"{INDEX}/memglot.sqlite"
@@ -50,13 +50,11 @@ SELECT rowid, bm25(words, 4.0, 1.0, 5.0, 3.0, 1.0) AS score FROM words WHERE wor
 
 
 class Index:
-    """An index, open. `note` tells why it lies in memory, where it does."""
+    """An index, open. `kept` tells whether it lies on disk; else it was made in memory, for this once."""
 
     def __init__(self, folder: Path, *, keep: bool = True) -> None:
         self.folder = folder
         self.kept = keep
-        self.changed = False
-        """Whether files had changed since it was brought up to date last."""
         self.db = self._open() if keep else self._in_memory()
 
     def _open(self) -> apsw.Connection:
@@ -103,27 +101,25 @@ class Index:
         """Close it."""
         self.db.close()
 
-    def refresh(self) -> None:
-        """Bring it up to date with the files."""
+    def refresh(self, paths: Iterable[str] | None = None) -> None:
+        """Bring it up to date with the files; where these are given, no others have changed."""
         if self.db.in_transaction:
             self.db.execute("COMMIT")
         now = time.time_ns()
-        present = {
-            path: stamp
-            for inside in (NODES, RELATIONS)
-            for path, stamp in files_below(self.folder, inside, now)
-            if stamp is None or path.endswith((".json", ".md"))
-        }
-        known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
-        touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
-        gone = known.keys() - present.keys()
-        if not touched and not gone:
-            return
-        self.changed = True
-        from memglot.repo.indexing import Indexing
+        if paths is not None:
+            wanted = [path for path in paths if path.startswith((NODES + "/", RELATIONS + "/"))]
+            present = stamps_of(self.folder, wanted, now)
+            touched, gone = set(present), set(wanted) - present.keys()
+        else:
+            present = files_below(self.folder, NODES, now) | files_below(self.folder, RELATIONS, now)
+            known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
+            touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
+            gone = known.keys() - present.keys()
+        if touched or gone:
+            from memglot.repo.indexing import Indexing
 
-        with self.db:
-            Indexing(self.db, self.folder).take(touched, gone, present)
+            with self.db:
+                Indexing(self.db, self.folder).take(touched, gone, present)
 
     def rebuild(self) -> None:
         """Forget everything, and read all files again."""

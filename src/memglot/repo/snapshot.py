@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -34,10 +34,19 @@ class Snapshot:
         self.project = project
         self.index = index
         self.config = project.config
+        self._nodes: list[Node] | None = None
 
     def nodes(self) -> list[Node]:
         """All nodes, ordered by id."""
-        return [_node(row) for row in self.index.rows(f"SELECT {_COLUMNS} FROM nodes ORDER BY id, path")]
+        if self._nodes is None:
+            found = self.index.rows(f"SELECT {_COLUMNS} FROM nodes ORDER BY id, path")
+            self._nodes = [_node(row) for row in found]
+        return self._nodes
+
+    def refresh(self, paths: Iterable[str]) -> None:
+        """Take in what was written since, to these paths below `.memory`."""
+        self.index.refresh(paths)
+        self._nodes = None
 
     def node(self, id: str) -> Node | None:
         """A node by its id."""

@@ -63,7 +63,7 @@ def write_marker(folder: Path, marker: Marker) -> None:
 
 def repository_files(git: Git) -> Files:
     """The files that anchors may mean."""
-    tree = git.tree()
+    tree = git.tree
     return Files(tree.paths, tree.opaque)
 
 

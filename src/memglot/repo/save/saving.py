@@ -109,7 +109,7 @@ class _Saving:
         self._files[EVENTS] = log
         # The real tool would go on answering from an index that knows nothing of this; without one it makes its own.
         (self._project.folder / TOOLS_OWN).unlink(missing_ok=True)
-        self._snapshot.index.refresh()
+        self._snapshot.refresh(self._files)
 
     def answer(self, *, dry_run: bool) -> dict[str, Any]:
         """What the save did, or would do."""
