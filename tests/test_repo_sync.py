@@ -455,6 +455,56 @@ def test_a_repository_within_the_repository_is_one_path(repository: Repository) 
     assert Project.find(repository.root / "nested").root == repository.root / "nested"
 
 
+def test_a_broken_submodule_keeps_its_anchors(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    (repository.root / "vendor/inner/.git").write_text("gitdir: nowhere\n")
+    git = repository.project().git
+    assert git is not None and git.files() == [".gitmodules", "a.ts", "vendor/inner"]
+
+
+def test_a_merge_that_is_not_done_is_a_change(repository: Repository) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    repository.git("checkout", "-q", "-b", "side")
+    repository.write("a.ts", text="theirs\n")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    repository.write("a.ts", text="ours\n")
+    repository.commit()
+    repository.sync()
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.git("merge", "-q", "side")
+    assert Change("U", "a.ts") in repository.project().git.working()  # type: ignore[union-attr]
+    assert repository.sync(node("feature.a", "a.ts"))["changed"][0]["files"] == ["a.ts"]
+
+
+def test_a_file_renamed_and_then_deleted_is_gone_under_both_names(repository: Repository) -> None:
+    repository.commit("src/a.ts", "b.ts")
+    repository.sync()
+    repository.git("mv", "src/a.ts", "c.ts")
+    (repository.root / "c.ts").unlink()
+    found = repository.sync(node("feature.a", "src/"), node("feature.c", "c.ts"))
+    assert [entry["id"] for entry in found["orphaned"]] == ["feature.a", "feature.c"] and renames(found) == {}
+    assert found["changed_files_count"] == 2
+
+
+def test_what_a_sparse_checkout_leaves_out_is_there(repository: Repository) -> None:
+    repository.commit("kept/a.ts", "left/b.ts")
+    repository.git("sparse-checkout", "set", "kept")
+    assert not (repository.root / "left").exists()
+    assert repository.sync(node("feature.b", "left/b.ts"))["fresh"] == ["feature.b"]
+
+
+def test_a_hook_may_sync(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git tells a hook which repository it runs in, in variables that would lead all later calls astray."""
+    other = Repository(tmp_path / "other")
+    other.commit("other.ts")
+    repository.commit("a.ts")
+    monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
+    monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
+    assert Git(repository.root).files() == ["a.ts"] and Git(repository.root).working() == []
+
+
 def test_what_the_user_configured_changes_nothing(repository: Repository) -> None:
     for key, value in {
         "core.quotePath": "true",
