@@ -232,6 +232,7 @@ def test_a_file_deleted_only_in_the_working_tree_is_gone(repository: Repository)
     found = repository.sync(node("feature.a", "src/"))
     assert found["orphaned"] == [{"id": "feature.a", "anchors": ["src/"]}] and found["coverage_gaps"] == []
     assert repository.project().git.files() == ["b.ts"]  # type: ignore[union-attr]
+    assert repository.sync()["coverage_gaps"] == []
 
 
 ODD = [
@@ -355,6 +356,24 @@ def test_renames_in_the_working_tree_are_followed(repository: Repository, staged
     found = repository.sync(node("feature.a", "src/a/"))
     assert renames(found) == {"src/a/": "lib/"}
     assert found["save_skeleton"]["nodes"] == [{"id": "feature.a", "anchors": ["lib/"]}]
+
+
+def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repository) -> None:
+    repository.git("config", "core.autocrlf", "true")
+    repository.write("src/a.ts", text="one\r\ntwo\r\n")
+    repository.commit()
+    (repository.root / "src").rename(repository.root / "lib")
+    assert renames(repository.sync(node("feature.a", "src/a.ts"))) == {"src/a.ts": "lib/a.ts"}
+
+
+def test_files_that_are_merely_alike_are_no_renames(repository: Repository) -> None:
+    repository.write("src/LICENSE", text="free")
+    repository.commit("a.ts")
+    (repository.root / "src" / "LICENSE").unlink()
+    repository.write("x/ONE", "y/TWO", text="free")
+    assert renames(repository.sync(node("feature.a", "src/LICENSE"))) == {}
+    repository.write("z/LICENSE", text="free")
+    assert renames(repository.sync(node("feature.a", "src/LICENSE"))) == {"src/LICENSE": "z/LICENSE"}
 
 
 def test_a_full_verification_looks_into_the_past(repository: Repository) -> None:
@@ -483,6 +502,8 @@ def test_a_file_renamed_and_then_deleted_is_gone_under_both_names(repository: Re
     repository.sync()
     repository.git("mv", "src/a.ts", "c.ts")
     (repository.root / "c.ts").unlink()
+    gone = repository.project().git.working()  # type: ignore[union-attr]
+    assert gone == [Change("D", "src/a.ts"), Change("D", "c.ts")]
     found = repository.sync(node("feature.a", "src/"), node("feature.c", "c.ts"))
     assert [entry["id"] for entry in found["orphaned"]] == ["feature.a", "feature.c"] and renames(found) == {}
     assert found["changed_files_count"] == 2
@@ -576,6 +597,15 @@ def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str
     assert moves.suggest(f"old/{old}/**") == f"new/{new}/**"
     assert moves.suggest(f"old/{old}/{inner[0]}.ts") == f"new/{new}/{inner[0]}.ts"
     assert moves.suggest("other/") is None and moves.suggest("**/*.ts") is None
+
+
+def test_a_folder_whose_files_were_renamed_too_is_found_again() -> None:
+    files = Files(["new/b.ts", "new/in/d.ts", "flat/f.ts"])
+    moves = Moves(files)
+    moves.add([Change("R", "new/b.ts", "old/a.ts"), Change("R", "new/in/d.ts", "old/in/c.ts")])
+    assert moves.suggest("old/") == "new/" and moves.suggest("old/in/*.ts") == "new/in/*.ts"
+    moves.add([Change("R", "flat/f.ts", "deep/er/f.ts")])
+    assert moves.suggest("deep") == "flat"
 
 
 def test_renames_that_run_in_a_circle_end() -> None:
