@@ -614,6 +614,12 @@ def test_renames_that_run_in_a_circle_end() -> None:
     assert moves.suggest("a") is None and moves.suggest("c") is None
 
 
+def test_a_name_that_was_taken_again_is_where_a_rename_ends() -> None:
+    moves = Moves(Files(["b", "c"]))
+    moves.add([Change("R", "c", "b"), Change("R", "b", "a")])
+    assert moves.suggest("a") == "b"
+
+
 def test_git_itself_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert Git.find(tmp_path) is None
