@@ -140,6 +140,7 @@ def test_anchors_are_those_of_the_tool() -> None:
         ("{a,b,c}" * 8, "1,000 patterns"),
         ("{1..5000}", "1,000 patterns"),
         ("{1..999}" + "?" * 500, "1,000 patterns"),
+        ("@(" * 100 + "a" + ")" * 100, "1,000 patterns"),
     ],
 )
 def test_what_is_no_anchor_is_refused_with_the_reason(anchor: str, reason: str) -> None:
@@ -163,7 +164,7 @@ def test_anchors_are_kept_trimmed_and_once() -> None:
     [
         "*a" * 100 + "*b",
         "**/" * 60 + "*a*a*a*a*a*a*c",
-        "**/a*/" * 40 + "c",
+        "**/a*/" * 40 + "*c",
         "[a-z]*" * 100 + "!",
         "*(*(*(a|aa)|a)|b)c",
         "!(!(!(a*)))*!(b)c",
@@ -180,6 +181,13 @@ def test_no_anchor_explodes(anchor: str) -> None:
     """Each of these would run for years in a matcher that goes back and tries again."""
     files = Files(["a" * 250, "a/" * 100 + "a", *("a" * 100 + str(number) for number in range(100))])
     assert not files.any(anchor) and files.matches(anchor) == []
+
+
+def test_a_glob_that_has_used_up_its_steps_means_nothing_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "ab" * 20 + "c"
+    assert Glob("*(a|b)c").matches(path)
+    monkeypatch.setattr("memglot.repo._glob_machine.MOST_STEPS", 50)
+    assert not Glob("*(a|b)c").matches(path) and Glob("*(a|b)c").matches("ac")
 
 
 def test_a_glob_that_is_too_large_means_only_itself() -> None:

@@ -103,6 +103,36 @@ def test_decisions_and_questions_are_the_five_newest() -> None:
     assert text.endswith("**Open questions:** n7 — n7 · n6 — n6 · n5 — n5 · n4 — n4 · n3 — n3")
 
 
+def test_nodes_of_one_moment_are_in_the_order_of_their_ids() -> None:
+    nodes = [node(f"feature.{slug}", updated_at="1") for slug in ("b", "a-9", "a", "a-10")]
+    assert render_map(nodes, []).endswith("**Idea:** a · a-10 · a-9 · b")
+
+
+@given(st.lists(st.integers(0, 60), min_size=100, max_size=140), st.integers(1, 40))
+def test_a_map_is_as_full_as_it_can_be(sizes: list[int], title: int) -> None:
+    """One feature more than it shows would not fit."""
+    project = node("project.p", title="é" * title)
+    features = [
+        node(f"feature.f{number:03}", stage="building" if number < 90 else "idea", intent="🚀" * size)
+        for number, size in enumerate(sizes)
+    ]
+    text = render_map([project, *features], [])
+    shown = [found for found in features if f"{found.id.removeprefix('feature.')}" in text]
+    assert tokens_of(text) <= MOST_TOKENS and features[: len(shown)] == shown
+    if len(shown) < len(features):
+        one_more = features[: len(shown) + 1]
+        short = [
+            node(found.id, stage=found.stage, intent=found.intent if len(found.intent) <= 20 else "🚀" * 19 + "…")
+            for found in one_more
+        ]
+        lines = []
+        for stage in ("building", "idea"):
+            items = [f"{each.id[8:]} — {each.intent}".removesuffix(" — ") for each in short if each.stage == stage]
+            lines += [f"**{stage.capitalize()}:** {' · '.join(items)}"] if items else []
+        whole = "\n".join((HEADER, project.title + ".", "", *lines))
+        assert tokens_of(whole) > MOST_TOKENS
+
+
 @pytest.mark.parametrize("count", [25, 45, 58, 70, 3_000])
 def test_a_map_drops_what_matters_least(count: int) -> None:
     stages = ("building", "shipped", "paused", "idea")
@@ -121,8 +151,6 @@ def test_a_map_drops_what_matters_least(count: int) -> None:
         # Whole stages go from the last upward, and in the one that is cut the oldest go first.
         rank = {found.id: (stages.index(found.stage or ""), -int(found.updated_at)) for found in features}
         assert sorted(present, key=rank.__getitem__) == sorted(rank, key=rank.__getitem__)[: len(present)]
-        one_more = len(present) + 1
-        assert tokens_of(text) > MOST_TOKENS - 30 and one_more <= count
 
 
 def test_the_steps_of_dropping_are_all_taken() -> None:
@@ -234,6 +262,12 @@ def test_a_link_within_the_project_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     assert refresh_map(tmp_path, "new") == []
     assert (tmp_path / "CLAUDE.md").is_symlink() and (tmp_path / "AGENTS.md").read_bytes() == page("new")
+
+
+def test_a_file_with_two_names_is_warned_of_once(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Mine.\n")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    assert len(refresh_map(tmp_path, "new")) == 1
 
 
 def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:

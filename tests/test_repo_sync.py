@@ -232,6 +232,7 @@ def test_a_file_deleted_only_in_the_working_tree_is_gone(repository: Repository)
     found = repository.sync(node("feature.a", "src/"))
     assert found["orphaned"] == [{"id": "feature.a", "anchors": ["src/"]}] and found["coverage_gaps"] == []
     assert repository.project().git.files() == ["b.ts"]  # type: ignore[union-attr]
+    assert repository.sync()["coverage_gaps"] == []
 
 
 ODD = [
@@ -357,6 +358,24 @@ def test_renames_in_the_working_tree_are_followed(repository: Repository, staged
     assert found["save_skeleton"]["nodes"] == [{"id": "feature.a", "anchors": ["lib/"]}]
 
 
+def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repository) -> None:
+    repository.git("config", "core.autocrlf", "true")
+    repository.write("src/a.ts", text="one\r\ntwo\r\n")
+    repository.commit()
+    (repository.root / "src").rename(repository.root / "lib")
+    assert renames(repository.sync(node("feature.a", "src/a.ts"))) == {"src/a.ts": "lib/a.ts"}
+
+
+def test_files_that_are_merely_alike_are_no_renames(repository: Repository) -> None:
+    repository.write("src/LICENSE", text="free")
+    repository.commit("a.ts")
+    (repository.root / "src" / "LICENSE").unlink()
+    repository.write("x/ONE", "y/TWO", text="free")
+    assert renames(repository.sync(node("feature.a", "src/LICENSE"))) == {}
+    repository.write("z/LICENSE", text="free")
+    assert renames(repository.sync(node("feature.a", "src/LICENSE"))) == {"src/LICENSE": "z/LICENSE"}
+
+
 def test_a_full_verification_looks_into_the_past(repository: Repository) -> None:
     repository.commit("one/x.ts")
     repository.git("mv", "one", "two")
@@ -455,6 +474,58 @@ def test_a_repository_within_the_repository_is_one_path(repository: Repository) 
     assert Project.find(repository.root / "nested").root == repository.root / "nested"
 
 
+def test_a_broken_submodule_keeps_its_anchors(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    (repository.root / "vendor/inner/.git").write_text("gitdir: nowhere\n")
+    git = repository.project().git
+    assert git is not None and git.files() == [".gitmodules", "a.ts", "vendor/inner"]
+
+
+def test_a_merge_that_is_not_done_is_a_change(repository: Repository) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    repository.git("checkout", "-q", "-b", "side")
+    repository.write("a.ts", text="theirs\n")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    repository.write("a.ts", text="ours\n")
+    repository.commit()
+    repository.sync()
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.git("merge", "-q", "side")
+    assert Change("U", "a.ts") in repository.project().git.working()  # type: ignore[union-attr]
+    assert repository.sync(node("feature.a", "a.ts"))["changed"][0]["files"] == ["a.ts"]
+
+
+def test_a_file_renamed_and_then_deleted_is_gone_under_both_names(repository: Repository) -> None:
+    repository.commit("src/a.ts", "b.ts")
+    repository.sync()
+    repository.git("mv", "src/a.ts", "c.ts")
+    (repository.root / "c.ts").unlink()
+    gone = repository.project().git.working()  # type: ignore[union-attr]
+    assert gone == [Change("D", "src/a.ts"), Change("D", "c.ts")]
+    found = repository.sync(node("feature.a", "src/"), node("feature.c", "c.ts"))
+    assert [entry["id"] for entry in found["orphaned"]] == ["feature.a", "feature.c"] and renames(found) == {}
+    assert found["changed_files_count"] == 2
+
+
+def test_what_a_sparse_checkout_leaves_out_is_there(repository: Repository) -> None:
+    repository.commit("kept/a.ts", "left/b.ts")
+    repository.git("sparse-checkout", "set", "kept")
+    assert not (repository.root / "left").exists()
+    assert repository.sync(node("feature.b", "left/b.ts"))["fresh"] == ["feature.b"]
+
+
+def test_a_hook_may_sync(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git tells a hook which repository it runs in, in variables that would lead all later calls astray."""
+    other = Repository(tmp_path / "other")
+    other.commit("other.ts")
+    repository.commit("a.ts")
+    monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
+    monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
+    assert Git(repository.root).files() == ["a.ts"] and Git(repository.root).working() == []
+
+
 def test_what_the_user_configured_changes_nothing(repository: Repository) -> None:
     for key, value in {
         "core.quotePath": "true",
@@ -528,10 +599,25 @@ def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str
     assert moves.suggest("other/") is None and moves.suggest("**/*.ts") is None
 
 
+def test_a_folder_whose_files_were_renamed_too_is_found_again() -> None:
+    files = Files(["new/b.ts", "new/in/d.ts", "flat/f.ts"])
+    moves = Moves(files)
+    moves.add([Change("R", "new/b.ts", "old/a.ts"), Change("R", "new/in/d.ts", "old/in/c.ts")])
+    assert moves.suggest("old/") == "new/" and moves.suggest("old/in/*.ts") == "new/in/*.ts"
+    moves.add([Change("R", "flat/f.ts", "deep/er/f.ts")])
+    assert moves.suggest("deep") == "flat"
+
+
 def test_renames_that_run_in_a_circle_end() -> None:
     moves = Moves(Files(["c"]))
     moves.add([Change("R", "b", "a"), Change("R", "a", "b")])
     assert moves.suggest("a") is None and moves.suggest("c") is None
+
+
+def test_a_name_that_was_taken_again_is_where_a_rename_ends() -> None:
+    moves = Moves(Files(["b", "c"]))
+    moves.add([Change("R", "c", "b"), Change("R", "b", "a")])
+    assert moves.suggest("a") == "b"
 
 
 def test_git_itself_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

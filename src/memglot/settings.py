@@ -72,9 +72,25 @@ def memory_home() -> Path:
     return Path(os.environ.get("MEMORY_HOME") or Path.home() / ".memory")
 
 
+# What a hook, or an alias of git, is told of the repository that it runs in, and what would change how paths are read.
+_GIT_ELSEWHERE = frozenset(
+    {
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_GLOB_PATHSPECS",
+        "GIT_NOGLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+    }
+)
+
+
 def git_environment() -> dict[str, str]:
     """The environment that git is asked in: the user's, in plain English, asking nobody for anything."""
-    inherited = {
-        key: value for key, value in os.environ.items() if key not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-    }
+    inherited = {key: value for key, value in os.environ.items() if key not in _GIT_ELSEWHERE}
     return inherited | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

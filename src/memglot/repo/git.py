@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.errors.repo import git_failed
+from memglot.errors.repo import ProjectError, git_failed
 from memglot.formats._repo.words import FOLDER
 from memglot.repo._git_output import Change, read_files, read_raw, read_status, without_password
 from memglot.settings import git_environment
@@ -116,17 +116,23 @@ class Git:
         found = read_files(_text(self.run(*arguments)))
         paths, opaque = [], []
         for path in found.submodules:
-            inner = self.root / path
-            # Without this, git would take the outer repository for the inner one.
-            if not os.path.lexists(inner / ".git"):
-                opaque.append(path)
-                continue
-            below = Git(inner).tree
+            below = self._below(path)
             paths += [f"{path}/{name}" for name in below.paths]
             opaque += [f"{path}/{name}" for name in below.opaque]
             # One without any file is there nevertheless.
             opaque += [] if below.paths else [path]
         return Tree([*found.paths, *paths, *opaque, *found.nested], [*opaque, *found.nested])
+
+    def _below(self, path: str) -> Tree:
+        """The files of a submodule; none where it is not checked out, or is broken."""
+        inner = self.root / path
+        # Without its own `.git`, git would take the outer repository for the inner one.
+        if not os.path.lexists(inner / ".git"):
+            return Tree([], [])
+        try:
+            return Git(inner).tree
+        except ProjectError:
+            return Tree([], [])
 
     def files(self) -> list[str]:
         """The paths of all files there are; a submodule that is not checked out is one path."""
