@@ -1,0 +1,147 @@
+"""Beginning: what is made, what is left alone, and that it may be done again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memglot.repo import deeds
+from repo_projects import do, feature, files_of, git, new_project, saved, sidecar
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git/" not in str(path) and "/index/" not in str(path)
+    }
+
+
+def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("A")])
+    before = everything(root)
+    told = do(root, deeds.init)
+    assert told["ok"]
+    assert (told["data"]["created"], told["data"]["files_created"]) == (False, [])
+    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["unchanged", "unchanged"]
+    assert everything(root) == before
+
+
+def test_the_storage_of_the_page(tmp_path: Path) -> None:
+    root = new_project(tmp_path, "My Cool_Repo 2")
+    config = json.loads((root / ".memory/config.json").read_bytes())
+    assert config == {
+        "version": 5,
+        "project": {"id": "project.my-cool-repo-2", "name": "My Cool Repo 2"},
+        "memory": {"defaultTokenBudget": 2000, "autoIndex": True},
+    }
+    assert (root / ".memory/memory/my-cool-repo-2.md").read_text() == (
+        "# My Cool Repo 2\n\nProject-level memory for My Cool Repo 2.\n"
+    )
+    assert sidecar(root, "memory/my-cool-repo-2.json")["source"] == {"kind": "system"}
+    assert (root / ".memory/events.jsonl").read_bytes() == b""
+    assert (root / ".gitignore").read_text().splitlines() == [
+        ".memory/index/", ".memory/exports/", ".memory/recovery/", ".memory/.backup/", ".memory/.lock",
+    ]  # fmt: skip
+    assert git(root, "status", "--porcelain", "--ignored", "--", ".memory/index").startswith("!!")
+    assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+
+
+def test_a_dry_run_and_the_brief_touch_nothing(tmp_path: Path) -> None:
+    told = do(tmp_path, deeds.init, dry_run=True)["data"]
+    assert told["created"] and ".memory/config.json" in told["files_created"]
+    brief = do(tmp_path, deeds.brief)["data"]["brief"]
+    assert "memglot repo save --stdin" in brief
+    assert list(tmp_path.iterdir()) == []
+    root = new_project(tmp_path)
+    before = everything(root)
+    assert do(root, deeds.init, dry_run=True)["data"]["created"] is False
+    assert everything(root) == before
+
+
+def test_guidance_stands_beside_what_is_there(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    (root / "AGENTS.md").write_bytes(b"# Mine\r\n\r\nText.\r\n\r\n\r\n")
+    (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
+    (root / ".gitignore").write_text("node_modules/\n.memory/index/")
+    git(root, "init", "-q", "-b", "main")
+    told = do(root, deeds.init)
+    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["updated", "skipped"]
+    assert any("CLAUDE.md" in warning for warning in told["warnings"])
+    text = (root / "AGENTS.md").read_bytes()
+    assert text.startswith(b"# Mine\r\n\r\nText.\r\n\r\n<!-- memory:start -->\r\n")
+    assert b"<!-- memory:map:start -->\r\n" in text and b"\n" not in text.replace(b"\r\n", b"")
+    assert (root / "CLAUDE.md").read_text() == "Run `memory save --stdin` often.\n"
+    assert (root / ".gitignore").read_text().splitlines()[:3] == ["node_modules/", ".memory/index/", ""]
+    saved(root, nodes=[feature("Shown", stage="building")])
+    after = (root / "AGENTS.md").read_bytes()
+    assert b"**Building:** shown" in after and b"\n" not in after.replace(b"\r\n", b"")
+
+
+def test_the_words_of_the_real_tool_stay_and_its_old_ones_go(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    (root / "AGENTS.md").write_text("<!-- memory:start -->\nTheirs.\n<!-- memory:end -->\n")
+    (root / "CLAUDE.md").write_text("<!-- aictx-memory:start -->\nOld.\n<!-- aictx-memory:end -->\nRest.\n")
+    assert do(root, deeds.init)["ok"]
+    assert (root / "AGENTS.md").read_text().startswith("<!-- memory:start -->\nTheirs.\n<!-- memory:end -->\n\n")
+    claude = (root / "CLAUDE.md").read_text()
+    assert "Old." not in claude and "aictx" not in claude and "Rest." in claude
+    assert claude.count("<!-- memory:start -->") == claude.count("<!-- memory:map:start -->") == 1
+
+
+def test_without_guidance_no_file_is_made_and_saves_say_so(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    assert do(root, deeds.init, guidance=False)["ok"]
+    assert sorted(path.name for path in root.iterdir()) == [".memory"]
+    assert do(root, deeds.check)["data"]["warnings"] == []
+
+
+def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    below = root / "a/b"
+    below.mkdir(parents=True)
+    told = do(root, deeds.init)
+    assert told["data"]["git_available"] is False
+    assert not (root / ".gitignore").exists()
+    saved(below, nodes=[feature("From below")])
+    assert sidecar(root, "memory/from-below.json")["title"] == "From below"
+
+
+def test_a_broken_store_is_not_built_upon(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    (root / ".memory/memory/bad.json").write_text("{")
+    before = files_of(root)
+    error = do(root, deeds.init)["error"]
+    assert error["code"] == "MemoryAlreadyInitializedInvalid"
+    assert error["details"]["issues"][0]["path"] == ".memory/memory/bad.json"
+    assert files_of(root) == before
+
+
+def test_force_begins_anew_and_keeps_a_backup(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("A")])
+    assert do(root, deeds.init, force=True)["data"]["created"]
+    assert not (root / ".memory/memory/a.json").exists()
+    assert do(root, deeds.restore)["ok"]
+    assert (root / ".memory/memory/a.json").exists()
+
+
+def test_a_repository_without_commits_is_fine(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    for deed in (deeds.status, deeds.sync, deeds.diff, deeds.check, deeds.rebuild):
+        told = do(root, deed)
+        assert told["ok"], told
+        assert told["meta"]["git"]["commit"] is None
+
+
+@pytest.mark.parametrize("name", ["config", "object", "relation", "event", "patch"])
+def test_every_schema_is_an_object_with_a_draft(tmp_path: Path, name: str) -> None:
+    root = new_project(tmp_path)
+    schema = sidecar(root, f"schema/{name}.schema.json")
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
