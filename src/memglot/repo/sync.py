@@ -92,8 +92,9 @@ def sync(project: Project, nodes: Sequence[Node], dry_run: bool, now: str) -> di
     committed = git.changes(base) if base is not None else []
     working = git.working() if base is not None else None
     changed = changed_files(git, base, [*committed, *(working or ())]) if base is not None else Files(())
-    found = _Verdicts([node for node in sorted(nodes, key=lambda node: node.path) if node.is_live], files, changed)
+    found = _Verdicts([node for node in sorted(nodes, key=lambda node: node.id) if node.is_live], files, changed)
     renamed = _renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
+    found.cover(renamed.values())
     advance = not dry_run and head is not None
     if advance and head is not None:
         write_marker(project.folder, Marker(head, now))
@@ -195,10 +196,13 @@ class _Verdicts:
         else:
             self.fresh.append(node)
 
+    def cover(self, anchors: Iterable[str]) -> None:
+        """Count files as spoken of that the nodes' files became."""
+        self._covered.update(path for anchor in anchors for path in self.changed_files.matches(anchor))
+
     def listed(self) -> list[Node]:
-        """All nodes that have a verdict."""
-        judged = [node for node, _ in (*self.changed, *self.orphaned)]
-        return [*self.fresh, *judged, *self.unanchored]
+        """The nodes that somebody should look at."""
+        return [*(node for node, _ in (*self.changed, *self.orphaned)), *self.unanchored]
 
     def changed_entries(self) -> list[dict[str, Any]]:
         """The nodes whose files changed, with the files."""
