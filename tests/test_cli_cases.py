@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "cli"
-CASES = sorted(FOLDER.glob("*.md"))
+CASES = [*sorted(FOLDER.glob("*.md")), Path(__file__).parents[1] / "docs/repo.md"]
 ACCEPT = os.environ.get("MEMGLOT_ACCEPT") == "1"
 BLOCK = re.compile(r"^```(console|file \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b")
@@ -66,6 +66,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "USER": "ann",
         "TMPDIR": str(folder),
         "LC_ALL": "C.UTF-8",
+        **{f"GIT_{who}_{what}": "ann@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }
 
 
@@ -76,7 +77,10 @@ def _steady(line: str, folder: Path) -> str:
     line = re.sub(r"\b[\d,]{6,} bytes|\"bytes\":\d+", "<size>", line)
     line = re.sub(r"[0-9a-f]{64}", "<hash>", line)
     line = re.sub(r"memglot-[a-z0-9_]{8}/", "<random>/", line)
-    return TIME.sub(_time, line)
+    line = re.sub(r"memory-[-\dTZ]+-[-0-9a-f]{36}(?=\.tar\.gz)", "memory-<time>-<id>", line)
+    line = re.sub(r"\b(since|at) [0-9a-f]{7}\b", r"\1 <commit>", line)
+    line = re.sub(r"\bprj_[0-9a-f]{16}\b", "<registry id>", line)
+    return re.sub(r"(<time>|<date>)([+ :\d]{6})+", "<time>", TIME.sub(_time, line))
 
 
 def _time(match: re.Match[str]) -> str:

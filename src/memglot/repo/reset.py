@@ -31,6 +31,7 @@ from memglot.settings import moment
 
 _NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")
 _TIME = "%Y-%m-%dT%H-%M-%S"
+_STAY = (BACKUPS, LOCK, "projects.json", "projects.lock")
 _UNPACKED = "restoring-"
 """What the folder begins with that a backup is unpacked in; its name ends with the backup's. While it is there and
 the store is not, a restore of that backup was killed."""
@@ -167,11 +168,14 @@ def _is_store(names: list[str]) -> bool:
 
 
 def _entries(project: Project) -> list[str]:
-    """What a store holds at its top, but for backups and the lock; the config first."""
+    """What a store holds at its top, but for backups, locks, and a registry of projects; the config first.
+
+    The registry lies in the same folder where somebody's home is a project.
+    """
     if project.folder.is_symlink():
         raise unsafe_path(FOLDER)
     try:
-        names = [entry.name for entry in os.scandir(project.folder) if entry.name not in (BACKUPS, LOCK)]
+        names = [entry.name for entry in os.scandir(project.folder) if entry.name not in _STAY]
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(names, key=lambda name: (name != CONFIG, name))

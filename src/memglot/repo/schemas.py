@@ -43,14 +43,15 @@ def schema_of(name: str) -> bytes:
             own["properties"][field]["uniqueItems"] = True
         # Only features have a stage.
         own["if"] = {"properties": {"type": {"not": {"const": "feature"}}}}
-        own["then"] = {"not": {"required": ["stage"]}}
+        own["then"] = {"properties": {"stage": False}}
     if name == "event":
         defined["MemoryEvent"]["allOf"] = [_needs("memory", "id"), _needs("relation", "relation_id")]
     return stable_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found})
 
 
 def _needs(what: str, field: str) -> dict[str, Any]:
-    return {"if": {"properties": {"event": {"pattern": f"^{what}\\."}}}, "then": {"required": [field]}}
+    named = {"properties": {"event": {"type": "string", "pattern": f"^{what}\\."}}}
+    return {"if": named, "then": {"properties": {field: True}, "required": [field]}}
 
 
 def _patch() -> dict[str, Any]:
