@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import ProjectError, save_is_no_json
+from memglot.errors.repo import ProjectError
+from memglot.errors.repo_save import save_is_no_json
 from memglot.formats._repo.text import local_time
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry

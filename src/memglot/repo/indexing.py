@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.errors.repo import issue
+from memglot.errors import repo_care as said
 from memglot.formats._repo.ids import kind_of
 from memglot.formats._repo.shapes import Link, Sidecar
 from memglot.formats._repo.words import FOLDER, NODES
@@ -17,8 +17,6 @@ from memglot.repo.faults import shape_issue
 from memglot.repo.files import Stamp
 from memglot.repo.map import first_sentence
 from memglot.repo.words_of import words_of
-
-_LINK = "Canonical files are not read through symbolic links."
 
 
 class Indexing:
@@ -63,7 +61,7 @@ class Indexing:
 
     def _read(self, path: str, stamp: Stamp | None, take: Any) -> None:
         if stamp is None:
-            self._fault(path, issue("CanonicalFileUnsafe", _LINK, f"{FOLDER}/{path}"))
+            self._fault(path, said.file_unsafe(f"{FOLDER}/{path}"))
             return
         try:
             take(path, (self._folder / path).read_bytes())
@@ -72,18 +70,14 @@ class Indexing:
         except msgspec.ValidationError as error:
             self._fault(path, shape_issue(f"{FOLDER}/{path}", error))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self._fault(path, issue("JsonInvalid", f"JSON file contains invalid JSON: {error}", f"{FOLDER}/{path}"))
+            self._fault(path, said.json_invalid(f"{FOLDER}/{path}", str(error)))
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            self._fault(
-                path, issue("CanonicalFileUnsafe", f"Canonical file could not be read: {reason}", f"{FOLDER}/{path}")
-            )
+            self._fault(path, said.file_unreadable(f"{FOLDER}/{path}", said.said_by(error)))
 
     def _node(self, path: str, raw: bytes) -> None:
         node = self._sidecar.decode(raw)
         if kind_of(node.id) != node.type:
-            told = issue("ObjectIdTypeMismatch", "Object id prefix must match object type.", f"{FOLDER}/{path}", "/id")
-            self._fault(path, told)
+            self._fault(path, said.kind_mismatch(f"{FOLDER}/{path}", node.id, node.type))
             return
         body = self._body(path, node.body_path)
         if body is None:
@@ -113,14 +107,12 @@ class Indexing:
         parts = body_path.split("/")
         place = self._folder.joinpath(*parts)
         if ".." in parts or any(link.is_symlink() for link in (place, *list(place.parents)[: len(parts) - 1])):
-            told = "Object body path must stay inside .memory."
-            self._fault(path, issue("ObjectBodyPathEscapesMemory", told, f"{FOLDER}/{path}", "/body_path"))
+            self._fault(path, said.body_escapes(f"{FOLDER}/{path}"))
             return None
         try:
             return place.read_bytes().decode("utf-8", "replace")
         except OSError:
-            told = f"Object body file is missing: {FOLDER}/{body_path}."
-            self._fault(path, issue("ObjectBodyMissing", told, f"{FOLDER}/{path}", "/body_path"))
+            self._fault(path, said.body_missing(f"{FOLDER}/{path}", f"{FOLDER}/{body_path}"))
             return ""
 
     def _relation(self, path: str, raw: bytes) -> None:

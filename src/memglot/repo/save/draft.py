@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memglot.errors.repo import duplicate_id, id_in_several_files, node_not_found, path_taken, supersedes_itself
+from memglot.errors.repo_save import duplicate_id, id_in_several_files, node_not_found, path_taken, supersedes_itself
 from memglot.formats._repo.ids import link_id
 from memglot.formats._repo.text import body_hash, follows_tool, link_hash, node_hash, stable_json
 from memglot.formats._repo.words import STATUSES

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from memglot.errors.repo import invalid_save
+from memglot.errors import repo_save as said
+from memglot.errors.repo_save import invalid_save
 from memglot.formats._repo.ids import is_id
 from memglot.formats._repo.words import CONFIDENCES, EVIDENCE_KINDS, PREDICATES, SAVED_KINDS, STAGES
 
@@ -63,7 +64,7 @@ class Intent(Struct):
 def read_intent(value: Any) -> Intent:
     """Read the input of a save. Raises `ProjectError` with the field that is wrong."""
     if not isinstance(value, dict):
-        raise invalid_save("Save input must be an object.", "<input>")
+        raise invalid_save(said.NO_OBJECT, "<input>")
     _known(value, ("task", "nodes", "stale", "supersede", "delete"), "")
     return Intent(
         _text(value.get("task"), "task"),
@@ -76,7 +77,7 @@ def read_intent(value: Any) -> Intent:
 
 def _node(value: Any, field: str) -> NodeIntent:
     if not isinstance(value, dict):
-        raise invalid_save("Save node must be an object.", field)
+        raise invalid_save(said.NODE_NO_OBJECT, field)
     keys = ("id", "kind", "title", "body", "stage", "status", "anchors", "tags", "evidence", "related")
     _known(value, keys, field)
 
@@ -86,11 +87,11 @@ def _node(value: Any, field: str) -> NodeIntent:
     return NodeIntent(
         field,
         given("id", _id),
-        given("kind", _choice("Save node kind is not supported.", SAVED_KINDS)),
+        given("kind", _choice(said.KIND, SAVED_KINDS)),
         given("title", _text),
         given("body", _text),
-        given("stage", _choice("Save node stage is not supported.", STAGES)),
-        given("status", _choice("Save node status is not supported.", _ALL_STATUSES)),
+        given("stage", _choice(said.STAGE, STAGES)),
+        given("status", _choice(said.STATUS, _ALL_STATUSES)),
         given("anchors", _texts),
         given("tags", _texts),
         given("evidence", _evidence),
@@ -100,10 +101,10 @@ def _node(value: Any, field: str) -> NodeIntent:
 
 def _related(value: Any, field: str) -> Related:
     if not isinstance(value, dict):
-        raise invalid_save("Save related item must be an object.", field)
+        raise invalid_save(said.RELATED_NO_OBJECT, field)
     _known(value, ("predicate", "to", "confidence"), field)
-    choose_predicate = _choice("Save relation predicate is not supported.", PREDICATES)
-    choose_confidence = _choice("Save relation confidence is not supported.", CONFIDENCES)
+    choose_predicate = _choice(said.PREDICATE, PREDICATES)
+    choose_confidence = _choice(said.CONFIDENCE, CONFIDENCES)
     return Related(
         choose_predicate(value.get("predicate"), f"{field}.predicate"),
         _id(value.get("to"), f"{field}.to"),
@@ -114,7 +115,7 @@ def _related(value: Any, field: str) -> Related:
 def _judgement(name: str, *keys: str) -> Callable[[Any, str], Judgement]:
     def read(value: Any, field: str) -> Judgement:
         if not isinstance(value, dict):
-            raise invalid_save(f"Save {name} item must be an object.", field)
+            raise invalid_save(said.item_no_object(name), field)
         _known(value, keys, field)
         id = _id(value.get("id"), f"{field}.id")
         by = _id(value.get("superseded_by"), f"{field}.superseded_by") if "superseded_by" in keys else ""
@@ -126,14 +127,14 @@ def _judgement(name: str, *keys: str) -> Callable[[Any, str], Judgement]:
 def _known(value: dict[str, Any], keys: tuple[str, ...], field: str) -> None:
     for key in value:
         if key not in keys:
-            raise invalid_save("Save input field is not supported.", f"{field}.{key}" if field else key)
+            raise invalid_save(said.UNKNOWN_FIELD, f"{field}.{key}" if field else key)
 
 
 def _list(value: dict[str, Any], key: str, field: str, read: Callable[[Any, str], T]) -> list[T]:
     place = f"{field}.{key}" if field else key
     items = value.get(key, [])
     if not isinstance(items, list):
-        raise invalid_save("Save input field must be an array.", place)
+        raise invalid_save(said.NO_ARRAY, place)
     return [read(item, f"{place}.{number}") for number, item in enumerate(items)]
 
 
@@ -145,45 +146,45 @@ def trimmed(text: str) -> str:
 def _text(value: Any, field: str) -> str:
     text = trimmed(value) if isinstance(value, str) else ""
     if not text:
-        raise invalid_save("Save input field must be a non-empty string.", field)
+        raise invalid_save(said.NO_TEXT, field)
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise invalid_save("Save input field must be valid Unicode; it holds half a character.", field) from None
+        raise invalid_save(said.HALF_CHARACTER, field) from None
     return text
 
 
 def _texts(value: Any, field: str) -> list[str]:
     if not isinstance(value, list):
-        raise invalid_save("Save input field must be an array of strings.", field)
+        raise invalid_save(said.NO_STRINGS, field)
     found: dict[str, None] = {}
     for number, item in enumerate(value):
         if not isinstance(item, str) or not trimmed(item):
-            raise invalid_save("Save input array item must be a non-empty string.", f"{field}.{number}")
+            raise invalid_save(said.BLANK_ITEM, f"{field}.{number}")
         found[_text(item, f"{field}.{number}")] = None
     return list(found)
 
 
 def _evidence(value: Any, field: str) -> list[dict[str, str]]:
     if not isinstance(value, list):
-        raise invalid_save("Save evidence must be an array.", field)
+        raise invalid_save(said.EVIDENCE_NO_ARRAY, field)
     found = []
     for number, item in enumerate(value):
         place = f"{field}.{number}"
         if not isinstance(item, dict):
-            raise invalid_save("Save evidence item must be an object.", place)
+            raise invalid_save(said.EVIDENCE_NO_OBJECT, place)
         _known(item, ("kind", "id"), place)
         if item.get("kind") not in EVIDENCE_KINDS:
-            raise invalid_save("Save evidence kind is not supported.", f"{place}.kind")
+            raise invalid_save(said.EVIDENCE_KIND, f"{place}.kind")
         if not isinstance(item.get("id"), str) or not trimmed(item["id"]):
-            raise invalid_save("Save evidence id must be a non-empty string.", f"{place}.id")
+            raise invalid_save(said.EVIDENCE_ID, f"{place}.id")
         found.append({"kind": item["kind"], "id": _text(item["id"], f"{place}.id")})
     return found
 
 
 def _id(value: Any, field: str) -> str:
     if not is_id(value):
-        raise invalid_save("Save input field must be a Memory object ID.", field)
+        raise invalid_save(said.NO_ID, field)
     return str(value)
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from memglot.errors.repo import (
+from memglot.errors import repo_save as said
+from memglot.errors.repo_save import (
     bad_tag,
     body_too_long,
     conflict_markers,
@@ -48,7 +49,7 @@ def changes_of(intent: Intent, snapshot: Snapshot) -> list[Change]:
             raise project_stays(f"{item.field}.id", item.id)
         changes.append({"op": "delete_object", "id": item.id, "reason": item.reason})
     if not changes:
-        raise invalid_save("Save input must include at least one memory action.", "nodes|stale|supersede|delete")
+        raise invalid_save(said.NOTHING_TO_DO, "nodes|stale|supersede|delete")
     return changes
 
 
@@ -68,15 +69,12 @@ def _of_node(node: NodeIntent, snapshot: Snapshot, made: set[str]) -> list[Chang
 
 def _update(node: NodeIntent, kind: str) -> Change:
     if node.kind is not None and node.kind != kind:
-        message = "Save node kind does not match the existing object type."
-        raise invalid_save(message, f"{node.field}.kind", id=node.id, existing_type=kind)
+        raise invalid_save(said.KIND_DIFFERS, f"{node.field}.kind", id=node.id, existing_type=kind)
     if node.stage is not None and kind != "feature":
-        message = "Stage is only allowed on feature objects."
-        raise invalid_save(message, f"{node.field}.stage", id=node.id, existing_type=kind)
+        raise invalid_save(said.STAGE_NOT_ALLOWED, f"{node.field}.stage", id=node.id, existing_type=kind)
     change = {"op": "update_object", "id": node.id, **_given(node, kind)}
     if len(change) == 2 and not node.related:
-        message = "Save node update must include at least one field to change or a related link."
-        raise invalid_save(message, node.field, id=node.id)
+        raise invalid_save(said.NO_CHANGE, node.field, id=node.id)
     return change
 
 
@@ -84,9 +82,9 @@ def _create(node: NodeIntent, snapshot: Snapshot, made: set[str]) -> Change:
     kind = _kind_of_new(node)
     for name in ("title", "body"):
         if getattr(node, name) is None:
-            raise invalid_save(f"Save node {name} is required when creating memory.", f"{node.field}.{name}")
+            raise invalid_save(said.needed(name), f"{node.field}.{name}")
     if node.stage is not None and kind != "feature":
-        raise invalid_save("Stage is only allowed on feature objects.", f"{node.field}.stage", kind=kind)
+        raise invalid_save(said.STAGE_NOT_ALLOWED, f"{node.field}.stage", kind=kind)
 
     def taken(id: str) -> bool:
         return id in made or snapshot.node(id) is not None
@@ -98,21 +96,18 @@ def _create(node: NodeIntent, snapshot: Snapshot, made: set[str]) -> Change:
 def _kind_of_new(node: NodeIntent) -> str:
     prefix = kind_of(node.id) if node.id is not None else None
     if node.kind is None and prefix is None:
-        message = "Save node kind is required when creating memory."
-        raise invalid_save(message, f"{node.field}.kind", allowed=list(SAVED_KINDS))
+        raise invalid_save(said.KIND_NEEDED, f"{node.field}.kind", allowed=list(SAVED_KINDS))
     if node.kind is None and prefix not in SAVED_KINDS:
-        message = "Save node id does not resolve to an existing object and its prefix is not a creatable kind."
-        raise invalid_save(message, f"{node.field}.id", id=node.id, allowed=list(SAVED_KINDS))
+        raise invalid_save(said.NOT_CREATABLE, f"{node.field}.id", id=node.id, allowed=list(SAVED_KINDS))
     if node.kind is not None and prefix not in (None, node.kind):
-        message = "Save node id prefix must match the node kind."
-        raise invalid_save(message, f"{node.field}.id", id=node.id, kind=node.kind)
+        raise invalid_save(said.PREFIX_DIFFERS, f"{node.field}.id", id=node.id, kind=node.kind)
     return node.kind or prefix or ""
 
 
 def _given(node: NodeIntent, kind: str) -> Change:
     allowed = [status for status in STATUSES[kind] if status != "superseded"]
     if node.status is not None and node.status not in allowed:
-        raise invalid_save("Save node status is not supported.", f"{node.field}.status", allowed=allowed)
+        raise invalid_save(said.STATUS, f"{node.field}.status", allowed=allowed)
     return {name: getattr(node, name) for name in _OPTIONAL if getattr(node, name) is not None}
 
 
