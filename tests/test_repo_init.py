@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
+from jsonschema import Draft202012Validator
 
 from memglot.repo import deeds
-from repo_projects import do, feature, files_of, git, new_project, saved, sidecar
+from repo_projects import do, events, feature, files_of, git, new_project, saved, sidecar
 
 
 def everything(root: Path) -> dict[str, bytes]:
@@ -140,8 +140,42 @@ def test_a_repository_without_commits_is_fine(tmp_path: Path) -> None:
         assert told["meta"]["git"]["commit"] is None
 
 
-@pytest.mark.parametrize("name", ["config", "object", "relation", "event", "patch"])
-def test_every_schema_is_an_object_with_a_draft(tmp_path: Path, name: str) -> None:
+def validators(root: Path) -> dict[str, Draft202012Validator]:
+    """The schemas of a store, read as another program reads them."""
+    found = {}
+    for name in ("config", "object", "relation", "event", "patch"):
+        schema = sidecar(root, f"schema/{name}.schema.json")
+        Draft202012Validator.check_schema(schema)
+        found[name] = Draft202012Validator(schema)
+    return found
+
+
+def test_the_schemas_accept_what_we_write_and_refuse_what_the_page_forbids(tmp_path: Path) -> None:
     root = new_project(tmp_path)
-    schema = sidecar(root, f"schema/{name}.schema.json")
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    link = {"predicate": "affects", "to": "gotcha.b", "confidence": "low"}
+    evidence = [{"kind": "task", "id": "1"}]
+    told = saved(
+        root,
+        nodes=[
+            feature(
+                "A", stage="idea", anchors=["x/"], tags=["t"], evidence=[{"kind": "task", "id": "1"}], related=[link]
+            ),
+            {"kind": "gotcha", "title": "B", "body": "b"},
+        ],
+        supersede=[{"id": "gotcha.b", "superseded_by": "feature.a", "reason": "r"}],
+    )
+    accepts = validators(root)
+    accepts["patch"].validate(told["patch"])
+    accepts["config"].validate(sidecar(root, "config.json"))
+    for name in ("a", "b", "acme-render"):
+        accepts["object"].validate(sidecar(root, f"memory/{name}.json"))
+    for path in (root / ".memory/relations").iterdir():
+        accepts["relation"].validate(json.loads(path.read_bytes()))
+    for event in events(root):
+        accepts["event"].validate(event)
+    node = sidecar(root, "memory/b.json")
+    for wrong in ({"stage": "idea"}, {"x": 1}, {"type": "fact"}, {"tags": ["a", "a"]}, {"tags": ["A"]}, {"id": "x"}):
+        assert not accepts["object"].is_valid(node | wrong), wrong
+    assert not accepts["event"].is_valid(events(root)[0] | {"id": None})
+    assert not accepts["event"].is_valid({key: value for key, value in events(root)[0].items() if key != "id"})
+    assert not accepts["config"].is_valid(sidecar(root, "config.json") | {"version": 4})
