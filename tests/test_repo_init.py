@@ -157,9 +157,7 @@ def test_the_schemas_accept_what_we_write_and_refuse_what_the_page_forbids(tmp_p
     told = saved(
         root,
         nodes=[
-            feature(
-                "A", stage="idea", anchors=["x/"], tags=["t"], evidence=[{"kind": "task", "id": "1"}], related=[link]
-            ),
+            feature("A", stage="idea", anchors=["x/"], tags=["t"], evidence=evidence, related=[link]),
             {"kind": "gotcha", "title": "B", "body": "b"},
         ],
         supersede=[{"id": "gotcha.b", "superseded_by": "feature.a", "reason": "r"}],
