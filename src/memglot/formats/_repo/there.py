@@ -1,0 +1,83 @@
+"""What a store holds already into which memories are exported: its nodes and relations keep their ids and places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from memglot.errors import BadRecord
+from memglot.formats._notes.shelf import DiskMap
+from memglot.formats._repo import words
+from memglot.formats._repo.carrying import Carried
+from memglot.formats._repo.finding import decoded, read_config, space_of, walk_files
+from memglot.formats._repo.layout import Layout, layout_of
+from memglot.formats._repo.text import follows_tool
+from memglot.formats.format import Options
+from memglot.formats.target import path_inside
+from memglot.report import Report
+
+
+class There:
+    """The nodes and relations of a store, by their ids. Raises `Unreadable` for storage of another version."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.config: bytes | None = None
+        self.space = ""
+        """The space of its ids."""
+        self.origin = ""
+        """The space that its files came from."""
+        self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
+        self.memories, self.relations = DiskMap(), DiskMap()
+        self.layout = Layout()
+        if (folder / words.CONFIG).exists():
+            self._look()
+
+    def _look(self) -> None:
+        carried = Carried(self._folder, Report())
+        self.config, value = read_config(self._folder)
+        self.space = space_of(self._folder, value, Options(), carried)
+        self.origin = carried.head.space or self.space
+        self.memories = DiskMap(carried.nodes())
+        self.relations = DiskMap(carried.links())
+        project, rule = None, None
+        folders: set[str] = set()
+        for path in walk_files(self._folder, words.NODES, ".json"):
+            place = path.removesuffix(".json")
+            folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
+            fields = self._fields(path)
+            id = fields.get("id")
+            # A file that is no sidecar is somebody's all the same.
+            self.bodies[f"{place}.md"] = self.bodies[str(fields.get("body_path"))] = True
+            if isinstance(id, str) and id not in self.places:
+                self.places[id] = [place, self._body(fields, place)]
+            if fields.get("type") == "project":
+                project, rule = place, self._rule(fields)
+        for path in walk_files(self._folder, words.RELATIONS, ".json"):
+            fields = self._fields(path)
+            self.links[str(fields.get("id"))] = path.removesuffix(".json")
+            self.triples[" ".join(str(fields.get(end)) for end in ("from", "predicate", "to"))] = fields.get("id")
+        self.layout = layout_of(project, rule, folders)
+
+    def _fields(self, path: str) -> dict[str, Any]:
+        try:
+            return decoded((self._folder / path).read_bytes())
+        except (OSError, BadRecord):
+            return {}
+
+    def _body(self, fields: dict[str, Any], place: str) -> str:
+        body = fields.get("body_path")
+        inside = isinstance(body, str) and body.startswith(f"{words.NODES}/") and path_inside(self._folder, body)
+        return str(body) if inside else f"{place}.md"
+
+    def _rule(self, fields: dict[str, Any]) -> bool | None:
+        place = path_inside(self._folder, str(fields.get("body_path")))
+        try:
+            return follows_tool(fields, place.read_bytes()) if place is not None else None
+        except OSError:
+            return None
+
+    def has_file(self, path: str) -> bool:
+        """Tell whether something lies at a path."""
+        place = path_inside(self._folder, path)
+        return place is None or place.exists() or path in self.bodies
