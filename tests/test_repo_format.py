@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 from conftest import SHARED
 from memglot import Memory
 from memglot.engine.verify import verify_path
-from memglot.errors import TargetExists
+from memglot.errors import CannotWrite, TargetExists
+from memglot.errors.repo import ProjectError
 from memglot.formats import registry
 from memglot.formats._repo import shapes
 from memglot.formats._repo.remote import one_spelling, remote_of
 from memglot.formats._repo.text import body_hash, follows_tool, stable_json
+from memglot.formats._repo.turn import turn_in
 from memglot.formats.format import Options
 from memglot.formats.reading import read_inputs
 from memglot.formats.target import Target
@@ -307,6 +309,24 @@ def test_what_others_change_in_an_exported_node_counts(tmp_path: Path, memory: M
     assert found.extra["repo"] == {"anchors": ["kitchen/"]}
 
 
+def test_an_edited_node_that_was_imported_needs_no_more_edits(tmp_path: Path, memory: Memory) -> None:
+    memory.add("Tea at four.")
+    memory.export(tmp_path, format="repo", force=True)
+    place = tmp_path / ".memory/memory/tea-at-four.json"
+    value = json.loads(place.read_bytes())
+    value |= {"updated_at": "2199-01-01T00:00:00+00:00", "content_hash": body_hash(b"Tea at five.")}
+    place.write_bytes(stable_json(value))
+    place.with_suffix(".md").write_text("Tea at five.", encoding="utf-8")
+    before = files(tmp_path)
+    assert memory.import_from(tmp_path).merged == 1
+    # Its title was made up, and stays though the first words are others now.
+    assert memory.export(tmp_path, format="repo").notes == []
+    assert files(tmp_path) == before
+    assert memory.import_from(tmp_path).merged == 0
+    (found,) = memory.list()
+    assert (found.title, found.content) == (None, "Tea at five.")
+
+
 def test_a_store_that_is_there_is_added_to(tmp_path: Path, memory: Memory) -> None:
     shutil.copytree(GOLDENS / "tool/input", tmp_path / "repo")
     before = files(tmp_path / "repo")
@@ -362,6 +382,72 @@ def test_a_node_that_its_owner_edited_is_kept(tmp_path: Path, memory: Memory) ->
     assert (tmp_path / "out/.memory/memory/tea.md").read_text(encoding="utf-8") == "Tea at five."
     assert json.loads((tmp_path / "out/.memory/memory/tea.json").read_bytes())["title"] == "Tea"
     assert any("tea.json" in note or "tea.md" in note for note in result.notes)
+
+
+def test_what_was_saved_meanwhile_is_not_undone(tmp_path: Path, memory: Memory) -> None:
+    config(tmp_path)
+    sidecar(tmp_path, "one")
+    memory.import_from(tmp_path)
+    sidecar(tmp_path, "one", "saved later", updated_at="2026-03-05T00:00:00+00:00")
+    before = files(tmp_path)
+    result = memory.export(tmp_path, format="repo", force=True)
+    assert {name: raw for name, raw in files(tmp_path).items() if name in before} == before
+    assert any("one.json" in note for note in result.notes)
+    memory.import_from(tmp_path)
+    memory.update(next(iter(memory.list())).id, title="Ours")
+    memory.export(tmp_path, format="repo", force=True)
+    assert json.loads(files(tmp_path)["memory/one.json"])["title"] == "Ours"
+
+
+def test_a_node_that_others_relate_to_is_left_to_them(tmp_path: Path, memory: Memory) -> None:
+    one = memory.add("One.", title="One", kind="gotcha")
+    memory.add("Two.", title="Two", kind="gotcha")
+    memory.export(tmp_path, format="repo", force=True)
+    sidecar(tmp_path, "theirs")
+    ends = {"from": "gotcha.theirs", "to": "gotcha.one", "predicate": "affects", "status": "active"}
+    times = {"created_at": "2026-03-05T00:00:00+00:00", "updated_at": "2026-03-05T00:00:00+00:00"}
+    (tmp_path / ".memory/relations").mkdir()
+    (tmp_path / ".memory/relations/x.json").write_bytes(stable_json({"id": "rel.x", **ends, **times}))
+    memory.delete(*(record.id for record in list(memory.list())))
+    memory.export(tmp_path, format="repo")
+    assert sorted(name for name in files(tmp_path) if name.endswith(".md")) == ["memory/one.md", "memory/theirs.md"]
+    assert list(problems(tmp_path)) == []
+    assert one.id
+
+
+def test_an_export_waits_for_whoever_saves(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    config(tmp_path)
+    memory.add("One.", title="One")
+    lock = tmp_path / ".memory/.lock"
+    lock.write_bytes(stable_json({"created_at": "2026-03-05T00:00:00+00:00", "operation": "save", "pid": 1}))
+    with pytest.raises(ProjectError, match="process 1"), turn_in(tmp_path / ".memory", 0.05):
+        pytest.fail("the lock is held")
+    assert lock.exists()
+    # Whoever waits goes on as soon as the lock is gone.
+    monkeypatch.setattr("memglot.formats._repo.turn.time.sleep", lambda seconds: lock.unlink())
+    memory.export(tmp_path, format="repo", force=True)
+    assert not lock.exists()
+    (tmp_path / ".memory/index/journal").mkdir(parents=True)
+    with pytest.raises(CannotWrite, match="interrupted save"):
+        memory.export(tmp_path, format="repo")
+    assert not lock.exists()
+
+
+def test_a_plain_store_has_no_key_of_ours(tmp_path: Path, memory: Memory) -> None:
+    memory.add("Tea at four.", kind="preference")
+    result = memory.export(tmp_path / "out", format="repo", plain=True)
+    assert sorted(files(tmp_path / "out")) == [
+        "config.json",
+        "events.jsonl",
+        "memory/tea-at-four.json",
+        "memory/tea-at-four.md",
+    ]
+    assert sorted(path.name for path in (tmp_path / "out/.memory").iterdir()) == [
+        "config.json",
+        "events.jsonl",
+        "memory",
+    ]
+    assert result.losses["kind"] == 1
 
 
 def test_nodes_of_two_repositories_do_not_meet(tmp_path: Path, memory: Memory) -> None:

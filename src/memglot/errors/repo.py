@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.errors import BadRecord, MemglotError, Unreadable
+from memglot.errors import BadRecord, CannotWrite, MemglotError, Unreadable
 
 PRECONDITIONS = frozenset(
     {
@@ -293,3 +293,8 @@ def no_sidecar() -> BadRecord:
 def same_id(id: str, first: str) -> BadRecord:
     """A second file with the id of another."""
     return BadRecord(f"`{id}` is the id of `{first}` already")
+
+
+def unfinished_save(name: str) -> CannotWrite:
+    """An export into a store in which a save was cut off."""
+    return CannotWrite(name, "an interrupted save waits there; run `memglot repo status` in that repository first")

@@ -59,10 +59,13 @@ class Notes:
         """Whether the folder was not there before."""
         return not self._target.existing
 
-    def put_all(self, files: Mapping[str, bytes], *, counts: bool = True) -> None:
-        """Write files that belong together, such as a note and what describes it: where one was edited, all stay."""
+    def put_all(self, files: Mapping[str, bytes], *, counts: bool = True, keep: bool = False) -> None:
+        """Write files that belong together, such as a note and what describes it: where one was edited, all stay.
+
+        With `keep` they stay as they are in any case.
+        """
         changed = [relative for relative, text in files.items() if self._target.differs(relative, text)]
-        kept = any(map(self._is_edited, changed))
+        kept = keep or any(map(self._is_edited, changed))
         for relative, text in files.items():
             if kept and relative in changed:
                 self._edited.append(relative)
@@ -84,6 +87,14 @@ class Notes:
     def vouch(self, relative: str) -> None:
         """Prove a file that is in its place already."""
         self._vouch(relative, self._digest_of(self._target.folder / relative) or "")
+
+    def is_theirs(self, relative: str) -> bool:
+        """Tell whether a file that is there was never ours, or was edited since."""
+        return self._before.get(relative) != self._digest_of(self._target.folder / relative)
+
+    def release(self, relative: str) -> None:
+        """Leave a file that was written before to others: it is not removed, even if its memory is gone."""
+        self._before.pop(relative, None)
 
     def _vouch(self, relative: str, digest: str) -> None:
         self._files.add(msgspec.json.encode({relative: digest})[1:-1])

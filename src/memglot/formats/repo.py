@@ -18,6 +18,7 @@ from memglot.formats._notes.writing import digest_file
 from memglot.formats._repo.nodes import RESIDUE, TOOL
 from memglot.formats._repo.reading import read_storage
 from memglot.formats._repo.sidecars import untouched
+from memglot.formats._repo.turn import turn_in
 from memglot.formats._repo.words import CONFIG, FOLDER, NODES, RELATIONS
 from memglot.formats._repo.writing import StorageWriter
 from memglot.formats.carry import bundles
@@ -45,7 +46,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.home_in(target.path)
     place = Target(folder, force=target.force, plain=target.plain)
-    with writing_notes(place, digest_file, plain=options.plain) as notes:
+    with turn_in(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
             writer.take(bundle)

@@ -114,7 +114,8 @@ class Names:
         place: str = fact.get("path", "")
         body: str = fact.get("body", f"{place}.md")
         if not (can_lie(f"{place}.json") and can_lie(body) and body.endswith(".md")) or self._taken(place, body):
-            place = self.layout.place(id, lambda place: self._taken(place, f"{place}.md"))
+            layout = self.layout if kind_of(id) in words.KINDS else Layout()
+            place = layout.place(id, lambda place: self._taken(place, f"{place}.md"))
             body = f"{place}.md"
         self._files[f"{place}.json"] = self._files[body] = True
         return place, body

@@ -23,6 +23,7 @@ from memglot.formats._repo.ids import is_id
 from memglot.formats._repo.keeping import TABLES, default_config, event_blobs, file_blob, small_file
 from memglot.formats._repo.links import LinkFile, check_link, relation_of
 from memglot.formats._repo.nodes import TOOL, Node, check_fields, record_of
+from memglot.formats._repo.turn import JOURNAL
 from memglot.formats.carry import KEY, take_slot
 from memglot.formats.format import Options
 from memglot.formats.target import path_inside
@@ -30,15 +31,13 @@ from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
 from memglot.notes.tools import note_interrupted, note_loose_relations
 from memglot.report import Report
 
-_JOURNAL = f"{words.INDEX}/journal"
-
 
 def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Item]:
     """All items of a `.memory` folder. Raises `Unreadable` for storage that is none, or of another version."""
     if folder.is_symlink():
         raise linked(str(folder))
     config = read_config(folder)
-    if os.path.lexists(folder / _JOURNAL):
+    if os.path.lexists(folder / JOURNAL):
         report.note(note_interrupted(str(folder)))
     carried = Carried(folder, report)
     space = space_of(folder, config[1], options, carried)

@@ -48,10 +48,23 @@ def untouched(record: Record) -> bool:
     return False
 
 
-def node_of(
-    record: Record, id: str, place: str, body_path: str, *, tool_hash: bool, newer: str | None = None
-) -> Written:
-    """The files of a memory. `newer` is the node that replaced this one."""
+class Wanted(NamedTuple):
+    """What is settled of a node before its memory is looked at."""
+
+    id: str
+    place: str
+    body_path: str
+    tool_hash: bool
+    """Whether a new node is hashed by the real tool's rule."""
+    title: str | None = None
+    """What it is called if its memory has no title."""
+    newer: str | None = None
+    """The node that replaced it."""
+
+
+def node_of(record: Record, wanted: Wanted) -> Written:
+    """The files of a memory."""
+    id, place, body_path, tool_hash, *_ = wanted
     residue, body = residue_of(record), _body(record)
     by_tool = residue.get("rule") == "tool" if residue else tool_hash
     fields = _as_it_was(record, id, body_path)
@@ -61,7 +74,7 @@ def node_of(
         raw = text.encode()
         return Written(Node(_decoded(raw, fields), body, place), raw, made)
     if not untouched:
-        fields, made = _fields(record, id, body_path, newer)
+        fields, made = _fields(record, wanted)
     fields["content_hash"] = node_hash(fields, body) if by_tool else body_hash(body)
     return Written(Node(fields, body, place), stable_json(fields), made)
 
@@ -100,13 +113,13 @@ def _as_it_was(record: Record, id: str, body_path: str) -> dict[str, Any]:
     return fields
 
 
-def _fields(record: Record, id: str, body_path: str, newer: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fields(record: Record, wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
     """The sidecar of a memory, all but its hash, and which of its fields are made up: only what is allowed there."""
     residue, own = residue_of(record), record.extra.get(TOOL)
-    kind = _kind(record, id)
+    kind = _kind(record, wanted.id)
     allowed = words.STATUSES[kind]
-    fields = _times(record, residue) | {"id": id, "type": kind, "body_path": body_path, "evidence": []}
-    fields["title"] = record.title or title_of(record)
+    fields = _times(record, residue) | {"id": wanted.id, "type": kind, "body_path": wanted.body_path, "evidence": []}
+    fields["title"] = record.title or wanted.title or title_of(record)
     fields["status"] = record.status if record.status in allowed else allowed[0]
     fields["tags"] = [tag for tag in record.tags if _TAG.fullmatch(tag)]
     if record.source and _fits(record.source, shapes.Source):
@@ -122,8 +135,8 @@ def _fields(record: Record, id: str, body_path: str, newer: str | None) -> tuple
         )
         if fields[name] != true
     }
-    if newer is not None and fields["status"] == "superseded" and "superseded_by" not in fields:
-        made["superseded_by"] = fields["superseded_by"] = newer
+    if wanted.newer is not None and fields["status"] == "superseded" and "superseded_by" not in fields:
+        made["superseded_by"] = fields["superseded_by"] = wanted.newer
     _leave_out(fields, residue)
     return fields, made
 

@@ -14,6 +14,7 @@ from memglot.formats._repo.layout import Layout, layout_of
 from memglot.formats._repo.text import follows_tool
 from memglot.formats.format import Options
 from memglot.formats.target import path_inside
+from memglot.model import parse_time
 from memglot.report import Report
 
 
@@ -28,13 +29,14 @@ class There:
         self.origin = ""
         """The space that its files came from."""
         self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
-        self.memories, self.relations = DiskMap(), DiskMap()
+        self.memories, self.relations, self.ends = DiskMap(), DiskMap(), DiskMap()
         self.layout = Layout()
+        self._carried: Carried | None = None
         if (folder / words.CONFIG).exists():
             self._look()
 
     def _look(self) -> None:
-        carried = Carried(self._folder, Report())
+        self._carried = carried = Carried(self._folder, Report())
         self.config, value = read_config(self._folder)
         self.space = space_of(self._folder, value, Options(), carried)
         self.origin = carried.head.space or self.space
@@ -50,13 +52,15 @@ class There:
             # A file that is no sidecar is somebody's all the same.
             self.bodies[f"{place}.md"] = self.bodies[str(fields.get("body_path"))] = True
             if isinstance(id, str) and id not in self.places:
-                self.places[id] = [place, self._body(fields, place)]
+                self.places[id] = [place, self._body(fields, place), _moment(fields.get("updated_at"))]
             if fields.get("type") == "project":
                 project, rule = place, self._rule(fields)
         for path in walk_files(self._folder, words.RELATIONS, ".json"):
             fields = self._fields(path)
+            ends = [str(fields.get("from")), str(fields.get("to"))]
             self.links[str(fields.get("id"))] = path.removesuffix(".json")
-            self.triples[" ".join(str(fields.get(end)) for end in ("from", "predicate", "to"))] = fields.get("id")
+            self.triples[f"{ends[0]} {fields.get('predicate')} {ends[1]}"] = fields.get("id")
+            self.ends[path] = ends
         self.layout = layout_of(project, rule, folders)
 
     def _fields(self, path: str) -> dict[str, Any]:
@@ -77,7 +81,30 @@ class There:
         except OSError:
             return None
 
+    def files_of(self, id: str) -> tuple[str, ...]:
+        """The two files of a node."""
+        known = self.places.get(id)
+        return () if known is None else (f"{known[0]}.json", known[1])
+
+    def title_of(self, id: str) -> str | None:
+        """The title that was made up for a node before: it stays, as the node's id does."""
+        line = self._carried.node(id) if self._carried is not None else None
+        title = line.made.get("title") if line is not None else None
+        return title if isinstance(title, str) and title else None
+
+    def is_newer(self, id: str, at: int) -> bool:
+        """Tell whether a node was saved after a moment."""
+        known = self.places.get(id)
+        return known is not None and known[2] > at
+
     def has_file(self, path: str) -> bool:
         """Tell whether something lies at a path."""
         place = path_inside(self._folder, path)
         return place is None or place.exists() or path in self.bodies
+
+
+def _moment(text: Any) -> int:
+    try:
+        return parse_time(text) if isinstance(text, str) else 0
+    except BadRecord:
+        return 0

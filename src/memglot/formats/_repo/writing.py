@@ -17,7 +17,7 @@ from memglot.formats._repo.linking import LinkWriter
 from memglot.formats._repo.naming import Names
 from memglot.formats._repo.nodes import RESIDUE, TOOL, Node, record_of
 from memglot.formats._repo.remote import remote_of
-from memglot.formats._repo.sidecars import Written, node_of
+from memglot.formats._repo.sidecars import Wanted, Written, node_of
 from memglot.formats._repo.there import There
 from memglot.formats._spill import SortedLines
 from memglot.formats.beside import item_of, line_of
@@ -77,6 +77,7 @@ class StorageWriter:
             self._write(record, [rider for rider in riders if not isinstance(rider, Record)])
         self._put_files(config, made)
         self._put_events()
+        self._leave_ends()
         told = remote_of(self._folder.absolute().parent) or _project_of(config)
         head = Head(self._origin if self._origin != told else "", made)
         if self._options.plain:
@@ -85,6 +86,14 @@ class StorageWriter:
             self._lines.add(Line(head=head))
         if len(self._lines.lines):
             self._notes.put_lines(CARRY, self._lines.lines)
+
+    def _leave_ends(self) -> None:
+        """Leave nodes to their repository that others have related something to, though their memory is gone."""
+        for path in self._there.ends:
+            if self._notes.is_theirs(path):
+                for id in self._there.ends[path]:
+                    for file in self._there.files_of(id):
+                        self._notes.release(file)
 
     def _settle(self) -> tuple[bytes, dict[str, str]]:
         """Find the settings of the store, and the spaces of its ids; the digests of settings that are made up."""
@@ -109,15 +118,15 @@ class StorageWriter:
         assert id is not None
         place, body_path = self._names.place(record.id)
         newer = self._newer.get(record.id)
-        written = node_of(
-            record,
-            id,
-            place,
-            body_path,
-            tool_hash=self._names.layout.tool_hash,
+        wanted = Wanted(
+            *(id, place, body_path, self._names.layout.tool_hash),
+            title=self._there.title_of(id),
             newer=None if newer is None else self._names.node(newer),
         )
-        self._notes.put_all({f"{place}.json": written.raw, body_path: written.node.body})
+        written = node_of(record, wanted)
+        pair = {f"{place}.json": written.raw, body_path: written.node.body}
+        # A save that the store has not seen must not be undone by what it knew before.
+        self._notes.put_all(pair, keep=self._there.is_newer(id, record.updated_at))
         left = [rider for rider in riders if not self._is_told(rider, id)]
         if self._options.plain:
             self._lose(record, written, left)
