@@ -54,8 +54,11 @@ def write(items: list[Item], path: Path, **options: Any) -> Report:
 
 
 def read(path: Path, **options: Any) -> tuple[list[Item], Report]:
-    report = Report()
-    return list(read_inputs([path], None, report, Options(**options))), report
+    report, found = Report(), []
+    for item in read_inputs([path], None, report, Options(**options)):
+        report.read += isinstance(item, Record)
+        found.append(item)
+    return found, report
 
 
 def in_order(items: list[Item]) -> list[object]:
@@ -248,6 +251,46 @@ def test_links_are_told_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link/.memory").symlink_to(tmp_path / ".memory")
     items, report = read(tmp_path / "link", **{})
     assert not items
+
+
+def test_odd_names_are_told(tmp_path: Path) -> None:
+    config(tmp_path)
+    sidecar(tmp_path, "fine")
+    sidecar(tmp_path, "long", body_path=f"memory/{'x' * 5000}.md")
+    sidecar(tmp_path, "nul", body_path="memory/\0.md")
+    try:
+        (Path(os.fsdecode(os.fsencode(tmp_path / ".memory/memory/odd") + b"\xff.json"))).write_bytes(b"{}")
+    except OSError:
+        pytest.skip("this system has no such names")
+    os.mkfifo(tmp_path / ".memory/memory/pipe.json")
+    os.mkfifo(tmp_path / ".memory/sync-state.json")
+    items, report = read(tmp_path)
+    assert [item.title for item in items if isinstance(item, Record)] == ["Fine"]
+    assert len(list(report.faults())) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b'{"node": 1}',
+        b'{"node": "gotcha.one", "made": {"id": "gotcha.one", "created_at": "2026-03-04T05:06:07+00:00"}}',
+        b'{"node": "gotcha.one", "made": {"tags": [["x"]]}, "memglot": {"tags": [["y"]], "id": "../x"}}',
+        b'{"node": "gotcha.one", "memglot": {"id": 5, "extra": {"repo": 5}}}',
+        b'{"link": "rel.x", "of": "", "relation": {"id": "x"}}',
+        b'{"head": {"space": 5}}',
+        b"\xff",
+    ],
+)
+def test_a_carry_file_is_not_trusted(line: bytes, tmp_path: Path) -> None:
+    config(tmp_path)
+    sidecar(tmp_path, "one", tags=["a"])
+    (tmp_path / ".memory/memglot").mkdir()
+    (tmp_path / ".memory/memglot/carry.jsonl").write_bytes(line + b"\n")
+    items, report = read(tmp_path)
+    (found,) = [item for item in items if isinstance(item, Record)]
+    assert (found.title, found.id) == ("One", derive_id("repo", "project.x", "gotcha.one"))
+    assert len(report.notes) + len(list(report.faults())) <= 1
 
 
 def test_an_interrupted_save_is_told(tmp_path: Path) -> None:
@@ -464,6 +507,20 @@ def test_nodes_of_two_repositories_do_not_meet(tmp_path: Path, memory: Memory) -
         assert other.import_from(tmp_path / "b", space="example.org/b").skipped == 1
 
 
+def test_a_store_has_one_project(tmp_path: Path, memory: Memory) -> None:
+    memory.import_from(GOLDENS / "tool/input")
+    config(tmp_path / "x")
+    sidecar(tmp_path / "x", "x", id="project.x", type="project")
+    memory.import_from(tmp_path / "x")
+    memory.export(tmp_path / "out", format="repo", space="project.x")
+    assert list(problems(tmp_path / "out")) == []
+    nodes = [json.loads(raw) for name, raw in files(tmp_path / "out").items() if name.endswith(".json")]
+    assert [node["id"] for node in nodes if node.get("type") == "project"] == ["project.x"]
+    with Memory.open(":memory:") as other:
+        other.import_from(tmp_path / "out")
+        assert [plain(record) for record in other.list()] == [plain(record) for record in memory.list()]
+
+
 def test_an_export_outside_its_folder_is_impossible(tmp_path: Path) -> None:
     place = {"path": "memory/../../../out", "body": "../../x.md", "of": "0"}
     record = Record(id="01900000-0000-7000-8000-000000000001", content="c", created_at=T0, updated_at=T0)
@@ -506,7 +563,7 @@ def nodes(draw: Any) -> Record:
             "path": st.sampled_from(["memory/one", "memory/features/one", "memory/../x", "other/x", 1]),
             "body": st.sampled_from(["memory/one.md", "memory/z.md", "../x.md"]),
             "unknown": st.just(["mood"]),
-            "without": st.just(["tags", "evidence", "id"]),
+            "without": st.sampled_from([["tags", "evidence", "id"], 5]),
             "rule": st.just("tool"),
             "type": st.sampled_from(["feature", "odd"]),
             "text": st.sampled_from(["{}", "{"]),

@@ -298,3 +298,8 @@ def same_id(id: str, first: str) -> BadRecord:
 def unfinished_save(name: str) -> CannotWrite:
     """An export into a store in which a save was cut off."""
     return CannotWrite(name, "an interrupted save waits there; run `memglot repo status` in that repository first")
+
+
+def odd_name() -> BadRecord:
+    """A file whose name no sidecar could tell."""
+    return BadRecord("its name is not UTF-8")

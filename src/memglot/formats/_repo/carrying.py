@@ -23,12 +23,12 @@ from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo.words import OWN
 from memglot.formats._spill import SortedLines
 from memglot.formats.target import path_inside
-from memglot.model import Relation, check_thing
+from memglot.model import Relation, check_thing, is_id
 from memglot.report import Report
 
 CARRY = f"{OWN}/carry.jsonl"
-_FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags"}
-"""The carried field that a made-up one of the sidecar stands for."""
+_FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", "superseded_by": ""}
+"""The fields of a sidecar that may be made up, and the carried ones that they stand for."""
 
 
 class Head(msgspec.Struct, omit_defaults=True):
@@ -75,7 +75,7 @@ class Carried:
         """The memory that a node stands for, where that is not told by the node's own id."""
         found = self._nodes.get(node)
         id = found.get("memglot", {}).get("id") if found is not None else None
-        return id if isinstance(id, str) else None
+        return id if isinstance(id, str) and is_id(id) else None
 
     def nodes(self) -> Iterator[tuple[str, str]]:
         """The memories that are told, each with its node."""
@@ -130,13 +130,16 @@ def told(line: Line, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     """The fields of a sidecar without those that were made up, and the slot without what was edited since."""
     fields, slot = dict(fields), dict(line.memglot)
     for name, value in line.made.items():
+        if name not in _FIELD:
+            continue
         if fields.get(name) == value:
             fields.pop(name, None)
         elif name == "tags" and isinstance(slot.get("tags"), list) and isinstance(value, list):
-            now = [tag for tag in slot["tags"] if tag not in value]
-            slot["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *now]))
+            # Tags that a sidecar cannot have stay, whatever became of the others.
+            rest = [tag for tag in slot["tags"] if isinstance(tag, str) and tag not in value]
+            slot["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *rest]))
         else:
-            slot.pop(_FIELD.get(name, ""), None)
+            slot.pop(_FIELD[name], None)
     if line.at and fields.get("updated_at") != line.at:
         # The node was edited, and clocks of before would make that edit look old.
         slot.pop("clocks", None)

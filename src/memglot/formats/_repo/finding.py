@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import Unreadable, bad_syntax, wrong_type
-from memglot.errors.repo import broken_config, linked, no_storage, other_storage
+from memglot.errors.repo import broken_config, linked, no_storage, odd_name, other_storage
 from memglot.formats._repo import words
 from memglot.formats._repo.carrying import Carried
 from memglot.formats._repo.keeping import small_file
@@ -59,7 +59,11 @@ def walk_files(folder: Path, below: str, ending: str, report: Report | None = No
         found = []
         for entry in _entries(folder, place, report):
             path = f"{place}/{entry.name}"
-            if entry.is_symlink():
+            if not _is_text(entry.name):
+                if report is not None and entry.name.endswith(ending):
+                    report.start_source(str(folder / path))
+                    report.fault(odd_name())
+            elif entry.is_symlink():
                 # A linked folder is told once, whatever is looked for in it.
                 if report is not None and (entry.name.endswith(ending) or ending == ".json" and not entry.is_file()):
                     report.start_source(str(folder / path))
@@ -69,6 +73,15 @@ def walk_files(folder: Path, below: str, ending: str, report: Report | None = No
             elif entry.name.endswith(ending) and entry.is_file(follow_symlinks=False):
                 found.append(path)
         waiting += sorted(found, reverse=True)
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a name is UTF-8, as every path in a sidecar is."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entries(folder: Path, place: str, report: Report | None) -> list[os.DirEntry[str]]:

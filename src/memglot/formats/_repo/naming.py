@@ -29,6 +29,7 @@ class Names:
         self._numbers: dict[str, int] = {}
         self._folders: set[str] = set()
         self._project: dict[str, Any] | None = None
+        self._own_project = ""
         self.layout = there.layout
 
     def take(self, record: Record) -> None:
@@ -57,8 +58,12 @@ class Names:
         id, title = self._project["nodes"][0][1], self._project["title"]
         return (id, title or id) if id.startswith("project.") else None
 
-    def give(self, spaces: frozenset[str]) -> None:
-        """Give every memory its node: first those that are of this store, then nodes of others, then the rest."""
+    def give(self, spaces: frozenset[str], project: str) -> None:
+        """Give every memory its node: first those that are of this store, then nodes of others, then the rest.
+
+        `project` is the id of the store's own project.
+        """
+        self._own_project = project
         if self._there.config is None:
             self.layout = self._layout()
         for choose in (self._own, self._foreign, self._new):
@@ -91,8 +96,9 @@ class Names:
         return None
 
     def _foreign(self, fact: dict[str, Any], spaces: frozenset[str]) -> str | None:
-        """The id that it has in another store, or that with a number."""
-        return self._free(fact["nodes"][0][1]) if fact["nodes"] else None
+        """The id that it has in another store, or that with a number; a store has one project, its own."""
+        ids = [id for _, id in fact["nodes"] if kind_of(id) != "project" or id == self._own_project]
+        return self._free(ids[0]) if ids else None
 
     def _new(self, fact: dict[str, Any], spaces: frozenset[str]) -> str:
         return self._free(fact["new"])
@@ -111,7 +117,8 @@ class Names:
         known = self._there.places.get(id)
         if known is not None:
             return known[0], known[1]
-        place: str = fact.get("path", "")
+        # Under another id it would lie where nobody looks for it.
+        place: str = fact.get("path", "") if any(id == own for _, own in fact["nodes"]) else ""
         body: str = fact.get("body", f"{place}.md")
         if not (can_lie(f"{place}.json") and can_lie(body) and body.endswith(".md")) or self._taken(place, body):
             layout = self.layout if kind_of(id) in words.KINDS else Layout()

@@ -173,10 +173,15 @@ class _Reading:
         return record, [*riders, *self._relations(record, id)]
 
     def _body(self, path: str) -> bytes:
-        place = path_inside(self._folder, path)
+        try:
+            place = path_inside(self._folder, path)
+            is_there = place is not None and place.is_file()
+        except OSError:
+            # A name that no system could hold.
+            raise no_body(path) from None
         if place is None:
             raise body_outside(path)
-        if not place.is_file():
+        if not is_there:
             raise no_body(path)
         return self._bytes(path)
 

@@ -28,18 +28,39 @@ class Written(NamedTuple):
     """Fields that the sidecar needs and the memory does not have, or has with a value that is not allowed there."""
 
 
+class _Residue(msgspec.Struct, omit_defaults=True):
+    """What may be known of the bytes of a node."""
+
+    path: str = ""
+    of: str = ""
+    body: str = ""
+    type: str = ""
+    tags: list[str] = []
+    created_at: str = ""
+    updated_at: str = ""
+    without: list[str] = []
+    unknown: list[str] = []
+    empty: str = ""
+    rule: str = ""
+    text: str = ""
+
+
 def residue_of(record: Record) -> dict[str, Any]:
-    """What is known of the bytes of a memory's node; empty where it was none."""
+    """What is known of the bytes of a memory's node; empty where it was none, or where it makes no sense."""
     found = record.extra.get(RESIDUE)
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    try:
+        known: dict[str, Any] = msgspec.to_builtins(msgspec.convert(found, _Residue))
+    except msgspec.ValidationError:
+        return {}
+    return known
 
 
 def untouched(record: Record) -> bool:
     """Tell whether a memory still says what its node said when it was read."""
     residue = residue_of(record)
-    place = residue.get("path")
-    if not isinstance(place, str):
-        return False
+    place = residue.get("path", "")
     for foreign in record.foreign:
         if foreign.tool == TOOL:
             fields = _as_it_was(record, foreign.id, _body_path(residue, place))
@@ -69,9 +90,9 @@ def node_of(record: Record, wanted: Wanted) -> Written:
     by_tool = residue.get("rule") == "tool" if residue else tool_hash
     fields = _as_it_was(record, id, body_path)
     made: dict[str, Any] = {}
-    untouched = residue.get("of") == digest_of(fields, body)
-    if untouched and isinstance(text := residue.get("text"), str):
-        raw = text.encode()
+    untouched = bool(residue) and residue.get("of") == digest_of(fields, body)
+    if untouched and "text" in residue:
+        raw = residue["text"].encode()
         return Written(Node(_decoded(raw, fields), body, place), raw, made)
     if not untouched:
         fields, made = _fields(record, wanted)
@@ -88,8 +109,7 @@ def _decoded(raw: bytes, fallback: dict[str, Any]) -> dict[str, Any]:
 
 
 def _body_path(residue: dict[str, Any], place: str) -> str:
-    body = residue.get("body")
-    return body if isinstance(body, str) else f"{place}.md"
+    return str(residue.get("body") or f"{place}.md")
 
 
 def _body(record: Record) -> bytes:
@@ -153,9 +173,8 @@ def _leave_out(fields: dict[str, Any], residue: dict[str, Any]) -> None:
 
 
 def _told_tags(record: Record, residue: dict[str, Any]) -> list[str]:
-    told = residue.get("tags")
-    same = isinstance(told, list) and list(dict.fromkeys(map(str, told))) == record.tags
-    return told if same and isinstance(told, list) else record.tags
+    told: list[str] = residue.get("tags", [])
+    return told if list(dict.fromkeys(told)) == record.tags else record.tags
 
 
 def _kind(record: Record, id: str) -> str:
@@ -167,10 +186,10 @@ def kind_for(record: Record) -> str:
     return record.kind if record.kind in words.SAVED_KINDS else HOME
 
 
-def _spelling(told: Any, at: int) -> str:
+def _spelling(told: str | None, at: int) -> str:
     """How a time was spelt, where that is still the same time."""
     try:
-        if isinstance(told, str) and parse_time(told) == at:
+        if told and parse_time(told) == at:
             return told
     except BadRecord:
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ class StorageWriter:
     def finish(self) -> None:
         """Write everything."""
         config, made = self._settle()
-        self._names.give(frozenset({self._space, self._origin}))
+        self._names.give(frozenset({self._space, self._origin}), _project_of(config))
         self._links.space = self._space
         for lines in self._bundles:
             record, *riders = (item_of(line.encode()) for line in lines)
@@ -185,13 +184,17 @@ class StorageWriter:
             self._notes.append(words.EVENTS, self._missing(texts))
 
     def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
+        """The lines that the log has not, as often as they come."""
+        known = DiskMap()
         with open(self._folder / words.EVENTS, "rb") as file:
-            known = Counter(digest(line.removesuffix(b"\n")) for line in file)
+            for line in file:
+                mark = digest(line.removesuffix(b"\n"))
+                known[mark] = known.get(mark, 0) + 1
         found = []
         for text in texts:
             mark = digest(text)
-            known[mark] -= 1
-            if known[mark] < 0:
+            known[mark] = left = known.get(mark, 0) - 1
+            if left < 0:
                 found.append(text)
         return found
 
