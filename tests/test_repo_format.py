@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import SHARED
@@ -253,6 +253,22 @@ def test_links_are_told_and_not_followed(tmp_path: Path) -> None:
     assert not items
 
 
+def test_a_node_that_got_the_id_of_another_is_its_own(tmp_path: Path, memory: Memory) -> None:
+    one = memory.add("One.", title="One", kind="gotcha", tags=["Ours"])
+    memory.export(tmp_path, format="repo", force=True)
+    # Somebody deleted the node, and later somebody else made another with its title.
+    sidecar(tmp_path, "one", "Theirs.")
+    assert memory.import_from(tmp_path).imported == 1
+    assert memory.get(one.id).content == "One."
+    memory.export(tmp_path, format="repo")
+    assert files(tmp_path)["memory/one.md"] == b"Theirs."
+    assert files(tmp_path)["memory/one-2.md"] == b"One."
+    assert memory.import_from(tmp_path).skipped == 2
+
+
+ONE = b'{"node": "gotcha.one", "of": "2026-03-04T05:06:07+00:00", '
+
+
 def test_odd_names_are_told(tmp_path: Path) -> None:
     config(tmp_path)
     sidecar(tmp_path, "fine")
@@ -274,9 +290,9 @@ def test_odd_names_are_told(tmp_path: Path) -> None:
     [
         b"{",
         b'{"node": 1}',
-        b'{"node": "gotcha.one", "made": {"id": "gotcha.one", "created_at": "2026-03-04T05:06:07+00:00"}}',
-        b'{"node": "gotcha.one", "made": {"tags": [["x"]]}, "memglot": {"tags": [["y"]], "id": "../x"}}',
-        b'{"node": "gotcha.one", "memglot": {"id": 5, "extra": {"repo": 5}}}',
+        ONE + b'"made": {"id": "gotcha.one", "created_at": "2026-03-04T05:06:07+00:00"}}',
+        ONE + b'"made": {"tags": [["x"]]}, "memglot": {"tags": [["y"]], "id": "../x"}}',
+        ONE + b'"memglot": {"id": 5, "extra": {"repo": 5}}}',
         b'{"link": "rel.x", "of": "", "relation": {"id": "x"}}',
         b'{"head": {"space": 5}}',
         b"\xff",
@@ -602,6 +618,20 @@ def stores(draw: Any) -> list[Item]:
         if draw(st.booleans()):
             items.append(Supersession(newer=record.id, older=draw(st.sampled_from([one.id for one in found]))))
     return items
+
+
+@pytest.mark.parametrize("other", ["json", "sqlite", "memories-json", "obsidian"])
+@settings(max_examples=max(settings().max_examples // 4, 1))
+@given(items=stores())
+def test_nodes_come_back_from_any_format(other: str, items: list[Item]) -> None:
+    format = registry.get(other)
+    assert format.write is not None
+    with tempfile.TemporaryDirectory() as folder:
+        write(items, Path(folder) / "first/out")
+        there = Path(folder) / ("there" if format.folder else f"there{format.extensions[0]}")
+        format.write(iter(read(Path(folder) / "first/out")[0]), Target(there), Report(), Options())
+        write(list(read_inputs([there], format, Report(), Options())), Path(folder) / "second/out")
+        assert in_order(read(Path(folder) / "second/out")[0]) == in_order(items)
 
 
 @given(items=stores())

@@ -2,9 +2,10 @@
 
 A sidecar may have no key of ours, so what is carried for it lies apart, by the id of its node:
 
-- `{"node", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `made` are fields of the sidecar that it
-  needs and the memory does not have; where one is no longer so, somebody edited the node, and the node is right. `bare`
-  says that the memory knows nothing of the node's place and bytes; `at` is the time that the carried clocks belong to.
+- `{"node", "of", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `of` is when the node was created,
+  since another may have its id by now. `made` are fields of the sidecar that it needs and the memory does not have;
+  where one is no longer so, somebody edited the node, and the node is right. `bare` says that the memory knows nothing
+  of the node's place and bytes; `at` is the time that the carried clocks belong to.
 - `{"link", "of", "relation"}`: a relation that its file tells only a part of, and the hash of that file.
 - `{"head": {"space"?, "made"?}}`: the space that its files came from, and the files that this tool made up.
 """
@@ -42,12 +43,12 @@ class Line(msgspec.Struct, omit_defaults=True):
     """What may stand on a line."""
 
     node: str = ""
+    link: str = ""
+    of: str = ""
     memglot: dict[str, Any] = {}
     made: dict[str, Any] = {}
     bare: bool = False
     at: str = ""
-    link: str = ""
-    of: str = ""
     relation: Relation | None = None
     head: Head | None = None
 
@@ -66,22 +67,21 @@ class Carried:
             elif line.link:
                 self._links[line.link] = line
 
-    def node(self, id: str) -> Line | None:
-        """What is carried for a node."""
+    def node(self, id: str, created_at: str | None) -> Line | None:
+        """What is carried for a node; not for another that got its id. No time stands for a node that is not there."""
         found = self._nodes.get(id)
-        return None if found is None else msgspec.convert(found, Line)
+        line = None if found is None else msgspec.convert(found, Line)
+        return None if line is None or created_at not in (None, line.of) else line
 
-    def memory_of(self, node: str) -> str | None:
+    def memory_of(self, node: str, created_at: str | None) -> str | None:
         """The memory that a node stands for, where that is not told by the node's own id."""
-        found = self._nodes.get(node)
-        id = found.get("memglot", {}).get("id") if found is not None else None
+        line = self.node(node, created_at)
+        id = line.memglot.get("id") if line is not None else None
         return id if isinstance(id, str) and is_id(id) else None
 
-    def nodes(self) -> Iterator[tuple[str, str]]:
-        """The memories that are told, each with its node."""
-        for node in self._nodes:
-            if (memory := self.memory_of(node)) is not None:
-                yield memory, node
+    def nodes(self) -> Iterator[str]:
+        """The nodes that something is carried for."""
+        yield from self._nodes
 
     def links(self) -> Iterator[tuple[str, str]]:
         """The ids of the relations that are carried, each with that of its file."""

@@ -77,7 +77,7 @@ class _Reading:
 
     def __init__(self, folder: Path, space: str, carried: Carried, report: Report) -> None:
         self._folder, self._space, self._carried, self._report = folder, space, carried, report
-        self._places, self._bodies = DiskMap(), DiskMap()
+        self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
         self._links, self._older, self._told_links = _Groups(), _Groups(), DiskMap()
         self._newest = self._loose = 0
         self._project: str | None = None
@@ -98,6 +98,7 @@ class _Reading:
             id, newer = (fields or {}).get("id"), (fields or {}).get("superseded_by")
             if isinstance(id, str) and is_id(id) and id not in self._places:
                 self._places[id] = path
+                self._created[id] = str((fields or {}).get("created_at"))
                 if isinstance(newer, str):
                     self._older.add(newer, id)
         for path in walk_files(self._folder, words.RELATIONS, ".json", self._report):
@@ -158,7 +159,7 @@ class _Reading:
         if self._places.get(id) != path:
             raise same_id(id, self._places[id])
         body = self._body(fields["body_path"])
-        line = self._carried.node(id)
+        line = self._carried.node(id, fields["created_at"])
         slot: dict[str, Any] = {}
         shown = fields
         if line is not None:
@@ -192,7 +193,7 @@ class _Reading:
             found += self._relation(link)
         self._links.forget(id)
         for older in self._older.of(id):
-            line = self._carried.node(older)
+            line = self._carried.node(older, self._created.get(older))
             if line is None or line.made.get("superseded_by") != id:
                 found.append(Supersession(newer=record.id, older=self._memory_id(older)))
         return found
@@ -211,7 +212,7 @@ class _Reading:
         return [found]
 
     def _memory_id(self, node: str) -> str:
-        return self._carried.memory_of(node) or derive_id(TOOL, self._space, node)
+        return self._carried.memory_of(node, self._created.get(node)) or derive_id(TOOL, self._space, node)
 
     def _loose_links(self) -> Iterator[Item]:
         """Relations of nodes that are not there, or that could not be read."""

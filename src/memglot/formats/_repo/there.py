@@ -40,7 +40,6 @@ class There:
         self.config, value = read_config(self._folder)
         self.space = space_of(self._folder, value, Options(), carried)
         self.origin = carried.head.space or self.space
-        self.memories = DiskMap(carried.nodes())
         self.relations = DiskMap(carried.links())
         project, rule = None, None
         folders: set[str] = set()
@@ -52,9 +51,13 @@ class There:
             # A file that is no sidecar is somebody's all the same.
             self.bodies[f"{place}.md"] = self.bodies[str(fields.get("body_path"))] = True
             if isinstance(id, str) and id not in self.places:
-                self.places[id] = [place, self._body(fields, place), _moment(fields.get("updated_at"))]
+                times = [_moment(fields.get("updated_at")), str(fields.get("created_at"))]
+                self.places[id] = [place, self._body(fields, place), *times]
             if fields.get("type") == "project":
                 project, rule = place, self._rule(fields)
+        for id in carried.nodes():
+            if (memory := carried.memory_of(id, self._created(id))) is not None:
+                self.memories[memory] = id
         for path in walk_files(self._folder, words.RELATIONS, ".json"):
             fields = self._fields(path)
             ends = [str(fields.get("from")), str(fields.get("to"))]
@@ -62,6 +65,10 @@ class There:
             self.triples[f"{ends[0]} {fields.get('predicate')} {ends[1]}"] = fields.get("id")
             self.ends[path] = ends
         self.layout = layout_of(project, rule, folders)
+
+    def _created(self, id: str) -> str | None:
+        known = self.places.get(id)
+        return None if known is None else str(known[3])
 
     def _fields(self, path: str) -> dict[str, Any]:
         try:
@@ -88,7 +95,7 @@ class There:
 
     def title_of(self, id: str) -> str | None:
         """The title that was made up for a node before: it stays, as the node's id does."""
-        line = self._carried.node(id) if self._carried is not None else None
+        line = self._carried.node(id, self._created(id)) if self._carried is not None else None
         title = line.made.get("title") if line is not None else None
         return title if isinstance(title, str) and title else None
 

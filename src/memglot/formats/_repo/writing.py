@@ -133,8 +133,9 @@ class StorageWriter:
         line = _line_of(record, written, self._space)
         slot = pack_found(line.memglot, record, left, self._report, plain_only=False)
         if slot or line.made or line.bare:
-            at = written.node.fields["updated_at"] if "clocks" in slot else ""
-            self._lines.add(msgspec.structs.replace(line, node=id, memglot=slot, at=at))
+            fields = written.node.fields
+            at = fields["updated_at"] if "clocks" in slot else ""
+            self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
 
     def _lose(self, record: Record, written: Written, left: list[Thing]) -> None:
         """Tell what nobody will know who reads the node alone."""
