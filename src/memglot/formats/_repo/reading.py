@@ -79,8 +79,9 @@ class _Reading:
         self._folder, self._space, self._carried, self._report = folder, space, carried, report
         self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
         self._links, self._older, self._told_links = _Groups(), _Groups(), DiskMap()
-        self._newest = self._loose = 0
-        self._project: str | None = None
+        self._loose = 0
+        self._project: int | None = None
+        """When the project node was saved, if there is one."""
 
     def items(self, config: bytes) -> Iterator[Item]:
         """All items, nodes first."""
@@ -168,9 +169,8 @@ class _Reading:
         bare = line is not None and (line.bare or bool(line.made))
         record = record_of(node, self._space, None if bare else raw)
         riders = (take_slot({KEY: slot}, record, self._report) or []) if slot else []
-        self._newest = max(self._newest, record.updated_at)
         if fields["type"] == "project":
-            self._project = id
+            self._project = max(self._project or 0, record.updated_at)
         return record, [*riders, *self._relations(record, id)]
 
     def _body(self, path: str) -> bytes:
@@ -208,7 +208,6 @@ class _Reading:
             self._report.start_source(str(self._folder / path))
             self._report.fault(error)
             return []
-        self._newest = max(self._newest, found.updated_at)
         return [found]
 
     def _memory_id(self, node: str) -> str:
@@ -238,5 +237,5 @@ class _Reading:
             name = self._folder.absolute().parent.name
             if table == "config" and self._project is None and raw == default_config(name):
                 continue
-            yield file_blob(table, space, raw, self._newest)
+            yield file_blob(table, space, raw, self._project or 0)
         yield from event_blobs(self._folder, space, self._report)
