@@ -148,7 +148,7 @@ def _prove(source: Source, format: Format, report: Report, options: Options) -> 
 
 
 def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
-    proof = FolderProof.at(folder)
+    folder, proof = _proof_of(folder)
     if proof is None:
         return Verdict(str(folder), "unproven", "", 0, [note_no_proof()])
     format = registry.get(proof.format)
@@ -174,6 +174,16 @@ def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
     return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
 
 
+def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
+    """The proof of a folder, and where it lies: in it, or in what a format keeps there under a name of its own."""
+    proof = FolderProof.at(folder)
+    homes = [] if proof is not None else [format.home_in(folder) for format in registry.by_folder() if format.home]
+    for home in homes:
+        if not home.is_symlink() and (found := FolderProof.at(home)) is not None:
+            return home, found
+    return folder, proof
+
+
 def _digest_in_folder(place: Path, format: Format, options: Options) -> str | None:
     if format.digest_file is not None:
         return format.digest_file(place) if place.is_file() else None
@@ -183,7 +193,8 @@ def _digest_in_folder(place: Path, format: Format, options: Options) -> str | No
 def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
     """Notes in the folder that its proof does not name; both lists come in the same order."""
     said = {path for path, _ in proof.files()}
-    found = (path.relative_to(folder).as_posix() for path in walk(folder, frozenset(format.extensions), report))
+    paths = walk(folder, frozenset(format.extensions), report, takes=format.takes)
+    found = (path.relative_to(folder).as_posix() for path in paths)
     return [note_file(path, "was added") for path in found if path not in said]
 
 

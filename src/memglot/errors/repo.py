@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.errors import MemglotError
+from memglot.errors import BadRecord, CannotWrite, MemglotError, Unreadable
 
 PRECONDITIONS = frozenset(
     {
@@ -158,3 +158,58 @@ def files_failed(path: object, reason: str) -> ProjectError:
     """The system did not let us read or write something."""
     message = f"`{path}`: {reason}" if path else reason
     return ProjectError("MemoryInternalError", message, {"path": str(path) if path else None, "message": reason})
+
+
+def no_storage(name: str) -> Unreadable:
+    """A folder that was read as project memory, and is none."""
+    return Unreadable(name, "no `.memory/config.json` in it", "give a repository, or its `.memory` folder")
+
+
+def other_storage(name: str, found: object) -> Unreadable:
+    """Storage of another version, as a format."""
+    return Unreadable(name, f"its storage version is {found}, and only 5 is known")
+
+
+def broken_config(name: str, reason: str) -> Unreadable:
+    """A `config.json` that is none."""
+    return Unreadable(name, f"invalid JSON: {reason}")
+
+
+def lone_file(name: str) -> Unreadable:
+    """A single file, or a zip, that was given as project memory."""
+    return Unreadable(name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
+
+
+def linked(name: str) -> Unreadable:
+    """A file or folder that is a link."""
+    return Unreadable(name, "it is a symbolic link, and project memory is not read through links")
+
+
+def no_body(path: str) -> BadRecord:
+    """A sidecar whose text is not there."""
+    return BadRecord(f"its text `{path}` is not there")
+
+
+def body_outside(path: str) -> BadRecord:
+    """A sidecar whose text would lie elsewhere."""
+    return BadRecord(f"its text `{path}` lies outside of `.memory/memory`, or behind a link")
+
+
+def no_sidecar() -> BadRecord:
+    """A text that no sidecar speaks of."""
+    return BadRecord("no sidecar speaks of this text")
+
+
+def same_id(id: str, first: str) -> BadRecord:
+    """A second file with the id of another."""
+    return BadRecord(f"`{id}` is the id of `{first}` already")
+
+
+def unfinished_save(name: str) -> CannotWrite:
+    """An export into a store in which a save was cut off."""
+    return CannotWrite(name, "an interrupted save waits there; run `memglot repo status` in that repository first")
+
+
+def odd_name() -> BadRecord:
+    """A file whose name no sidecar could tell."""
+    return BadRecord("its name is not UTF-8")

@@ -89,6 +89,11 @@ def glance_at(folder: Path) -> Glance:
 
 
 def _names_in(folder: Path) -> Iterator[str]:
+    for format in registry.by_folder():
+        if format.home:
+            # However much else there is, and also where the home itself is given.
+            home = format.home_in(folder)
+            yield from (f"{home.name}/{path.name}" for path in sorted(home.glob("*.json")) if not home.is_symlink())
     if (folder / ".obsidian").is_dir():
         # However many notes come before it.
         yield ".obsidian/"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -49,10 +49,55 @@ class Notes:
                 self._edited.append(relative)
             else:
                 self._target.put(relative, text)
-        self._files.add(msgspec.json.encode({relative: digest.hex()})[1:-1])
+        self._vouch(relative, digest.hex())
         if slot and not self._plain:
             self._slots.add(msgspec.json.encode({relative: slot})[1:-1])
         self.count += counts
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the folder was not there before."""
+        return not self._target.existing
+
+    def put_all(self, files: Mapping[str, bytes], *, counts: bool = True, keep: bool = False) -> None:
+        """Write files that belong together, such as a note and what describes it: where one was edited, all stay.
+
+        With `keep` they stay as they are in any case.
+        """
+        changed = [relative for relative, text in files.items() if self._target.differs(relative, text)]
+        kept = keep or any(map(self._is_edited, changed))
+        for relative, text in files.items():
+            if kept and relative in changed:
+                self._edited.append(relative)
+            elif relative in changed:
+                self._target.put(relative, text)
+            self._vouch(relative, sha256(text).hexdigest())
+        self.count += counts
+
+    def put_lines(self, relative: str, lines: Iterable[bytes], *, ended: bool = True) -> None:
+        """Write a file of many lines; one that is not `ended` has no newline at its end."""
+        self._target.put_lines(relative, lines, ended=ended)
+        self.vouch(relative)
+
+    def append(self, relative: str, lines: Iterable[bytes]) -> None:
+        """Add lines to a file, which stays as it is before them."""
+        self._target.append(relative, lines)
+        self.vouch(relative)
+
+    def vouch(self, relative: str) -> None:
+        """Prove a file that is in its place already."""
+        self._vouch(relative, self._digest_of(self._target.folder / relative) or "")
+
+    def is_theirs(self, relative: str) -> bool:
+        """Tell whether a file that is there was never ours, or was edited since."""
+        return self._before.get(relative) != self._digest_of(self._target.folder / relative)
+
+    def release(self, relative: str) -> None:
+        """Leave a file that was written before to others: it is not removed, even if its memory is gone."""
+        self._before.pop(relative, None)
+
+    def _vouch(self, relative: str, digest: str) -> None:
+        self._files.add(msgspec.json.encode({relative: digest})[1:-1])
 
     def _is_edited(self, relative: str) -> bool:
         """Tell whether a note that is there is not as we wrote it, or was never ours."""

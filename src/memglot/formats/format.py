@@ -49,6 +49,7 @@ class Options:
 
 Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
 Write: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
+ReadHome: TypeAlias = Callable[[Path, Report, Options], Iterator[Item]]
 ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, Report, Options], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
 STORE = "sqlite"
@@ -75,7 +76,9 @@ class Format:
 
     `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
     in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
-    folder are meant at all. `digest_file` digests a file of a folder where that is not the digest of its record.
+    folder are meant at all. A format with a `home` lies in a folder of that name, which it reads itself with
+    `read_home`, however much else there is around it.
+    `digest_file` digests a file of a folder where that is not the digest of its record.
     `empty_is_error` and `blank_is_error` tell whether a file of nothing, or of white space alone, is no file of the
     format at all, or one without records.
     `untouched` tells whether a memory still says what its note said when it was read last, and `residue` under which
@@ -103,6 +106,8 @@ class Format:
     recognise: Callable[[bytes], bool] | None = None
     aliases: tuple[str, ...] = field(default=())
     read_folder: ReadFolder | None = None
+    home: str = ""
+    read_home: ReadHome | None = None
     takes: Callable[[str], bool] | None = None
     recognise_folder: Callable[[Glimpse], bool] | None = None
     digest_file: Callable[[Path], str | None] | None = None
@@ -115,6 +120,10 @@ class Format:
     proves_rest: bool = False
     audits: bool = False
     seals: bool = False
+
+    def home_in(self, folder: Path) -> Path:
+        """Where in a folder the format lies: in the folder of its own name, or in the one that is given."""
+        return folder / self.home if self.home and folder.absolute().name != self.home else folder
 
     @property
     def keeps(self) -> frozenset[str]:

@@ -132,12 +132,10 @@ def _read_file(path: Path, name: str, format: Format | None, report: Report, opt
 
 def _read_folder(folder: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
     proof = FolderProof.at(folder)
-    if format is None and proof is not None:
-        try:
-            format = registry.get(proof.format)
-        except UnknownFormat as error:
-            raise Unreadable(str(folder), str(error), "name another with `--format`") from error
-    format = format or detect_folder(glance_at(folder))
+    format = format or _folder_format(folder, proof)
+    if format is not None and format.read_home is not None:
+        yield from _read_home(format.home_in(folder), format, report, options)
+        return
     found = False
     if format is not None and format.read_folder is not None:
         report.format = format.name
@@ -162,6 +160,30 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
         report.note(note_no_records(str(folder)))
     elif not found:
         raise Unreadable(str(folder), "no file of a known format in it")
+
+
+def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
+    """The format that a folder's proof names; else the one that what lies in it tells."""
+    if proof is None:
+        return detect_folder(glance_at(folder))
+    try:
+        return registry.get(proof.format)
+    except UnknownFormat as error:
+        raise Unreadable(str(folder), str(error), "name another with `--format`") from error
+
+
+def _read_home(folder: Path, format: Format, report: Report, options: Options) -> Iterator[Item]:
+    """What a format keeps in a folder of its own name."""
+    assert format.read_home is not None
+    report.format = format.name
+    proof = FolderProof.at(folder)
+    before, faults = report.read, len(report.errors)
+    yield from format.read_home(folder, report, options)
+    if proof is not None:
+        report.start_source(str(folder))
+        yield from _beside_notes(proof, report)
+    if report.read == before and len(report.errors) == faults:
+        report.note(note_no_records(str(folder)))
 
 
 class _Files:

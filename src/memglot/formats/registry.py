@@ -25,11 +25,12 @@ _BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "agentos-markdown": ("markdown", (".md", ".markdown")),
     "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
     "mcp-graph": ("json", (".jsonl", ".json")),
+    "repo": ("repo", (".json", ".md")),
 }
 # The store's own file is known to the store alone.
 _ELSEWHERE: dict[str, str] = {"sqlite": "memglot.store.as_format"}
-# Asked in this order: an AgentOS vault is a vault first.
-_FOLDERS: tuple[str, ...] = ("obsidian", "chatgpt", "agentos-markdown")
+# Asked in this order: notes in a repository do not make its memory theirs, and an AgentOS vault is a vault first.
+_FOLDERS: tuple[str, ...] = ("repo", "obsidian", "chatgpt", "agentos-markdown")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
 """Names that two tools use for shapes of their own: reading takes the other tool's too, with a note."""
 _ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -185,6 +185,35 @@ class FolderTarget:
                     out.write(content)
         except OSError as error:
             raise self._cannot(relative, error) from error
+
+    def put_lines(self, relative: str, lines: Iterable[bytes], *, ended: bool = True) -> None:
+        """Write one file line by line; one that is not `ended` has no newline at its end."""
+        try:
+            with replacing(self._sure(relative)) as out:
+                out.writelines(line + b"\n" for line in lines)
+                if not ended and out.tell():
+                    out.truncate(out.tell() - 1)
+        except OSError as error:
+            raise self._cannot(relative, error) from error
+
+    def append(self, relative: str, lines: Iterable[bytes]) -> None:
+        """Add lines to a file, which stays as it is before them."""
+        lines = list(lines)
+        try:
+            with open(self._sure(relative), "ab+") as out:
+                if lines and out.tell():
+                    out.seek(-1, os.SEEK_END)
+                    out.write(b"" if out.read(1) == b"\n" else b"\n")
+                out.writelines(line + b"\n" for line in lines)
+                _seal(out)
+        except OSError as error:
+            raise self._cannot(relative, error) from error
+
+    def _sure(self, relative: str) -> Path:
+        place = self.inside(relative)
+        if place is None:
+            raise OSError(0, "a link leads out of the folder")
+        return place
 
     def _cannot(self, relative: str, error: OSError) -> CannotWrite:
         return CannotWrite(str(self.path / relative), (error.strerror or str(error)).lower())

@@ -141,3 +141,14 @@ def note_other_bodies(file: str, count: int) -> str:
     """Bodies that an export of the past put beside a file."""
     noun = "1 body" if count == 1 else f"{count:,} bodies"
     return f"{noun} of earlier exports stay in {file}.chunks: copies of these may need them; delete what none does"
+
+
+def note_interrupted(folder: str) -> str:
+    """A save that was cut off, and whose files may be half there."""
+    return f"{folder}: an interrupted save waits there; any `memglot repo` command in that repository finishes it"
+
+
+def note_loose_relations(folder: str, count: int) -> str:
+    """Relations of nodes that are not there."""
+    noun = "1 relation leads" if count == 1 else f"{count:,} relations lead"
+    return f"{folder}: {noun} from or to a node that is not there; kept all the same"

@@ -28,8 +28,11 @@ class DiskMap(Mapping[str, Any]):
         self._waiting[name] = msgspec.json.encode(value).decode()
         self._length += 1
         if len(self._waiting) >= _BATCH:
-            self._db.executemany("INSERT OR REPLACE INTO found VALUES (?, ?)", self._waiting.items())
-            self._waiting = {}
+            self._flush()
+
+    def _flush(self) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO found VALUES (?, ?)", self._waiting.items())
+        self._waiting = {}
 
     def __getitem__(self, name: str) -> Any:
         if name in self._waiting:
@@ -39,8 +42,9 @@ class DiskMap(Mapping[str, Any]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        names = {name for (name,) in self._db.execute("SELECT name FROM found")} | set(self._waiting)
-        return iter(sorted(names))
+        self._flush()
+        for (name,) in self._db.execute("SELECT name FROM found ORDER BY name"):
+            yield name
 
     def __len__(self) -> int:
         return self._length

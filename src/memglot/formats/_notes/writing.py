@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import unicodedata
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ _DEEPEST = 40
 def digest_file(path: Path) -> str | None:
     """The digest of a note's bytes: what must come back byte for byte is proved by its bytes."""
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
 

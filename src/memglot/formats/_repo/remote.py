@@ -1,0 +1,117 @@
+"""Which repository a project's memory belongs to: the remote that git's own files name, spelt in one way."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_LARGEST = 1 << 20
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)')
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
+_SHORT = re.compile(r"(?:[^@/\s]*@)?([A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.]+\]):(?!//)(.+)")
+_USUAL_PORTS = frozenset({22, 80, 443, 9418})
+
+
+def remote_of(root: Path) -> str | None:
+    """The remote of the repository whose top folder this is, as `host/path`; `None` where it has none.
+
+    Only files are read, git is not asked. `origin` comes first, then the others by their names. A remote that is a
+    path on this machine says nothing elsewhere, and does not count.
+    """
+    folder = _git_folder(root)
+    if folder is None:
+        return None
+    found: dict[str, str] = {}
+    for name, url in _remotes(_text(folder / "config")):
+        found.setdefault(name, url)
+    for name in sorted(found, key=lambda name: (name != "origin", name)):
+        if (told := one_spelling(found[name])) is not None:
+            return told
+    return None
+
+
+def one_spelling(url: str) -> str | None:
+    """A remote as `host/path`, however it is spelt and without whoever logs in there; `None` for a local path."""
+    url = url.strip()
+    if "://" in url:
+        return _of_address(url)
+    short = _SHORT.fullmatch(url)
+    if short is None or "\\" in url:
+        return None
+    return _joined(short[1], short[2])
+
+
+def _of_address(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or parts.scheme.lower().rpartition("+")[2] == "file":
+        return None
+    return _joined(host if port is None or port in _USUAL_PORTS else f"{host}:{port}", parts.path)
+
+
+def _joined(host: str, path: str) -> str | None:
+    path = path.strip("/").removesuffix(".git").rstrip("/")
+    return f"{host.lower()}/{path}" if path else None
+
+
+def _git_folder(root: Path) -> Path | None:
+    """The folder that holds the repository's `config`: `.git`, or where a worktree or a submodule says it lies."""
+    place = root / ".git"
+    if place.is_dir():
+        return place
+    text = _text(place)
+    if not text.startswith("gitdir:"):
+        return None
+    folder = root / text.partition(":")[2].strip()
+    common = _text(folder / "commondir").strip()
+    return folder / common if common else folder
+
+
+def _text(path: Path) -> str:
+    """A small file's text; empty for what is none."""
+    try:
+        # A pipe would wait for somebody to write into it.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            return file.read(_LARGEST).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _remotes(text: str) -> Iterator[tuple[str, str]]:
+    """The names and the addresses in git's own kind of settings file."""
+    remote: str | None = None
+    for line in text.replace("\\\n", "").splitlines():
+        line = line.strip()
+        if (section := _SECTION.fullmatch(line)) is not None:
+            name = re.sub(r"\\(.)", r"\1", section[2] or "")
+            remote = name if section[1].lower() == "remote" and section[2] is not None else None
+            line = section[3]
+        setting = _SETTING.fullmatch(line)
+        if remote is not None and setting is not None and setting[1].lower() == "url":
+            yield remote, _value(setting[2])
+
+
+def _value(text: str) -> str:
+    """A value without its quotes and the comment behind it."""
+    found, quoted, escaped = "", False, False
+    for sign in text:
+        if escaped:
+            found, escaped = found + sign, False
+        elif sign == "\\":
+            escaped = True
+        elif sign == '"':
+            quoted = not quoted
+        elif sign in "#;" and not quoted:
+            break
+        else:
+            found += sign
+    return found.strip()
