@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from memglot.errors.repo import ProjectError
+from memglot.formats._repo.lock import locked
+from memglot.formats._repo.turn import JOURNAL
 from memglot.repo import deeds
-from memglot.repo.journal import JOURNAL, change_files
-from memglot.repo.lock import locked
+from memglot.repo.journal import change_files
 from repo_projects import do, events, feature, files_of, new_project, save, saved, sidecar
 
 # One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.

@@ -13,7 +13,7 @@ import pytest
 
 import memglot
 from memglot.errors.repo import ProjectError
-from memglot.repo.lock import locked
+from memglot.formats._repo.lock import locked
 from memglot.repo.registry import Registry, registry_id_of
 from repo_stores import config_of, write_config
 

@@ -103,7 +103,9 @@ def _check_schemas(findings: Findings) -> None:
             findings.warnings.append(said.folder_missing(shown(path)))
     for path in SCHEMA_FILES:
         if path not in findings.files:
-            findings.warnings.append(said.schema_missing(shown(path)))
+            # One warning says it all where the whole folder is missing.
+            if SCHEMAS in findings.folders:
+                findings.warnings.append(said.schema_missing(shown(path)))
         elif (plain := findings.json(path)) is not None and not isinstance(plain, (dict, bool)):
             findings.errors.append(said.schema_invalid(shown(path)))
 

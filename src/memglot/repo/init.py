@@ -7,18 +7,18 @@ from typing import Any
 from memglot.errors.repo import already_invalid, dirty_memory
 from memglot.formats._repo.ids import project_name, project_slug
 from memglot.formats._repo.layout import Layout
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import body_hash, local_time, stable_json
-from memglot.formats._repo.words import BACKUPS, CONFIG, EVENTS, FOLDER, IGNORED, RELATIONS, STORAGE_VERSION
+from memglot.formats._repo.words import BACKUPS, CONFIG, EVENTS, FOLDER, IGNORED, STORAGE_VERSION
 from memglot.notes.guidance import NEXT_STEPS, brief_for
 from memglot.notes.repo import note_already_there
 from memglot.repo.check import check
 from memglot.repo.files import write_file
 from memglot.repo.guide import guide
 from memglot.repo.journal import change_files, finish_change
-from memglot.repo.lock import locked
 from memglot.repo.project import Project
 from memglot.repo.refresh import map_of
-from memglot.repo.schemas import missing_schemas
+from memglot.repo.schemas import make_folders, missing_schemas
 from memglot.repo.snapshot import snapshot_of
 from memglot.settings import moment
 
@@ -69,7 +69,7 @@ def _create(project: Project, files: dict[str, bytes]) -> None:
         # Another one may have begun while this one waited.
         if not project.is_there:
             change_files(project.folder, files)
-            (project.folder / RELATIONS).mkdir(exist_ok=True)
+            make_folders(project.folder, Layout())
 
 
 def _identity(project: Project) -> dict[str, str]:

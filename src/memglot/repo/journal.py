@@ -19,13 +19,12 @@ from msgspec import Struct
 
 from memglot.errors.repo import ProjectError, cannot_write
 from memglot.formats._repo.text import local_time
+from memglot.formats._repo.turn import JOURNAL
 from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
 from memglot.notes.repo import note_bad_journal, note_finished, note_kept_copy
 from memglot.repo.files import refuse_links, sync_folder, write_file, write_lasting
 from memglot.settings import moment
 
-JOURNAL = f"{INDEX}/journal"
-"""Where the journal lies, below `.memory`: among what is generated, where no other program looks."""
 _STAGE = f"{INDEX}/stage"
 _STAGED = re.compile(rf"{_STAGE}/\d+")
 _MAY_CHANGE = re.compile(rf"({CONFIG}|{EVENTS}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import local_time
-from memglot.formats._repo.words import EVENTS, NODES, RELATIONS
+from memglot.formats._repo.words import EVENTS
 from memglot.repo.journal import Content, change_files, finish_change
-from memglot.repo.lock import locked
 from memglot.repo.log import grown, lost_events, tail_of
 from memglot.repo.project import Project
-from memglot.repo.schemas import missing_schemas
+from memglot.repo.schemas import make_folders, missing_schemas
 from memglot.repo.snapshot import snapshot_of
 from memglot.settings import moment
 
@@ -25,8 +25,7 @@ def rebuild(project: Project) -> dict[str, Any]:
             tail = tail_of(log)
             lost = lost_events(snapshot, tail) if tail.torn else []
             event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
-            for name in (NODES, RELATIONS):
-                (project.folder / name).mkdir(exist_ok=True)
+            make_folders(project.folder, snapshot.layout)
             files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
             change_files(project.folder, files)
             return {

@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from memglot.errors.repo import ProjectError, cannot_write
 from memglot.errors.repo_care import NAMELESS_PLACE, ambiguous_project, said_by, unknown_project
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.shapes import Config, Identity
 from memglot.formats._repo.text import local_time, stable_json
 from memglot.formats._repo.words import FOLDER
 from memglot.notes.repo_care import note_bad_registry, note_not_registered
 from memglot.repo.files import write_file
-from memglot.repo.lock import locked
 from memglot.repo.project import Project
 from memglot.settings import moment
 

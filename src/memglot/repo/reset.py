@@ -19,12 +19,12 @@ import msgspec
 
 from memglot.errors.repo import ProjectError, cannot_write, unsafe_path
 from memglot.errors.repo_care import backup_failed, no_backup, no_memory, removal_failed, said_by
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
 from memglot.notes.repo_care import note_links_left_out
 from memglot.repo.archive import Unlike, lacks, pack, unpack
 from memglot.repo.files import sync_folder
 from memglot.repo.journal import finish_change, has_journal
-from memglot.repo.lock import locked
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
 from memglot.settings import moment

@@ -1,4 +1,4 @@
-"""The JSON schemas of storage version 5, made from the shapes that files are checked by.
+"""What a store has beside its memory: folders, and JSON schemas made from the shapes that files are checked by.
 
 The real tool reads its checks from these files of a store; memglot does not, so that a missing one is no harm to it.
 """
@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from memglot.formats._repo.layout import Layout
 from memglot.formats._repo.shapes import Config, Link, MemoryEvent, Sidecar
 from memglot.formats._repo.text import stable_json
-from memglot.formats._repo.words import SCHEMAS
+from memglot.formats._repo.words import KIND_FOLDERS, NODES, RELATIONS, SCHEMAS
 
 NAMES = ("config", "object", "relation", "event", "patch")
 """The five schemas there are."""
@@ -31,6 +32,13 @@ def schema_path(name: str) -> str:
 def missing_schemas(folder: Path) -> dict[str, bytes]:
     """The schemas that a store lacks, by their paths."""
     return {schema_path(name): schema_of(name) for name in NAMES if not (folder / schema_path(name)).is_file()}
+
+
+def make_folders(folder: Path, layout: Layout) -> None:
+    """Make the folders that a store should have; git keeps no empty ones."""
+    kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if layout.by_kind else []
+    for path in (NODES, *kinds, RELATIONS):
+        (folder / path).mkdir(exist_ok=True)
 
 
 def schema_of(name: str) -> bytes:

@@ -13,12 +13,12 @@ import msgspec
 
 from memglot.errors.repo import ProjectError
 from memglot.formats._repo.layout import Layout, layout_of
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import follows_tool
 from memglot.formats._repo.words import EVENTS, FOLDER, NODES
 from memglot.notes.repo import note_faults, note_unfinished
 from memglot.repo.index import Index, decoded
 from memglot.repo.journal import finish_change, has_journal
-from memglot.repo.lock import locked
 from memglot.repo.node import Link, Node
 from memglot.repo.project import Project
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import local_time
-from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, RECOVERY, RELATIONS
+from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, RECOVERY
 from memglot.notes.repo import note_dirty, note_log_mended, note_restored
 from memglot.repo.index import TOOLS_OWN
 from memglot.repo.journal import Content, change_files, finish_change
-from memglot.repo.lock import locked
 from memglot.repo.log import Tail, grown, lost_events, tail_of
 from memglot.repo.project import Project
 from memglot.repo.refresh import refresh_maps
 from memglot.repo.save.draft import Draft
 from memglot.repo.save.intent import Intent, read_intent
 from memglot.repo.save.patch import changes_of, check_contents
-from memglot.repo.schemas import missing_schemas
+from memglot.repo.schemas import make_folders, missing_schemas
 from memglot.repo.snapshot import Snapshot, memory_path, snapshot_of
 from memglot.settings import moment
 
@@ -103,7 +103,7 @@ class _Saving:
             place = self._project.root / apart
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self._project.root / path, place)
-        (self._project.folder / RELATIONS).mkdir(exist_ok=True)
+        make_folders(self._project.folder, self._snapshot.layout)
         log = self._files.pop(EVENTS)
         change_files(self._project.folder, {**self._files, EVENTS: log})
         self._files[EVENTS] = log
