@@ -31,6 +31,7 @@ from memglot.formats.reading import read_inputs
 from memglot.formats.target import Target
 from memglot.model import Blob, End, Foreign, Item, Record, Relation, Supersession, derive_id, plain
 from memglot.report import Report
+from repo_projects import feature, new_project, saved
 from strategies import JSON, TEXT, TIMES, ids, records
 
 GOLDENS = Path(__file__).parent / "formats" / "repo"
@@ -483,7 +484,7 @@ def test_an_export_waits_for_whoever_saves(tmp_path: Path, memory: Memory, monke
         pytest.fail("the lock is held")
     assert lock.exists()
     # Whoever waits goes on as soon as the lock is gone.
-    monkeypatch.setattr("memglot.formats._repo.turn.time.sleep", lambda seconds: lock.unlink())
+    monkeypatch.setattr("memglot.formats._repo.lock.time.sleep", lambda seconds: lock.unlink())
     memory.export(tmp_path, format="repo", force=True)
     assert not lock.exists()
     (tmp_path / ".memory/index/journal").mkdir(parents=True)
@@ -648,3 +649,27 @@ def test_every_memory_becomes_a_valid_node_and_comes_back(items: list[Item]) -> 
         again = Path(folder) / "again/out"
         write(items, again)
         assert files(again) == files(out)
+
+
+def test_what_was_deleted_in_the_repository_goes_and_stays_gone(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("Stays"), feature("Goes")])
+    assert memory.import_from(root).imported == 3
+    saved(root, delete=[{"id": "feature.goes", "reason": "not wanted"}])
+    memory.import_from(root)
+    assert sorted(str(record.title) for record in memory.list()) == ["Acme Render", "Stays"]
+    assert list(memory.import_from(root).ids) == []
+    # An export does not bring it back, and tells of the deletion once: in the log, which told it first.
+    memory.export(tmp_path / "out", format="repo")
+    assert not list((tmp_path / "out").rglob("goes.*"))
+    assert "not wanted" not in (tmp_path / "out/.memory/.memglot.json").read_text()
+    with Memory.open(":memory:") as other:
+        other.import_from(tmp_path / "out")
+        assert sorted(str(record.title) for record in other.list()) == ["Acme Render", "Stays"]
+    # Whoever makes it anew, later, has it again.
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
+    saved(root, nodes=[feature("Goes", "Back again.")])
+    memory.import_from(root)
+    assert "Goes" in [record.title for record in memory.list()]

@@ -77,6 +77,10 @@ class Names:
         found = self._nodes.get(memory)
         return None if found is None else str(found[0])
 
+    def has_node(self, id: str) -> bool:
+        """Tell whether the store will have a node of this id."""
+        return id in self._ids or id in self._there.places
+
     def place(self, memory: str) -> tuple[str, str]:
         """Where the node of a memory lies, without the ending, and where its text does."""
         _, place, body = self._nodes[memory]

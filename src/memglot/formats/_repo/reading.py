@@ -18,6 +18,7 @@ from memglot.errors.repo import (
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo import words
 from memglot.formats._repo.carrying import Carried, told
+from memglot.formats._repo.deletions import Deletions
 from memglot.formats._repo.finding import decoded, read_config, space_of, walk_files
 from memglot.formats._repo.ids import is_id
 from memglot.formats._repo.keeping import TABLES, default_config, event_blobs, file_blob, small_file
@@ -238,4 +239,8 @@ class _Reading:
             if table == "config" and self._project is None and raw == default_config(name):
                 continue
             yield file_blob(table, space, raw, self._project or 0)
-        yield from event_blobs(self._folder, space, self._report)
+        deletions = Deletions()
+        for blob in event_blobs(self._folder, space, self._report):
+            deletions.see(blob.row["text"])
+            yield blob
+        yield from deletions.tombstones(self._space, self._places.__contains__)

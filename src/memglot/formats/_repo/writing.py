@@ -11,6 +11,7 @@ import msgspec
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo import words
 from memglot.formats._repo.carrying import CARRY, CarryLines, Head, Line, digest
+from memglot.formats._repo.deletions import Deletions
 from memglot.formats._repo.keeping import LOG, TABLES, bytes_of, default_config, event_of
 from memglot.formats._repo.linking import LinkWriter
 from memglot.formats._repo.naming import Names
@@ -23,7 +24,7 @@ from memglot.formats.beside import item_of, line_of
 from memglot.formats.carry import Bundle, differences, pack_found
 from memglot.formats.folder import Notes
 from memglot.formats.format import Options
-from memglot.model import Blob, Item, Record, Relation, Supersession, Thing
+from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
 from memglot.report import Report, Spool
 
 
@@ -38,6 +39,8 @@ class StorageWriter:
         self._newer, self._told = DiskMap(), DiskMap()
         self._files: dict[str, dict[str, Blob]] = {table: {} for table in TABLES}
         self._events: Spool[str] = Spool()
+        self._tombstones: Spool[str] = Spool()
+        self._deletions = Deletions()
         self._lines = CarryLines()
         self._links = LinkWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
         self._space = self._origin = ""
@@ -48,6 +51,8 @@ class StorageWriter:
             self._files[item.table][item.key] = item
         elif isinstance(item, Blob) and item.tool == TOOL and item.table == LOG and event_of(item) is not None:
             self._events.append(line_of(item).decode())
+        elif isinstance(item, Tombstone):
+            self._tombstones.append(line_of(item).decode())
         else:
             self._notes.beside(item, report)
 
@@ -76,6 +81,7 @@ class StorageWriter:
             self._write(record, [rider for rider in riders if not isinstance(rider, Record)])
         self._put_files(config, made)
         self._put_events()
+        self._put_tombstones()
         self._leave_ends()
         told = remote_of(self._folder.absolute().parent) or _project_of(config)
         head = Head(self._origin if self._origin != told else "", made)
@@ -178,11 +184,23 @@ class StorageWriter:
             lines.add(f"{event[1]:020d} {event[2]}".encode())
             if event[1] > last:
                 last, opens = event[1], event[3]
+        for line in lines:
+            self._deletions.see(line[21:].decode())
         texts = (line[21:] for line in lines)
         if self._notes.is_new or not self._there.has_file(words.EVENTS):
             self._notes.put_lines(words.EVENTS, texts, ended=not opens)
         else:
             self._notes.append(words.EVENTS, self._missing(texts))
+
+    def _put_tombstones(self) -> None:
+        """Keep the marks of deleted memories beside, save those that the log tells."""
+        told = DiskMap()
+        for tombstone in self._deletions.tombstones(self._space, self._names.has_node):
+            told[tombstone.id] = line_of(tombstone).decode()
+        for text in self._tombstones:
+            item = item_of(text.encode())
+            if told.get(getattr(item, "id", "")) != text:
+                self._notes.beside(item, self._report)
 
     def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
         """The lines that the log has not, as often as they come."""
