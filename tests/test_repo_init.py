@@ -123,6 +123,17 @@ def test_a_broken_store_is_not_built_upon(tmp_path: Path) -> None:
     assert files_of(root) == before
 
 
+def test_a_store_without_a_project_node_gets_one(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("A")])
+    for path in (root / ".memory/memory").glob("acme-render.*"):
+        path.unlink()
+    told = do(root, deeds.init)["data"]
+    assert told["files_created"] == [".memory/memory/acme-render.md", ".memory/memory/acme-render.json"]
+    assert sidecar(root, "memory/acme-render.json")["id"] == "project.acme-render"
+    assert do(root, deeds.init)["data"]["files_created"] == []
+
+
 def test_force_begins_anew_and_keeps_a_backup(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A")])

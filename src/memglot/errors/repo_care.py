@@ -169,7 +169,12 @@ def marker_invalid(path: str) -> dict[str, Any]:
 
 def project_missing(path: str) -> dict[str, Any]:
     """A store whose project has no node."""
-    return issue("ProjectNodeMissing", "The project that this names has no node of its own.", path, "/project/id")
+    return issue(
+        "ProjectNodeMissing",
+        "The project that this names has no node of its own; `memglot repo init` makes one.",
+        path,
+        "/project/id",
+    )
 
 
 def kind_mismatch(path: str, id: str, kind: str) -> dict[str, Any]:

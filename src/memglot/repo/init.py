@@ -8,7 +8,7 @@ from memglot.errors.repo import already_invalid, dirty_memory
 from memglot.formats._repo.ids import project_name, project_slug
 from memglot.formats._repo.layout import Layout
 from memglot.formats._repo.lock import locked
-from memglot.formats._repo.text import body_hash, local_time, stable_json
+from memglot.formats._repo.text import body_hash, local_time, node_hash, stable_json
 from memglot.formats._repo.words import BACKUPS, CONFIG, EVENTS, FOLDER, IGNORED, STORAGE_VERSION
 from memglot.notes.guidance import NEXT_STEPS, brief_for
 from memglot.notes.repo import note_already_there
@@ -33,7 +33,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True) -> d
         project.warnings.append(note_already_there())
     else:
         _refuse_dirty(project)
-    files = {} if there else {**_new_store(project), **missing_schemas(project.folder)}
+    files = _missing_node(project) if there else {**_new_store(project), **missing_schemas(project.folder)}
     if files and not dry_run:
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
@@ -67,7 +67,7 @@ def _create(project: Project, files: dict[str, bytes]) -> None:
     with locked(project.folder, "init"):
         finish_change(project.folder)
         # Another one may have begun while this one waited.
-        if not project.is_there:
+        if not any((project.folder / path).exists() for path in files):
             change_files(project.folder, files)
             make_folders(project.folder, Layout())
 
@@ -79,20 +79,36 @@ def _identity(project: Project) -> dict[str, str]:
 
 def _new_store(project: Project) -> dict[str, bytes]:
     """The files of a new store, in the order they are told."""
-    identity, now = _identity(project), local_time(moment())
+    identity = _identity(project)
     config = {
         "version": STORAGE_VERSION,
         "project": identity,
         "memory": {"defaultTokenBudget": _BUDGET, "autoIndex": True},
     }
-    body = f"# {identity['name']}\n\nProject-level memory for {identity['name']}.\n".encode()
     place = Layout().place(identity["id"], lambda _: False)
+    return {CONFIG: stable_json(config), **_project_node(identity, place, Layout()), EVENTS: b""}
+
+
+def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[str, bytes]:
+    now = local_time(moment())
+    body = f"# {identity['name']}\n\nProject-level memory for {identity['name']}.\n".encode()
     node = {
         "id": identity["id"], "type": "project", "status": "active", "title": identity["name"],
         "body_path": place + ".md", "tags": [], "evidence": [], "source": {"kind": "system"},
-        "content_hash": body_hash(body), "created_at": now, "updated_at": now,
+        "created_at": now, "updated_at": now,
     }  # fmt: skip
-    return {CONFIG: stable_json(config), place + ".md": body, place + ".json": stable_json(node), EVENTS: b""}
+    node["content_hash"] = node_hash(node, body) if layout.tool_hash else body_hash(body)
+    return {place + ".md": body, place + ".json": stable_json(node)}
+
+
+def _missing_node(project: Project) -> dict[str, bytes]:
+    """The project node of a store that lacks one, as one that was exported may."""
+    with snapshot_of(project) as snapshot:
+        if any(node.kind == "project" for node in snapshot.nodes()):
+            return {}
+        identity = {"id": project.config.project.id, "name": project.config.project.name}
+        place = snapshot.layout.place(identity["id"], lambda path: snapshot.has_path(path + ".json"))
+        return _project_node(identity, place, snapshot.layout)
 
 
 def _check_there(project: Project) -> None:
