@@ -19,7 +19,7 @@ from memglot.formats._repo.lock import locked
 from memglot.formats._repo.turn import JOURNAL
 from memglot.repo import deeds
 from memglot.repo.journal import change_files
-from repo_projects import do, events, feature, files_of, new_project, save, saved, sidecar
+from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 # One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.
 KILLED = """
@@ -146,22 +146,71 @@ def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Pat
     assert not (root / ".memory" / JOURNAL).exists()
 
 
-def test_what_was_changed_since_a_stopped_save_is_kept(root: Path) -> None:
-    saved(root, nodes=[feature("A", "old")])
-    code = (
-        "import os, sys, json; from pathlib import Path; from memglot.repo import deeds, journal;"
-        "from memglot.repo.envelope import answer\n"
-        "journal._apply = lambda *_: os._exit(9)\n"
-        "text = json.dumps({'task': 't', 'nodes': [{'id': 'feature.a', 'body': 'saved'}]}).encode()\n"
-        "answer(Path(sys.argv[1]), lambda project: deeds.save(project, text))\n"
+STOPPED = """
+import json, os, sys
+from pathlib import Path
+from memglot.repo import deeds, journal
+from memglot.repo.envelope import answer
+replace, count = os.replace, int(sys.argv[3])
+def stopping(source, target):
+    global count
+    if "/stage/" in str(source):
+        count -= 1
+        if count < 0:
+            os._exit(9)
+    replace(source, target)
+journal.os.replace = stopping
+answer(Path(sys.argv[1]), lambda project: deeds.save(project, sys.argv[2].encode()), register=False)
+"""
+
+
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_a_stopped_save_is_taken_back_where_files_were_changed_since(root: Path, done: int) -> None:
+    saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
+    before = files_of(root)
+    nodes = [{"id": "feature.a", "body": "saved"}, {"id": "feature.b", "body": "saved b"}, feature("C", "new")]
+    text = json.dumps({"task": "t", "nodes": nodes, "delete": [{"id": "feature.b", "reason": "x"}]})
+    assert run(STOPPED, root, text, done).returncode == 9
+    by_hand = root / ".memory/events.jsonl"
+    by_hand.write_bytes(
+        by_hand.read_bytes() + b'{"actor":"user","event":"index.rebuilt","timestamp":"2026-01-01T00:00:00Z"}\n'
     )
-    assert run(code, root).returncode == 9
-    (root / ".memory/memory/a.md").write_text("by hand")
     told = do(root, deeds.status)
-    assert (root / ".memory/memory/a.md").read_text() == "saved"
+    assert any("was taken back" in warning for warning in told["warnings"])
+    assert files_of(root) == before | {"events.jsonl": by_hand.read_bytes()}
     (kept,) = (root / ".memory/recovery").rglob("a.md")
-    assert kept.read_text() == "by hand"
-    assert any("is kept in" in warning for warning in told["warnings"])
+    assert kept.read_text() == "saved"
+    assert not (root / ".memory" / JOURNAL).exists()
+    saved(root, nodes=[{"id": "feature.a", "body": "again"}])
+
+
+@pytest.mark.parametrize("done", [0, 1, 2, 3])
+def test_a_save_that_the_system_refuses_half_way_is_taken_back(root: Path, done: int) -> None:
+    saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
+    before = files_of(root)
+    nodes = [{"id": "feature.a", "body": "saved"}, feature("C", "new")]
+    text = json.dumps({"task": "t", "nodes": nodes, "delete": [{"id": "feature.b", "reason": "x"}]})
+    code = STOPPED.replace("os._exit(9)", "raise PermissionError(1, 'Operation not permitted', str(target))")
+    code = code.replace(
+        'if "/stage/" in str(source)', 'if "/stage/" in str(source) and not str(source).endswith(".old")'
+    )
+    code = code.replace("answer(Path", "told = answer(Path") + "print(json.dumps(told))"
+    done_ = run(code, root, text, done)
+    told = json.loads(done_.stdout)
+    assert not told["ok"]
+    assert "Nothing was changed" in told["error"]["message"]
+    assert files_of(root) == before
+    assert not (root / ".memory" / JOURNAL).exists()
+
+
+def test_copies_of_one_second_do_not_overwrite_each_other(root: Path) -> None:
+    saved(root, nodes=[feature("A", "one")])
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    (root / ".memory/memory/a.md").write_text("by hand")
+    for body in ("two", "three", "four"):
+        saved(root, nodes=[{"id": "feature.a", "body": body}])
+    assert {path.read_text() for path in (root / ".memory/recovery").rglob("a.md")} == {"by hand", "two", "three"}
 
 
 def test_a_disk_that_fills_up_in_a_save_leaves_everything_as_it_was(root: Path) -> None:

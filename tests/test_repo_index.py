@@ -47,7 +47,8 @@ def act(root: Path, what: str, of: str, value: str) -> None:
     elif what == "relate":
         save(root, nodes=[{"id": f"feature.{of}", "related": [{"predicate": "affects", "to": f"feature.{value}"}]}])
     elif what in ("stale", "delete"):
-        save(root, **{what: [{"id": f"feature.{of}", "reason": "x"}]})
+        intent: dict[str, Any] = {what: [{"id": f"feature.{of}", "reason": "x"}]}
+        save(root, **intent)
     elif what in ("edit", "break"):
         # A new file in the old one's place, as editors and git write them.
         part = root / "part"

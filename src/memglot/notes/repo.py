@@ -14,9 +14,12 @@ def note_bad_journal() -> str:
     return "`.memory/index/journal` was not written by memglot; it was put aside, and nothing in it was done."
 
 
-def note_kept_copy(path: str, copy: str) -> str:
-    """A file was replaced, and what stood there is kept."""
-    return f"`{path}` had been changed by another program; what it said is kept in `{copy}`."
+def note_taken_back(path: str) -> str:
+    """A stopped save was taken back."""
+    return (
+        "A save was stopped half-way, and files were changed by others since: it was taken back, and what it would "
+        f"have written is kept in `{path}`."
+    )
 
 
 def note_faults(paths: list[str]) -> str:

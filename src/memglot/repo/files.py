@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ from memglot.formats._repo.words import FOLDER
 _SETTLED_NANOSECONDS = 2_000_000_000
 """A file touched so lately may be touched again without its times showing it: some file systems tell whole seconds."""
 
+PART = ".memory-tmp-"
+"""What the name of a file begins with while it is written."""
 Stamp = str
 """What tells a changed file from an unchanged one without reading it; empty where nothing can."""
 
@@ -66,14 +69,22 @@ def refuse_links(folder: Path, path: str) -> None:
             raise unsafe_path(f"{FOLDER}/{path}" if path else FOLDER)
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file beside its place, make it last, and put it there; it keeps the mode of the one it replaces."""
-    part = path.with_name(f".memory-tmp-{os.urandom(8).hex()}")
+def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
+    """Write a file beside its place, make it last, and put it there; it keeps the mode of the one it replaces.
+
+    With `apart` it is written in that folder, so that a stopped process leaves nothing where it would be seen.
+    """
+    folder = apart if apart is not None and apart.is_dir() and not apart.is_symlink() else path.parent
+    part = folder / f"{PART}{os.urandom(8).hex()}"
     try:
         write_lasting(part, content)
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
         os.replace(part, path)
+    except OSError as error:
+        if error.errno != errno.EXDEV or folder == path.parent:
+            raise
+        write_file(path, content)
     finally:
         part.unlink(missing_ok=True)
     sync_folder(path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memglot.formats._repo.words import INDEX
 from memglot.notes.guidance import GUIDANCE as WORDS
 from memglot.notes.repo import note_guidance_there
 from memglot.repo.files import write_file
@@ -32,7 +33,7 @@ def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) 
     if text == present:
         return "unchanged"
     if not dry_run:
-        write_file(path, text.encode(errors="surrogateescape"))
+        write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
     return "updated" if present is not None else "created"
 
 

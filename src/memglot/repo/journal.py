@@ -1,8 +1,9 @@
 """A change of several files that happens whole or not at all.
 
-All new contents are written apart first, so that a full disk is found before anything changes. Then a journal that
-names them takes its place: from then on the change has happened. What is left to do is renaming, which whoever comes
-next finishes if this process does not.
+All new contents are written apart first, so that a full disk is found before anything changes, and the old files get a
+second name there. Then a journal that names all of them takes its place: from then on the change has happened. What is
+left to do is renaming, which whoever comes next finishes if this process does not. Where that cannot be, because
+somebody changed the files since or the system refuses, everything is put back.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,16 +20,18 @@ import msgspec
 from msgspec import Struct
 
 from memglot.errors.repo import ProjectError, cannot_write
+from memglot.formats._repo.ids import free
 from memglot.formats._repo.text import local_time
 from memglot.formats._repo.turn import JOURNAL
 from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
-from memglot.notes.repo import note_bad_journal, note_finished, note_kept_copy
-from memglot.repo.files import refuse_links, sync_folder, write_file, write_lasting
+from memglot.notes.repo import note_bad_journal, note_finished, note_taken_back
+from memglot.repo.files import PART, refuse_links, sync_folder, write_file, write_lasting
 from memglot.settings import moment
 
 _STAGE = f"{INDEX}/stage"
 _STAGED = re.compile(rf"{_STAGE}/\d+")
 _MAY_CHANGE = re.compile(rf"({CONFIG}|{EVENTS}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))")
+_UNNAMEABLE = re.compile(r"[^0-9A-Za-z.-]")
 
 
 class Grown(NamedTuple):
@@ -42,11 +46,17 @@ Content = bytes | Grown | None
 
 
 class _Step(Struct):
-    """One file of a change: what takes its place, if anything, and what was there before."""
+    """One file of a change: what takes its place, if anything; what tells that from others, and what was there."""
 
     path: str
     staged: str | None
+    after: str | None
     before: str | None
+
+    @property
+    def old(self) -> str:
+        """Where the old file has its second name."""
+        return f"{self.staged or _STAGE + '/' + self.path.replace('/', '-')}.old"
 
 
 class _Journal(Struct):
@@ -60,25 +70,33 @@ def change_files(folder: Path, files: Mapping[str, Content]) -> None:
     """
     for path in files:
         refuse_links(folder, path)
+    steps: list[_Step] = []
     try:
         _clear_stage(folder)
         (folder / _STAGE).mkdir(parents=True)
-        steps = []
         for number, (path, content) in enumerate(files.items()):
-            staged = None if content is None else f"{_STAGE}/{number}"
-            if staged is not None and content is not None:
-                _stage(folder / staged, folder / path, content)
-                _keep_mode(folder / staged, folder / path)
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            steps.append(_Step(path, staged, _present(folder / path)))
+            steps.append(_staged(folder, path, content, f"{_STAGE}/{number}"))
         sync_folder(folder / _STAGE)
         write_file(folder / JOURNAL, msgspec.json.encode(_Journal(steps)))
+        _apply(folder, steps)
     except OSError as error:
-        (folder / JOURNAL).unlink(missing_ok=True)
-        _clear_stage(folder)
+        _take_back(folder, steps)
         place = os.path.relpath(error.filename, folder.parent) if error.filename else FOLDER
         raise cannot_write(place, (error.strerror or str(error)).lower()) from error
-    _apply(folder, steps)
+
+
+def _staged(folder: Path, path: str, content: Content, staged: str) -> _Step:
+    place = folder / path
+    step = _Step(path, None if content is None else staged, None, _present(place))
+    if content is not None:
+        _stage(folder / staged, place, content)
+        if step.before is not None:
+            (folder / staged).chmod(place.stat().st_mode & 0o777)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        step.after = _present(folder / staged)
+    if step.before is not None:
+        _name_again(place, folder / step.old)
+    return step
 
 
 def _stage(staged: Path, place: Path, content: bytes | Grown) -> None:
@@ -97,6 +115,14 @@ def _stage(staged: Path, place: Path, content: bytes | Grown) -> None:
         os.fsync(out.fileno())
 
 
+def _name_again(place: Path, old: Path) -> None:
+    try:
+        os.link(place, old)
+    except OSError:
+        # Not every system knows second names; there a copy does, at the price of its other times.
+        shutil.copy2(place, old)
+
+
 def has_journal(folder: Path) -> bool:
     """Tell whether a change waits to be finished."""
     return (folder / JOURNAL).exists()
@@ -105,7 +131,7 @@ def has_journal(folder: Path) -> bool:
 def finish_change(folder: Path) -> list[str]:
     """Finish the change of a process that was stopped in it; the lock must be held. Tells what a person should know.
 
-    A file that somebody changed since is copied aside before it is replaced.
+    Where a file of it was changed by somebody else since, the change is taken back; what it would have said is kept.
     """
     try:
         raw = (folder / JOURNAL).read_bytes()
@@ -117,18 +143,23 @@ def finish_change(folder: Path) -> list[str]:
         os.replace(folder / JOURNAL, folder / f"{JOURNAL}.refused")
         _clear_stage(folder)
         return [note_bad_journal()]
-    told = [note_finished(len(steps))]
-    apart = f"{RECOVERY}/{local_time(moment()).replace(':', '-').replace('+', '-')}"
+    if all(_is_pending(folder, step) or _is_done(folder, step) for step in steps):
+        _apply(folder, steps)
+        return [note_finished(len(steps))]
+    kept = recovery_folder(folder, local_time(moment()))
     for step in steps:
-        to_do = step.staged is None or (folder / step.staged).exists()
-        present = _present(folder / step.path)
-        if to_do and present is not None and present != step.before:
-            kept = folder / apart / step.path
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / step.path, kept)
-            told.append(note_kept_copy(f"{FOLDER}/{step.path}", f"{FOLDER}/{apart}/{step.path}"))
-    _apply(folder, steps)
-    return told
+        for name in (step.staged, step.path if _is_done(folder, step) else None):
+            if name is not None and (folder / name).is_file():
+                (folder / kept / step.path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(folder / name, folder / kept / step.path)
+    _take_back(folder, steps)
+    return [note_taken_back(f"{FOLDER}/{kept}")]
+
+
+def recovery_folder(folder: Path, now: str) -> str:
+    """A new folder for copies of this moment, below `.memory`; an earlier one of the same second is not written to."""
+    wanted = f"{RECOVERY}/{_UNNAMEABLE.sub('-', now)}"
+    return free(wanted, lambda path: os.path.lexists(folder / path))
 
 
 def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
@@ -146,11 +177,20 @@ def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
         if step.staged is not None and not _STAGED.fullmatch(step.staged):
             return None
         try:
-            refuse_links(folder, step.path)
-            refuse_links(folder, step.staged or "")
+            for path in (step.path, step.staged or _STAGE, step.old):
+                refuse_links(folder, path)
         except ProjectError:
             return None
     return steps
+
+
+def _is_pending(folder: Path, step: _Step) -> bool:
+    is_staged = step.staged is None or _present(folder / step.staged) == step.after
+    return is_staged and _present(folder / step.path) == step.before
+
+
+def _is_done(folder: Path, step: _Step) -> bool:
+    return _present(folder / step.path) == step.after
 
 
 def _apply(folder: Path, steps: list[_Step]) -> None:
@@ -161,6 +201,25 @@ def _apply(folder: Path, steps: list[_Step]) -> None:
         elif (folder / step.staged).exists():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.replace(folder / step.staged, place)
+    _settle(folder, steps)
+
+
+def _take_back(folder: Path, steps: list[_Step]) -> None:
+    """Put back what was there, wherever that is still what the change made; and forget the change."""
+    for step in steps:
+        place, old = folder / step.path, folder / step.old
+        if not _is_done(folder, step) or step.before == step.after:
+            continue
+        with suppress(OSError):
+            if step.before is None:
+                place.unlink(missing_ok=True)
+            elif old.exists():
+                os.replace(old, place)
+    with suppress(OSError):
+        _settle(folder, steps)
+
+
+def _settle(folder: Path, steps: list[_Step]) -> None:
     for parent in {(folder / step.path).parent for step in steps}:
         sync_folder(parent)
     (folder / JOURNAL).unlink(missing_ok=True)
@@ -176,12 +235,8 @@ def _present(path: Path) -> str | None:
     return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
 
 
-def _keep_mode(new: Path, old: Path) -> None:
-    try:
-        new.chmod(old.stat().st_mode & 0o777)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-
-
 def _clear_stage(folder: Path) -> None:
+    """Remove what stopped processes left; nobody else writes there while the lock is held."""
     shutil.rmtree(folder / _STAGE, ignore_errors=True)
+    for part in (folder / INDEX).glob(PART + "*"):
+        part.unlink(missing_ok=True)

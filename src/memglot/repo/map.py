@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memglot.formats._repo.ids import slug_of
+from memglot.formats._repo.words import FOLDER, INDEX
 from memglot.notes.repo import note_map_missing, note_map_outside, note_map_unmarked, note_map_unwritable
 from memglot.repo.files import write_file
 from memglot.repo.marked import MAP, apply_section, defuse
@@ -95,7 +96,7 @@ def _refresh(name: str, target: Path, inside: Path, body: str) -> list[str]:
         if found is None:
             return [note_map_unmarked(name)]
         if found != contents:
-            write_file(target, found.encode(errors="surrogateescape"))
+            write_file(target, found.encode(errors="surrogateescape"), inside / FOLDER / INDEX)
     except OSError as error:
         return [note_map_unwritable(name, error.strerror or str(error))]
     return []

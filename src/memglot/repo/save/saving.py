@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from functools import cached_property
 from typing import Any
 
 from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import local_time
-from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, RECOVERY
+from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER
 from memglot.notes.repo import note_dirty, note_log_mended, note_restored
 from memglot.repo.index import TOOLS_OWN
-from memglot.repo.journal import Content, change_files, finish_change
+from memglot.repo.journal import Content, change_files, finish_change, recovery_folder
 from memglot.repo.log import Tail, grown, lost_events, tail_of
 from memglot.repo.project import Project
 from memglot.repo.refresh import refresh_maps
@@ -74,9 +75,12 @@ class _Saving:
         # The log is the last file to take its place: with it there, all others are.
         self._files[EVENTS] = grown(self._tail, [*lost, *self._draft.events])
 
+    @cached_property
+    def _recovery_folder(self) -> str:
+        return recovery_folder(self._project.folder, self._now)
+
     def _apart(self, path: str) -> str:
-        moment = "".join(sign if sign.isalnum() or sign in ".-" else "-" for sign in self._now)
-        return f"{FOLDER}/{RECOVERY}/{moment}/{path}"
+        return f"{FOLDER}/{self._recovery_folder}/{path}"
 
     def _dirty(self) -> list[dict[str, str]]:
         """The files with changes that nobody committed, which this save would overwrite or remove."""
