@@ -198,6 +198,11 @@ def repeated(path: str, field: str) -> dict[str, Any]:
     return issue("SchemaUniqueItems", "This list holds a value twice.", path, field)
 
 
+def unprintable(path: str, field: str) -> dict[str, Any]:
+    """A name with control characters."""
+    return issue("SchemaPattern", "This holds control characters, which no name may.", path, field)
+
+
 def body_missing(path: str, body: str) -> dict[str, Any]:
     """A sidecar whose text is gone."""
     return issue("ObjectBodyMissing", f"The text of this node, `{body}`, is not there.", path, "/body_path")

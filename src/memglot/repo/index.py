@@ -6,7 +6,8 @@ It is generated, lies in `.memory/index/`, and may be deleted at any time. Where
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ FILE = f"{INDEX}/memglot.sqlite"
 """Where it lies, below `.memory`."""
 TOOLS_OWN = f"{INDEX}/memory.sqlite"
 """The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
-_VERSION = 1
+_VERSION = 2
+_BUSY_MILLISECONDS = 10_000
 _SCHEMA = """
 CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE nodes (
     seq INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
     title TEXT NOT NULL, body_path TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, stage TEXT,
-    anchors TEXT NOT NULL, tags TEXT NOT NULL, intent TEXT NOT NULL, sidecar BLOB NOT NULL
+    anchors TEXT NOT NULL, tags TEXT NOT NULL, intent TEXT NOT NULL, sidecar BLOB NOT NULL, body BLOB
 );
 CREATE INDEX nodes_by_id ON nodes (id);
 CREATE INDEX nodes_by_body ON nodes (body_path);
@@ -63,28 +65,27 @@ class Index:
             try:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 db = apsw.Connection(str(place))
-                db.set_busy_timeout(10_000)
+                db.set_busy_timeout(_BUSY_MILLISECONDS)
                 self._prepare(db)
                 return db
             except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
                 # Damaged, or of another version: it is generated, so it is made anew.
                 if attempt == 0:
                     self._remove()
-            except (apsw.Error, OSError):
+            except (apsw.Error, OSError, UnicodeEncodeError):
                 break
         return self._in_memory()
 
     def _prepare(self, db: apsw.Connection) -> None:
         version = db.pragma("user_version")
-        if version == _VERSION:
-            return
-        if version != 0:
+        if version not in (0, _VERSION):
             raise apsw.SQLError("an index of another version")
-        db.pragma("journal_mode", "wal")
-        with db:
-            if db.pragma("user_version") == 0:
-                db.execute(_SCHEMA)
-                db.pragma("user_version", _VERSION)
+        if version == 0:
+            db.pragma("journal_mode", "wal")
+            with _writing(db):
+                if db.pragma("user_version") == 0:
+                    db.execute(_SCHEMA)
+                    db.pragma("user_version", _VERSION)
 
     def _in_memory(self) -> apsw.Connection:
         self.kept = False
@@ -94,38 +95,58 @@ class Index:
 
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):
-            place = self.folder / (FILE + suffix)
-            place.unlink(missing_ok=True)
+            with suppress(OSError):
+                (self.folder / (FILE + suffix)).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close it."""
         self.db.close()
 
     def refresh(self, paths: Iterable[str] | None = None) -> None:
-        """Bring it up to date with the files; where these are given, no others have changed."""
+        """Bring it up to date with the files; where these are given, no others have changed.
+
+        One that is damaged, or that others hold too long, is done without: all files are read again.
+        """
+        try:
+            self._refresh(paths)
+        except apsw.Error as error:
+            if not self.kept:
+                raise
+            self.close()
+            if isinstance(error, apsw.BusyError):
+                self.db = self._in_memory()
+            else:
+                self._remove()
+                self.db = self._open()
+            self._refresh(None)
+
+    def _refresh(self, paths: Iterable[str] | None) -> None:
         if self.db.in_transaction:
             self.db.execute("COMMIT")
         now = time.time_ns()
         if paths is not None:
             wanted = [path for path in paths if path.startswith((NODES + "/", RELATIONS + "/"))]
             present = stamps_of(self.folder, wanted, now)
-            touched, gone = set(present), set(wanted) - present.keys()
-        else:
-            present = files_below(self.folder, NODES, now) | files_below(self.folder, RELATIONS, now)
-            known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
-            touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
-            gone = known.keys() - present.keys()
+            self._take(set(present), set(wanted) - present.keys(), present)
+            return
+        present = files_below(self.folder, NODES, now) | files_below(self.folder, RELATIONS, now)
+        known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
+        touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
+        self._take(touched, known.keys() - present.keys(), present)
+
+    def _take(self, touched: set[str], gone: set[str], present: dict[str, Stamp | None]) -> None:
         if touched or gone:
             from memglot.repo.indexing import Indexing
 
-            with self.db:
+            with _writing(self.db):
                 Indexing(self.db, self.folder).take(touched, gone, present)
 
     def rebuild(self) -> None:
         """Forget everything, and read all files again."""
-        with self.db:
-            for table in ("files", "nodes", "links", "faults", "words"):
-                self.db.execute(f"DELETE FROM {table}")
+        if self.kept:
+            self.close()
+            self._remove()
+            self.db = self._open()
         self.refresh()
 
     def rows(self, sql: str, *values: Any) -> Iterable[tuple[Any, ...]]:
@@ -146,6 +167,18 @@ class Index:
         ((having,),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (wanted,))
         ((all,),) = self.db.execute("SELECT count(*) FROM nodes")
         return int(having), int(all)
+
+
+@contextmanager
+def _writing(db: apsw.Connection) -> Iterator[None]:
+    """A transaction that holds the right to write from its start: one that asks for it later may be refused at once."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 def decoded(text: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import apsw
@@ -13,10 +14,19 @@ from memglot.errors import repo_care as said
 from memglot.formats._repo.ids import kind_of
 from memglot.formats._repo.shapes import Link, Sidecar
 from memglot.formats._repo.words import FOLDER, NODES
+from memglot.repo.conflicts import conflict_line
 from memglot.repo.faults import shape_issue
 from memglot.repo.files import Stamp
 from memglot.repo.map import first_sentence
 from memglot.repo.words_of import words_of
+
+
+class _Unusable(Exception):
+    """A file that is left out of the index, and why."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told["message"])
+        self.told = told
 
 
 class Indexing:
@@ -30,7 +40,12 @@ class Indexing:
 
     def take(self, touched: Iterable[str], gone: Iterable[str], present: Mapping[str, Stamp | None]) -> None:
         """Read the touched files, and forget those that are gone."""
-        sidecars, links = set(), set()
+        sidecars: set[str] = set()
+        links: set[str] = set()
+        if any(path.endswith(".md") for path in (*touched, *gone)):
+            # A sidecar that could not be used may be whole with another text.
+            faulty = self._db.execute("SELECT path FROM faults WHERE path GLOB 'memory/*.json'")
+            sidecars.update(path for (path,) in faulty if path in present)
         for path in {*touched, *gone}:
             if not path.startswith(NODES + "/"):
                 links.add(path)
@@ -67,6 +82,8 @@ class Indexing:
             take(path, (self._folder / path).read_bytes())
         except FileNotFoundError:
             return
+        except _Unusable as unusable:
+            self._fault(path, unusable.told)
         except msgspec.ValidationError as error:
             self._fault(path, shape_issue(f"{FOLDER}/{path}", error))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -76,47 +93,57 @@ class Indexing:
 
     def _node(self, path: str, raw: bytes) -> None:
         node = self._sidecar.decode(raw)
+        self._refuse_controls(path, ("/id", node.id), ("/body_path", node.body_path))
         if kind_of(node.id) != node.type:
-            self._fault(path, said.kind_mismatch(f"{FOLDER}/{path}", node.id, node.type))
-            return
+            raise _Unusable(said.kind_mismatch(f"{FOLDER}/{path}", node.id, node.type))
         body = self._body(path, node.body_path)
-        if body is None:
-            return
+        text = (body or b"").decode("utf-8", "replace")
+        if (line := conflict_line(text)) is not None:
+            self._fault(path, said.conflict_found(f"{FOLDER}/{node.body_path}", line))
         fields = msgspec.json.decode(raw)
         anchors, tags, evidence = (fields.get(name) or [] for name in ("anchors", "tags", "evidence"))
         self._db.execute(
-            "INSERT INTO nodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO nodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path, node.id, node.type, node.status, node.title, node.body_path, node.created_at, node.updated_at,
-                fields.get("stage"), _packed(anchors), _packed(tags), first_sentence(body), raw,
+                fields.get("stage"), _packed(anchors), _packed(tags), first_sentence(text), raw, body,
             ),
         )  # fmt: skip
         spoken = [item["id"] for item in evidence]
         spoken += [str(value) for value in (fields.get("origin") or {}).values()]
-        values = (node.title, body, " ".join(tags), " ".join(anchors), " ".join(spoken))
+        values = (node.title, text, " ".join(tags), " ".join(anchors), " ".join(spoken))
         self._db.execute(
             "INSERT INTO words (rowid, title, body, tags, anchors, evidence) VALUES (?, ?, ?, ?, ?, ?)",
             (self._db.last_insert_rowid(), *map(words_of, values)),
         )
 
-    def _body(self, path: str, body_path: str) -> str | None:
+    def _body(self, path: str, body_path: str) -> bytes | None:
         """The text of a node; where there is none, that is noted, and the node stays.
 
-        `None` where its path leads elsewhere: such a node could make us read, or delete, any file there is.
+        A node whose text is anything but a plain file in its place is not used: it could make us read, wait for, or
+        delete anything there is.
         """
         parts = body_path.split("/")
         place = self._folder.joinpath(*parts)
         if ".." in parts or any(link.is_symlink() for link in (place, *list(place.parents)[: len(parts) - 1])):
-            self._fault(path, said.body_escapes(f"{FOLDER}/{path}"))
-            return None
+            raise _Unusable(said.body_escapes(f"{FOLDER}/{path}"))
         try:
-            return place.read_bytes().decode("utf-8", "replace")
+            if not S_ISREG(place.lstat().st_mode):
+                raise _Unusable(said.file_unsafe(f"{FOLDER}/{body_path}"))
+            return place.read_bytes()
         except OSError:
             self._fault(path, said.body_missing(f"{FOLDER}/{path}", f"{FOLDER}/{body_path}"))
-            return ""
+            return None
+
+    def _refuse_controls(self, path: str, *values: tuple[str, str]) -> None:
+        """Refuse names that no id and no path may hold; patterns let a newline at their end pass."""
+        for field, value in values:
+            if not value.isprintable():
+                raise _Unusable(said.unprintable(f"{FOLDER}/{path}", field))
 
     def _relation(self, path: str, raw: bytes) -> None:
         link = self._link.decode(raw)
+        self._refuse_controls(path, ("/id", link.id), ("/from", link.subject), ("/to", link.object))
         values = (path, link.id, link.subject, link.predicate, link.object, link.status, raw)
         self._db.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,17 @@ import msgspec
 
 from memglot.errors.repo import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
 from memglot.formats._repo.shapes import Config
-from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, STORAGE_VERSION
+from memglot.formats._repo.words import (
+    BACKUPS,
+    CONFIG,
+    FOLDER,
+    INDEX,
+    NODES,
+    RECOVERY,
+    RELATIONS,
+    SCHEMAS,
+    STORAGE_VERSION,
+)
 from memglot.repo.faults import broken_shape
 from memglot.repo.git import NO_GIT, Git
 
@@ -40,8 +51,7 @@ class Project:
     @cached_property
     def config(self) -> Config:
         """Its `config.json`. Raises `ProjectError` where there is none, or one of another version."""
-        if self.folder.is_symlink():
-            raise unsafe_path(FOLDER)
+        self.refuse_links()
         path = f"{FOLDER}/{CONFIG}"
         try:
             found = msgspec.json.decode((self.folder / CONFIG).read_bytes())
@@ -58,6 +68,12 @@ class Project:
             return msgspec.convert(found, Config)
         except msgspec.ValidationError as error:
             raise broken_shape(path, error) from None
+
+    def refuse_links(self) -> None:
+        """Raise `ProjectError` where `.memory`, or a folder of it, is a link: a repository may bring such along."""
+        for name in ("", NODES, RELATIONS, SCHEMAS, INDEX, RECOVERY, BACKUPS):
+            if (self.folder / name).is_symlink():
+                raise unsafe_path(f"{FOLDER}/{name}".rstrip("/"))
 
     @property
     def is_there(self) -> bool:
@@ -76,4 +92,9 @@ class Project:
                 state = self.git.state()
             except ProjectError:
                 state = NO_GIT | {"available": True}
-        return {"project_root": str(self.root), "memory_root": str(self.folder), "git": state}
+        return {"project_root": printable(self.root), "memory_root": printable(self.folder), "git": state}
+
+
+def printable(path: Path) -> str:
+    """A path as text that can be written anywhere; bytes that are no UTF-8 are shown by a sign that says so."""
+    return os.fsencode(path).decode(errors="replace")

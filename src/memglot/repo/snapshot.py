@@ -71,15 +71,26 @@ class Snapshot:
         return msgspec.json.decode(raw, type=dict[str, Any])
 
     def body(self, node: Node) -> str:
-        """The text of a node, as its file says now; empty where there is none."""
+        """The text of a node; empty where there is none."""
         return (self.body_bytes(node) or b"").decode("utf-8", "replace")
 
     def body_bytes(self, node: Node) -> bytes | None:
-        """The bytes of a node's text; `None` where there is no such file."""
-        try:
-            return (self.project.folder / node.body_path).read_bytes()
-        except OSError:
-            return None
+        """The bytes of a node's text; `None` where there is no such file.
+
+        They come from the index, so that they are of the same moment as all else.
+        """
+        for (body,) in self.index.rows("SELECT body FROM nodes WHERE path = ?", node.path):
+            return None if body is None else bytes(body)
+        return None
+
+    def shares_body(self, node: Node) -> bool:
+        """Tell whether another sidecar names the same text."""
+        return any(self.index.rows("SELECT 1 FROM nodes WHERE body_path = ? AND path != ?", node.body_path, node.path))
+
+    def is_faulty(self, path: str) -> bool:
+        """Tell whether a file is there and cannot be used as what it should be."""
+        known = any(self.index.rows("SELECT 1 FROM nodes WHERE path = ?", path))
+        return not known and any(self.index.rows("SELECT 1 FROM faults WHERE path = ?", path))
 
     def links(self, id: str | None = None) -> list[Link]:
         """All relations, or those that touch a node, ordered by id."""

@@ -21,6 +21,8 @@ from memglot.formats._repo.words import FOLDER, LOCK
 from memglot.settings import BUSY_SECONDS, moment
 
 _PAUSE = 0.02
+_CLOCK_SECONDS = 2.0
+"""How far the clocks of the system's processes and of its files may lie apart."""
 _UNNAMED_SECONDS = 10.0
 """How old a lock without an owner's name must be to count as left behind: its writer names itself at once."""
 
@@ -78,8 +80,12 @@ def _claim(path: Path, shown: str, operation: str) -> bool:
         return False
     except OSError as error:
         raise cannot_write(shown, (error.strerror or str(error)).lower()) from error
-    with open(handle, "wb") as out:
-        out.write(stable_json(owner))
+    try:
+        with open(handle, "wb") as out:
+            out.write(stable_json(owner))
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise cannot_write(shown, (error.strerror or str(error)).lower()) from error
     return True
 
 
@@ -87,7 +93,7 @@ def _is_left(path: Path) -> bool:
     """Tell whether whoever made a lock is gone."""
     owner = _owner(path)
     pid = owner.get("pid") if owner else None
-    if isinstance(pid, int) and pid > 0:
+    if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0:
         return not _is_alive(pid, path)
     try:
         return time.time() - path.stat().st_mtime >= _UNNAMED_SECONDS
@@ -105,10 +111,22 @@ def _is_alive(pid: int, path: Path) -> bool:
     except (PermissionError, OverflowError):
         return True
     # Another program may have got the number since: one that began after the lock was made never held it.
+    began = _began(pid)
     try:
-        return Path(f"/proc/{pid}").stat().st_ctime <= path.stat().st_mtime + 1
+        return began is None or began <= path.stat().st_mtime + _CLOCK_SECONDS
     except OSError:
         return True
+
+
+def _began(pid: int) -> float | None:
+    """When a process began, in seconds; `None` where the system does not tell."""
+    try:
+        # The name in brackets may hold anything; the 20th field behind it is the start, in ticks since the boot.
+        ticks = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+        boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
+        return int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
 
 
 def _owner(path: Path) -> dict[str, Any] | None:
