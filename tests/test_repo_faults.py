@@ -376,3 +376,102 @@ def test_a_change_of_files_is_whole_even_if_a_folder_is_missing(tmp_path: Path) 
     change_files(tmp_path, {"a": None, "deep/b": b"2"})
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "deep/b").read_bytes() == b"2"
+
+
+def test_a_torn_log_is_kept_when_the_index_is_built_anew(root: Path) -> None:
+    saved(root, nodes=[feature("A")])
+    log = root / ".memory/events.jsonl"
+    torn = log.read_bytes() + b'{"actor":"agent","event":"memory.cre'
+    log.write_bytes(torn)
+    told = do(root, deeds.rebuild)
+    assert any("torn" in warning for warning in told["warnings"])
+    (kept,) = (root / ".memory/recovery").rglob("events.jsonl")
+    assert kept.read_bytes() == torn
+    assert events(root)[-1]["event"] == "index.rebuilt"
+
+
+@pytest.mark.parametrize("name", ["index", "recovery", "memory", "relations", "schema"])
+def test_a_linked_folder_that_a_repository_brings_along_is_refused(root: Path, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    (outside / "stage").mkdir(parents=True)
+    (outside / "memory.sqlite").write_text("mine")
+    (outside / "stage/file").write_text("mine")
+    place = root / ".memory" / name
+    if place.exists():
+        place.rename(root / "away")
+    place.symlink_to(outside)
+    for told in (
+        do(root, deeds.status),
+        save(root, nodes=[feature("A")]),
+        do(root, deeds.rebuild),
+        do(root, deeds.sync),
+    ):
+        assert "symbolic link" in told["error"]["message"]
+    assert sorted(path.name for path in outside.rglob("*")) == ["file", "memory.sqlite", "stage"]
+
+
+def test_processes_that_index_at_once_all_answer(root: Path) -> None:
+    saved(root, nodes=[feature(f"N {number}", "words") for number in range(40)])
+    code = (
+        "import sys, os; from pathlib import Path; from memglot.repo import deeds; from memglot.repo.envelope import answer\n"
+        "root = Path(sys.argv[1])\n"
+        "for number in range(15):\n"
+        "    for path in (root / '.memory/memory').glob('n-*.md'): os.utime(path)\n"
+        "    told = answer(root, lambda project: deeds.query(project, 'words'), register=False)\n"
+        "    assert told['ok'] and told['data']['included_ids'], told\n"
+    )
+    readers = [subprocess.Popen([sys.executable, "-c", code, str(root)], stderr=subprocess.PIPE) for _ in range(3)]
+    for number in range(5):
+        assert saved(root, nodes=[feature(f"M {number}")])["memory_created"]
+    for reader in readers:
+        _, told = reader.communicate(timeout=120)
+        assert reader.returncode == 0, told.decode()[-2000:]
+
+
+@pytest.mark.parametrize(
+    "field, value", [("body_path", "memory/a\0.md"), ("body_path", "memory/a.md\n"), ("id", "feature.a\n")]
+)
+def test_a_sidecar_with_odd_names_is_a_fault_of_its_own(root: Path, field: str, value: str) -> None:
+    saved(root, nodes=[feature("A"), feature("B", "findable")])
+    (root / ".memory/memory/a.json").write_text(json.dumps(sidecar(root, "memory/a.json") | {field: value}))
+    told = do(root, deeds.query, "findable")
+    assert told["data"]["included_ids"] == ["feature.b"]
+    assert any("a.json" in warning for warning in told["warnings"])
+    assert not do(root, deeds.check)["data"]["valid"]
+
+
+def test_a_pipe_as_a_text_is_not_waited_for(root: Path) -> None:
+    saved(root, nodes=[feature("A"), feature("B", "findable")])
+    (root / ".memory/memory/a.md").unlink()
+    os.mkfifo(root / ".memory/memory/a.md")
+    assert do(root, deeds.query, "findable")["data"]["included_ids"] == ["feature.b"]
+    assert not do(root, deeds.check)["data"]["valid"]
+
+
+def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    path = root / ".memory/memory/a.md"
+    path.rename(tmp_path / "a.md")
+    path.symlink_to(tmp_path / "a.md")
+    assert do(root, deeds.query, "findable")["data"]["included_ids"] == []
+    path.unlink()
+    path.write_text("findable")
+    assert do(root, deeds.query, "findable")["data"]["included_ids"] == ["feature.a"]
+
+
+def test_an_index_that_is_damaged_inside_is_made_anew(root: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    index = root / ".memory/index/memglot.sqlite"
+    for deed in (deeds.status, deeds.rebuild):
+        do(root, deeds.query, "findable")
+        raw = index.read_bytes()
+        index.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))
+        assert do(root, deed)["ok"]
+        assert do(root, deeds.query, "findable")["data"]["included_ids"] == ["feature.a"]
+
+
+def test_conflict_markers_in_a_text_are_warned_of(root: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    (root / ".memory/memory/a.md").write_text("<<<<<<< HEAD\nfindable\n=======\nother\n>>>>>>> x\n")
+    told = do(root, deeds.query, "findable")
+    assert any("a.md" in warning for warning in told["warnings"])

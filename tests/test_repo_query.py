@@ -170,3 +170,13 @@ def test_an_index_that_is_damaged_or_switched_off_hides_nothing(root: Path) -> N
     data = saved(root, nodes=[feature("Beta", "Another heliotrope.")])
     assert data["index_updated"] is False
     assert sorted(found(root, "heliotrope")) == ["feature.alpha", "feature.beta"]
+
+
+def test_nothing_around_the_texts_exceeds_the_budget(root: Path) -> None:
+    anchors = [f"services/a-rather-long-path/{number}/" for number in range(100)]
+    saved(root, nodes=[feature("zebra " * 300, "zebra", anchors=anchors), feature("Other", "zebra " * 500)])
+    for question in ("zebra", "zebra " + "word " * 5000):
+        data = ask(root, question, 501)
+        assert data["estimated_tokens"] <= 501
+        assert data["included_ids"]
+    assert tokens_of(ask(root, "nothing " * 3000)["markdown"]) <= 501

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memglot.repo import deeds
-from repo_projects import do, events, feature, files_of, new_project, save, saved, sidecar
+from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 
 @pytest.fixture
@@ -311,3 +311,84 @@ def test_missing_schemas_and_folders_come_with_the_next_save(root: Path) -> None
     assert len(list((root / ".memory/schema").glob("*.schema.json"))) == 5
     assert (root / ".memory/relations").is_dir()
     assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+
+
+def test_two_files_of_one_relation_both_go_with_their_node(root: Path) -> None:
+    saved(root, nodes=[feature("A", related=[{"predicate": "affects", "to": "feature.b"}]), feature("B")])
+    link = sidecar(root, "relations/feature-a-affects-feature-b.json") | {"id": "rel.feature-a-affects-feature-b-2"}
+    (root / ".memory/relations/copy.json").write_text(json.dumps(link))
+    data = saved(root, delete=[{"id": "feature.b", "reason": "x"}])
+    assert len(data["relations_deleted"]) == 2
+    assert list((root / ".memory/relations").iterdir()) == []
+
+
+def test_a_text_that_another_node_names_stays(root: Path) -> None:
+    saved(root, nodes=[feature("A", "a"), feature("B", "b")])
+    fields = sidecar(root, "memory/a.json") | {"body_path": "memory/b.md"}
+    (root / ".memory/memory/a.json").write_text(json.dumps(fields))
+    saved(root, delete=[{"id": "feature.a", "reason": "x"}])
+    assert (root / ".memory/memory/b.md").read_text() == "b"
+
+
+def test_a_node_is_replaced_by_one_other_at_a_time_and_by_none_when_it_holds_again(root: Path) -> None:
+    saved(root, nodes=[feature("Old"), feature("New"), feature("Newer")])
+    for by in ("new", "newer"):
+        saved(root, supersede=[{"id": "feature.old", "superseded_by": f"feature.{by}", "reason": "x"}])
+    assert sidecar(root, "relations/feature-new-supersedes-feature-old.json")["status"] == "stale"
+    assert sidecar(root, "relations/feature-newer-supersedes-feature-old.json")["status"] == "active"
+    saved(root, stale=[{"id": "feature.old", "reason": "x"}])
+    assert sidecar(root, "memory/old.json")["superseded_by"] == "feature.newer"
+    saved(root, nodes=[{"id": "feature.old", "status": "active"}])
+    assert "superseded_by" not in sidecar(root, "memory/old.json")
+    assert sidecar(root, "relations/feature-newer-supersedes-feature-old.json")["status"] == "stale"
+
+
+def test_a_sidecar_that_cannot_be_read_gets_no_double(root: Path) -> None:
+    saved(root, nodes=[feature("A", "a")])
+    path = root / ".memory/memory/a.json"
+    whole = path.read_text()
+    for broken in ("{", whole.replace('"tags": []', '"tags": ["Bad Tag"]'), f"<<<<<<< HEAD\n{whole}"):
+        path.write_text(broken)
+        told = save(root, nodes=[feature("A", "again", id="feature.a")])
+        assert told["error"]["details"]["issues"][0]["path"] == ".memory/memory/a.json"
+        assert len(list((root / ".memory/memory").glob("*a.json"))) == 1
+
+
+def test_an_unfinished_merge_in_the_log_is_not_added_to(root: Path) -> None:
+    saved(root, nodes=[feature("A")])
+    log = root / ".memory/events.jsonl"
+    line = log.read_text()
+    log.write_text(f"<<<<<<< HEAD\n{line}=======\n{line}>>>>>>> other\n")
+    before = files_of(root)
+    for told in (save(root, nodes=[feature("B")]), do(root, deeds.rebuild)):
+        assert told["error"]["code"] == "MemoryConflictDetected"
+        assert told["error"]["details"] == {"field": ".memory/events.jsonl", "line": 1}
+    assert files_of(root) == before
+
+
+def test_blank_lines_at_the_end_of_the_log_go(root: Path) -> None:
+    saved(root, nodes=[feature("A")])
+    log = root / ".memory/events.jsonl"
+    log.write_text(log.read_text() + "\n \n\n")
+    saved(root, nodes=[feature("B")])
+    assert [event["id"] for event in events(root)] == ["feature.a", "feature.b"]
+
+
+def test_titles_have_one_line_and_an_end(root: Path) -> None:
+    saved(root, nodes=[feature("One\n  two", anchors=["a  b/c"])])
+    found = sidecar(root, "memory/one-two.json")
+    assert (found["title"], found["anchors"]) == ("One two", ["a  b/c"])
+    for wrong in ({"title": "x\0y"}, {"body": "x\x1by"}, {"title": "x" * 2001}):
+        assert save(root, nodes=[feature("x") | wrong])["error"]["code"] == "MemoryValidationFailed"
+    assert save(root, nodes=[feature("x")], task="t" * 2001)["error"]["details"]["field"] == "task"
+
+
+def test_a_refused_save_brings_nothing_back(root: Path) -> None:
+    import shutil
+
+    saved(root, nodes=[feature("A")])
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    shutil.rmtree(root / ".memory")
+    assert save(root)["error"]["code"] == "MemoryValidationFailed"
+    assert not (root / ".memory").exists()

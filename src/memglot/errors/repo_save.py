@@ -10,6 +10,7 @@ from memglot.errors.repo import ProjectError, issue, schema_failed
 NO_OBJECT = "Save input must be an object."
 NO_TEXT = "Save input field must be a non-empty string."
 HALF_CHARACTER = "Save input field must be valid Unicode; it holds half a character."
+CONTROLS = "Save input field must not hold control characters."
 NO_ARRAY = "Save input field must be an array."
 NO_STRINGS = "Save input field must be an array of strings."
 BLANK_ITEM = "Save input array item must be a non-empty string."
@@ -38,6 +39,11 @@ NO_CHANGE = "Save node update must include at least one field to change or a rel
 def item_no_object(name: str) -> str:
     """An item of `stale`, `supersede` or `delete` that is something else."""
     return f"Save {name} item must be an object."
+
+
+def too_long(length: int, limit: int) -> str:
+    """A title, a task or the like that is an essay."""
+    return f"Save input field has {length:,} characters; at most {limit:,} are allowed."
 
 
 def needed(name: str) -> str:

@@ -64,6 +64,8 @@ def check_links(findings: Findings, nodes: dict[str, str]) -> None:
         except msgspec.ValidationError as error:
             findings.errors.append(shape_issue(shown(path), error))
             continue
+        if not link.id.isprintable():
+            findings.errors.append(said.unprintable(shown(path), "/id"))
         _note_id(findings, path, link.id, places, "Relation")
         for field, id in (("/from", link.subject), ("/to", link.object)):
             if id not in nodes:
@@ -100,6 +102,9 @@ def _note_id(findings: Findings, path: str, id: object, places: dict[str, str], 
 
 def _check_sidecar(findings: Findings, path: str, sidecar: Sidecar) -> None:
     place = shown(path)
+    for field, value in (("/id", sidecar.id), ("/body_path", sidecar.body_path)):
+        if not value.isprintable():
+            findings.errors.append(said.unprintable(place, field))
     if kind_of(sidecar.id) != sidecar.type:
         findings.errors.append(said.kind_mismatch(place, sidecar.id, sidecar.type))
     if sidecar.stage and sidecar.type != "feature":

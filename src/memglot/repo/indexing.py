@@ -45,7 +45,7 @@ class Indexing:
         if any(path.endswith(".md") for path in (*touched, *gone)):
             # A sidecar that could not be used may be whole with another text.
             faulty = self._db.execute("SELECT path FROM faults WHERE path GLOB 'memory/*.json'")
-            sidecars.update(path for (path,) in faulty if path in present)
+            sidecars.update(path for (path,) in faulty)
         for path in {*touched, *gone}:
             if not path.startswith(NODES + "/"):
                 links.add(path)
@@ -57,8 +57,8 @@ class Indexing:
                 )
         for path in sorted(sidecars):
             self._forget_node(path)
-            if path in present:
-                self._read(path, present[path], self._node)
+            if path not in gone:
+                self._read(path, present.get(path, ""), self._node)
         for path in sorted(links):
             self._db.execute("DELETE FROM links WHERE path = ?", (path,))
             self._db.execute("DELETE FROM faults WHERE path = ?", (path,))

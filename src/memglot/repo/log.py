@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from memglot.errors.repo_save import conflict_markers
 from memglot.formats._repo.text import canonical_json
-from memglot.formats._repo.words import EVENTS
+from memglot.formats._repo.words import EVENTS, FOLDER
 from memglot.repo.journal import Grown
 from memglot.repo.snapshot import Snapshot
 
-_BLOCK = 1 << 16
+_MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
 _DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id":"([^"]+)"')
 
 
@@ -27,26 +28,27 @@ class Tail(NamedTuple):
 
 
 def tail_of(path: Path) -> Tail:
-    """Look at the end of a log; one that is not there is empty and whole."""
+    """Look at the end of a log; one that is not there is empty and whole. Blank lines at its end are no part of it.
+
+    Raises `ProjectError` for one with an unfinished merge in it: to add to that would hide it.
+    """
     try:
         with open(path, "rb") as log:
-            size = log.seek(0, 2)
-            end, last = size, b""
-            while end:
-                start = max(0, end - _BLOCK)
-                log.seek(start)
-                last = log.read(end - start) + last
-                end = start
-                if b"\n" in last.rstrip(b"\n"):
-                    break
+            size = end = 0
+            line = b""
+            for number, raw in enumerate(log, 1):
+                if raw.startswith(_MARKERS):
+                    raise conflict_markers(f"{FOLDER}/{EVENTS}", number)
+                size += len(raw)
+                if raw.strip():
+                    end, line = size, raw
     except FileNotFoundError:
         return Tail(0, b"")
-    line = last.rstrip(b"\n").rpartition(b"\n")[2]
-    whole = last.endswith(b"\n")
-    if not line or _event(line) is not None:
-        return Tail(size, b"", bool(line) and not whole)
-    rest = last[last.rfind(line) :]
-    return Tail(size - len(rest), rest)
+    if not line:
+        return Tail(0, b"")
+    if _event(line) is None:
+        return Tail(end - len(line), line)
+    return Tail(end, b"", not line.endswith(b"\n"))
 
 
 def grown(tail: Tail, events: Iterable[dict[str, Any]]) -> Grown:

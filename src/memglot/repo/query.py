@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memglot.errors.repo import blank_question
+from memglot.notes.words import one_line
 from memglot.repo.node import Node
 from memglot.repo.ranking import rank
 from memglot.repo.snapshot import Snapshot
-from memglot.repo.tokens import check_budget, cut, tokens_of
+from memglot.repo.tokens import check_budget, cut, tokens_of, units_of
 
 _CONNECTED = 12
 _MATCH_SHARE = 0.8
 _UNITS_A_TOKEN = 4
 _MATCHES = "## Matches"
+# What stands around the texts may not eat up the least budget there is, 501 tokens of four units.
+_QUESTION_UNITS, _ID_UNITS, _TITLE_UNITS, _ANCHOR_UNITS = 300, 300, 200, 300
 
 
 class _Neighbour(NamedTuple):
@@ -31,9 +34,10 @@ def query(snapshot: Snapshot, question: str, budget: float | None = None) -> dic
         raise blank_question()
     found = [item.node for item in rank(snapshot, question)]
     if not found:
-        text = f'No matching memory for "{question}".\nTry a broader phrasing, an id, a tag, or a file path fragment.'
+        shown = _short(question, _QUESTION_UNITS)
+        text = f'No matching memory for "{shown}".\nTry a broader phrasing, an id, a tag, or a file path fragment.'
         return _answer(question, text, [], [], truncated=False)
-    heading = f'# Memory — "{question}"'
+    heading = f'# Memory — "{_short(question, _QUESTION_UNITS)}"'
     blocks, cut_off = _blocks(snapshot, found, int(limit * _MATCH_SHARE) - tokens_of(heading) - tokens_of(_MATCHES))
     connected, questions = _neighbours(snapshot, found)
     cut_off = cut_off or len(connected) > _CONNECTED
@@ -83,12 +87,22 @@ def _blocks(snapshot: Snapshot, nodes: list[Node], budget: int) -> tuple[list[st
 
 
 def _head(node: Node) -> str:
-    lines = [f"### {node.id} — {node.title}  [{node.status}]"]
+    lines = [f"### {_short(node.id, _ID_UNITS)} — {_title(node)}  [{node.status}]"]
     if node.kind == "feature" and node.stage is not None:
         lines.append(f"stage: {node.stage}")
     if node.anchors:
-        lines.append(f"anchors: {', '.join(node.anchors)}")
+        lines.append(f"anchors: {_short(', '.join(node.anchors), _ANCHOR_UNITS)}")
     return "\n".join(lines)
+
+
+def _title(node: Node) -> str:
+    return _short(node.title, _TITLE_UNITS)
+
+
+def _short(text: str, units: int) -> str:
+    """A text on one line, cut where it would eat up the budget."""
+    line = one_line(text)
+    return line if units_of(line) <= units else cut(line, units - 1).rstrip() + "…"
 
 
 def _neighbours(snapshot: Snapshot, nodes: list[Node]) -> tuple[list[_Neighbour], list[_Neighbour]]:
@@ -117,11 +131,11 @@ def _assemble(
 ) -> str:
     sections = [heading, "\n\n".join((_MATCHES, *blocks))]
     if connected:
-        lines = [f"- {item.node.id} ({item.predicate} {item.via}) — {item.node.title}" for item in connected]
+        lines = [f"- {item.node.id} ({item.predicate} {item.via}) — {_title(item.node)}" for item in connected]
         sections.append("\n".join(("## Connected", *lines)))
     if questions:
-        lines = [f"- {item.node.id} — {item.node.title}" for item in questions]
+        lines = [f"- {item.node.id} — {_title(item.node)}" for item in questions]
         sections.append("\n".join(("## Open questions", *lines)))
     body = "\n\n".join(sections)
     counts = f"{len(ids)} matched + {len(connected)} connected · ~{tokens_of(body)} tokens"
-    return f"{body}\n\n---\n{counts} · `memglot repo inspect {ids[0]}` for full detail"
+    return f"{body}\n\n---\n{counts} · `memglot repo inspect {_short(ids[0], _ID_UNITS)}` for full detail"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import local_time
 from memglot.formats._repo.words import EVENTS
-from memglot.repo.journal import Content, change_files, finish_change
-from memglot.repo.log import grown, lost_events, tail_of
+from memglot.notes.repo import note_log_mended
+from memglot.repo.journal import Content, change_files, finish_change, recovery_folder
+from memglot.repo.log import Tail, grown, lost_events, tail_of
 from memglot.repo.project import Project
 from memglot.repo.schemas import make_folders, missing_schemas
-from memglot.repo.snapshot import snapshot_of
+from memglot.repo.snapshot import Snapshot, memory_path, snapshot_of
 from memglot.settings import moment
 
 
@@ -23,7 +25,7 @@ def rebuild(project: Project) -> dict[str, Any]:
         with snapshot_of(project, rebuild=True) as snapshot:
             log = project.folder / EVENTS
             tail = tail_of(log)
-            lost = lost_events(snapshot, tail) if tail.torn else []
+            lost = _mended(project, snapshot, tail) if tail.torn else []
             event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
             make_folders(project.folder, snapshot.layout)
             files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
@@ -35,6 +37,16 @@ def rebuild(project: Project) -> dict[str, Any]:
                 "events_indexed": _lines(project),
                 "event_appended": True,
             }
+
+
+def _mended(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
+    """The events of a torn end, made anew; a copy of the log as it was is kept."""
+    lost = lost_events(snapshot, tail)
+    kept = f"{recovery_folder(project.folder, local_time(moment()))}/{EVENTS}"
+    (project.folder / kept).parent.mkdir(parents=True)
+    shutil.copy2(project.folder / EVENTS, project.folder / kept)
+    project.warnings.append(note_log_mended(memory_path(kept), len(lost)))
+    return lost
 
 
 def _lines(project: Project) -> int:

@@ -25,6 +25,7 @@ class _DraftNode(Struct):
     touched: bool = False
     new_body: bool = False
     gone: bool = False
+    shares_body: bool = False
 
 
 class _DraftLink(Struct):
@@ -43,7 +44,11 @@ class Draft:
         self._source = {"kind": "agent", "task": task}
         self._now = now
         self._nodes: dict[str, _DraftNode] = {}
-        self._links: dict[tuple[str, str, str], _DraftLink] = {}
+        self._links: dict[str, _DraftLink] = {}
+        """By their paths: after a merge two files may say the same."""
+        self._at: dict[str, list[_DraftLink]] = {}
+        """The relations that touch a node, by its id."""
+        self._link_ids: set[str] = set()
         self._places: set[str] = set()
         self.events: list[dict[str, Any]] = []
         self.told: dict[str, list[str]] = {
@@ -77,7 +82,8 @@ class Draft:
             body = self._snapshot.body_bytes(node)
             follows = follows_tool(sidecar, body or b"")
             rule = self._snapshot.layout.tool_hash if follows is None else follows
-            self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True)
+            shares = self._snapshot.shares_body(node)
+            self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True, shares_body=shares)
         found = self._nodes[id]
         return None if found.gone else found
 
@@ -91,6 +97,10 @@ class Draft:
         id, kind = change["id"], change["type"]
         if self._find(id) is not None:
             raise duplicate_id(id, f"{field}/id")
+        natural = self._snapshot.layout.place(id, lambda _: False)
+        if self._snapshot.is_faulty(natural + ".json"):
+            # What lies there may well be this node, in a state that nobody can read.
+            raise path_taken(memory_path(natural + ".json"))
         place = self._snapshot.layout.place(id, self._is_taken)
         for ending in (".json", ".md"):
             if (self._snapshot.project.folder / (place + ending)).exists():
@@ -118,8 +128,9 @@ class Draft:
                 node.sidecar[name] = change[name]
         if node.sidecar.get("anchors") == []:
             del node.sidecar["anchors"]
-        if node.sidecar["status"] != before["status"] == "superseded":
-            self._unsupersede(change["id"], node)
+        if change.get("status", "stale") != "stale" and node.sidecar.get("superseded_by") is not None:
+            del node.sidecar["superseded_by"]
+            self._unsupersede(change["id"])
         body = change.get("body")
         new_body = body is not None and (node.body is None or trimmed(node.body.decode("utf-8", "replace")) != body)
         if new_body:
@@ -128,11 +139,15 @@ class Draft:
             self._touch(node)
             self._log("memory.updated", change["id"])
 
-    def _unsupersede(self, id: str, node: _DraftNode) -> None:
-        """A node that holds again is not replaced by another any more."""
-        node.sidecar.pop("superseded_by", None)
-        for key, link in self._links_of(id).items():
-            if key[1:] == ("supersedes", id) and link.fields["status"] == "active":
+    def _unsupersede(self, id: str, by: str = "") -> None:
+        """Nothing but `by` replaces a node any more."""
+        for link in self._links_of(id):
+            said = link.fields
+            if (
+                (said["predicate"], said["to"]) == ("supersedes", id)
+                and said["from"] != by
+                and said["status"] == "active"
+            ):
                 self._change_link(link, status="stale")
 
     def _mark_stale(self, change: dict[str, Any], field: str) -> None:
@@ -152,47 +167,53 @@ class Draft:
             node.sidecar |= {"status": "superseded", "superseded_by": by}
             self._touch(node)
             self._log("memory.superseded", id, change["reason"])
+            self._unsupersede(id, by)
         self._relate({"from": by, "predicate": "supersedes", "to": id}, to_come, field)
 
     def _delete(self, change: dict[str, Any], field: str) -> None:
         id = change["id"]
         node = self._must_find(id, f"{field}/id")
-        for link in self._links_of(id).values():
+        for link in self._links_of(id):
             link.gone = True
             self._log("relation.deleted", link.fields["id"], change["reason"])
         node.gone = True
         self._log("memory.deleted", id, change["reason"])
 
-    def _links_of(self, id: str) -> dict[tuple[str, str, str], _DraftLink]:
+    def _links_of(self, id: str) -> list[_DraftLink]:
+        """The relations that touch a node, ordered by id."""
         for link in self._snapshot.links(id):
             self._known_link(link)
-        found = {key: link for key, link in self._links.items() if id in (key[0], key[2]) and not link.gone}
-        return dict(sorted(found.items(), key=lambda item: str(item[1].fields["id"])))
+        found = [
+            link for link in self._links.values() if id in (link.fields["from"], link.fields["to"]) and not link.gone
+        ]
+        return sorted(found, key=lambda link: str(link.fields["id"]))
 
-    def _known_link(self, link: Link) -> _DraftLink:
-        key = (link.subject, link.predicate, link.object)
-        if key not in self._links:
-            self._links[key] = _DraftLink(self._snapshot.link_fields(link), link.path, True)
-        return self._links[key]
+    def _known_link(self, link: Link) -> None:
+        if link.path not in self._links:
+            self._keep_link(_DraftLink(self._snapshot.link_fields(link), link.path, True))
+
+    def _keep_link(self, link: _DraftLink) -> None:
+        self._links[link.path] = link
+        self._link_ids.add(link.fields["id"])
+        for id in {link.fields["from"], link.fields["to"]}:
+            self._at.setdefault(id, []).append(link)
 
     def _relate(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
         subject, predicate, object = key = (change["from"], change["predicate"], change["to"])
         for name in ("from", "to"):
             if change[name] not in to_come:
                 self._must_find(change[name], f"{field}/{name}")
-        if key not in self._links and (known := self._snapshot.link(*key)) is not None:
-            self._known_link(known)
-        link = self._links.get(key)
         confidence = {"confidence": change["confidence"]} if "confidence" in change else {}
-        if link is not None and not link.gone:
-            self._change_link(link, status="active", **confidence)
-            return
+        for link in self._links_of(subject):
+            if (link.fields["from"], link.fields["predicate"], link.fields["to"]) == key:
+                self._change_link(link, status="active", **confidence)
+                return
         id = link_id(subject, predicate, object, self._has_link_id)
         place = self._snapshot.layout.link_place(id, self._is_taken) + ".json"
         fields = {"id": id, "from": subject, "predicate": predicate, "to": object, "status": "active"}
         fields |= confidence | {"created_at": self._now, "updated_at": self._now}
         self._places.add(place.removesuffix(".json"))
-        self._links[key] = _DraftLink(fields, place, False, True)
+        self._keep_link(_DraftLink(fields, place, False, True))
         self._log("relation.created", id)
 
     def _change_link(self, link: _DraftLink, **values: str) -> None:
@@ -202,7 +223,7 @@ class Draft:
             self._log("relation.updated", link.fields["id"])
 
     def _has_link_id(self, id: str) -> bool:
-        return self._snapshot.has_link_id(id) or any(link.fields["id"] == id for link in self._links.values())
+        return id in self._link_ids or self._snapshot.has_link_id(id)
 
     def _touch(self, node: _DraftNode) -> None:
         node.sidecar["updated_at"] = self._now
@@ -225,7 +246,7 @@ class Draft:
         for node in self._nodes.values():
             if node.gone:
                 if node.was_there:
-                    found |= {node.body_path: None, node.path: None}
+                    found |= {node.path: None} if node.shares_body else {node.body_path: None, node.path: None}
             elif node.touched:
                 if node.new_body:
                     found[node.body_path] = node.body

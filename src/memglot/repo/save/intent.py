@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,6 +17,11 @@ T = TypeVar("T")
 _ALL_STATUSES = ("active", "stale", "open", "closed")
 _SPACE = "".join(map(chr, range(9, 14))) + " \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
 _SPACE += "".join(map(chr, range(0x2000, 0x200B)))
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+MAX_LINE = 2_000
+"""How many letters a title, a task, a reason, a tag or an anchor may have."""
 
 
 class Related(Struct):
@@ -66,13 +72,16 @@ def read_intent(value: Any) -> Intent:
     if not isinstance(value, dict):
         raise invalid_save(said.NO_OBJECT, "<input>")
     _known(value, ("task", "nodes", "stale", "supersede", "delete"), "")
-    return Intent(
-        _text(value.get("task"), "task"),
+    intent = Intent(
+        _line(value.get("task"), "task"),
         _list(value, "nodes", "", _node),
         _list(value, "stale", "", _judgement("stale", "id", "reason")),
         _list(value, "supersede", "", _judgement("supersede", "id", "superseded_by", "reason")),
         _list(value, "delete", "", _judgement("delete", "id", "reason")),
     )
+    if not (intent.nodes or intent.stale or intent.supersede or intent.delete):
+        raise invalid_save(said.NOTHING_TO_DO, "nodes|stale|supersede|delete")
+    return intent
 
 
 def _node(value: Any, field: str) -> NodeIntent:
@@ -88,7 +97,7 @@ def _node(value: Any, field: str) -> NodeIntent:
         field,
         given("id", _id),
         given("kind", _choice(said.KIND, SAVED_KINDS)),
-        given("title", _text),
+        given("title", _line),
         given("body", _text),
         given("stage", _choice(said.STAGE, STAGES)),
         given("status", _choice(said.STATUS, _ALL_STATUSES)),
@@ -119,7 +128,7 @@ def _judgement(name: str, *keys: str) -> Callable[[Any, str], Judgement]:
         _known(value, keys, field)
         id = _id(value.get("id"), f"{field}.id")
         by = _id(value.get("superseded_by"), f"{field}.superseded_by") if "superseded_by" in keys else ""
-        return Judgement(field, id, _text(value.get("reason"), f"{field}.reason"), by)
+        return Judgement(field, id, _line(value.get("reason"), f"{field}.reason"), by)
 
     return read
 
@@ -143,7 +152,8 @@ def trimmed(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip(_SPACE)
 
 
-def _text(value: Any, field: str) -> str:
+def _plain(value: Any, field: str) -> str:
+    """A text without the white space around it."""
     text = trimmed(value) if isinstance(value, str) else ""
     if not text:
         raise invalid_save(said.NO_TEXT, field)
@@ -154,6 +164,25 @@ def _text(value: Any, field: str) -> str:
     return text
 
 
+def _text(value: Any, field: str) -> str:
+    """A text that people read."""
+    text = _plain(value, field)
+    if _CONTROLS.search(text):
+        raise invalid_save(said.CONTROLS, field)
+    return text
+
+
+def _line(value: Any, field: str) -> str:
+    """A text of one line; line ends within it become spaces."""
+    return _short(" ".join(_text(value, field).split()), field)
+
+
+def _short(text: str, field: str) -> str:
+    if len(text) > MAX_LINE:
+        raise invalid_save(said.too_long(len(text), MAX_LINE), field, limit=MAX_LINE, actual=len(text))
+    return text
+
+
 def _texts(value: Any, field: str) -> list[str]:
     if not isinstance(value, list):
         raise invalid_save(said.NO_STRINGS, field)
@@ -161,7 +190,7 @@ def _texts(value: Any, field: str) -> list[str]:
     for number, item in enumerate(value):
         if not isinstance(item, str) or not trimmed(item):
             raise invalid_save(said.BLANK_ITEM, f"{field}.{number}")
-        found[_text(item, f"{field}.{number}")] = None
+        found[_short(_plain(item, f"{field}.{number}"), f"{field}.{number}")] = None
     return list(found)
 
 
@@ -178,7 +207,7 @@ def _evidence(value: Any, field: str) -> list[dict[str, str]]:
             raise invalid_save(said.EVIDENCE_KIND, f"{place}.kind")
         if not isinstance(item.get("id"), str) or not trimmed(item["id"]):
             raise invalid_save(said.EVIDENCE_ID, f"{place}.id")
-        found.append({"kind": item["kind"], "id": _text(item["id"], f"{place}.id")})
+        found.append({"kind": item["kind"], "id": _short(_plain(item["id"], f"{place}.id"), f"{place}.id")})
     return found
 
 

@@ -48,8 +48,6 @@ def changes_of(intent: Intent, snapshot: Snapshot) -> list[Change]:
         if kind_of(item.id) == "project":
             raise project_stays(f"{item.field}.id", item.id)
         changes.append({"op": "delete_object", "id": item.id, "reason": item.reason})
-    if not changes:
-        raise invalid_save(said.NOTHING_TO_DO, "nodes|stale|supersede|delete")
     return changes
 
 

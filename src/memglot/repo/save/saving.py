@@ -28,7 +28,8 @@ def save(project: Project, value: Any, *, dry_run: bool = False) -> dict[str, An
 
     It lands whole or not at all. Raises `ProjectError`; nothing has changed then.
     """
-    if not dry_run:
+    if not dry_run and not project.folder.exists():
+        read_intent(value)  # What is refused must not have brought anything back.
         _bring_back(project)
     project.config  # noqa: B018 - another version is refused before the input is looked at
     intent = read_intent(value)
@@ -125,7 +126,7 @@ class _Saving:
             "repairs_applied": self._repairs,
             **self._draft.told,
             "events_appended": len(self._draft.events),
-            "index_updated": not dry_run and self._snapshot.index.kept,
+            "index_updated": not dry_run and bool(self._files) and self._snapshot.index.kept,
         }
 
 
