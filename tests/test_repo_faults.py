@@ -475,3 +475,20 @@ def test_conflict_markers_in_a_text_are_warned_of(root: Path) -> None:
     (root / ".memory/memory/a.md").write_text("<<<<<<< HEAD\nfindable\n=======\nother\n>>>>>>> x\n")
     told = do(root, deeds.query, "findable")
     assert any("a.md" in warning for warning in told["warnings"])
+
+
+def test_every_answer_is_an_envelope(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    odd = tmp_path / os.fsdecode(b"n\xff")
+    odd.mkdir()
+    code = "import os, sys; os.chdir(sys.argv[1]); from memglot.cli.main import main; main(['repo', *sys.argv[2:], '--json'])"
+    for arguments in (["init"], ["status"], ["check"], ["projects"]):
+        done = subprocess.run([sys.executable, "-c", code, odd, *arguments], capture_output=True)
+        told = json.loads(done.stdout)
+        assert (done.returncode, told["ok"]) == (0, True), done.stdout
+        assert done.stdout.count(b"\n") == 1
+    gone.mkdir()
+    code = code.replace("from memglot", "os.rmdir(sys.argv[1]); from memglot", 1)
+    done = subprocess.run([sys.executable, "-c", code, gone, "status"], capture_output=True)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["ok"], told["error"]["code"]) == (1, False, "MemoryInternalError")

@@ -180,3 +180,22 @@ def test_nothing_around_the_texts_exceeds_the_budget(root: Path) -> None:
         assert data["estimated_tokens"] <= 501
         assert data["included_ids"]
     assert tokens_of(ask(root, "nothing " * 3000)["markdown"]) <= 501
+
+
+def test_other_forms_of_a_word_and_words_of_questions(root: Path) -> None:
+    saved(
+        root,
+        nodes=[
+            {"kind": "decision", "title": "Session cookies, not JWT", "body": "We should use cookies."},
+            {"kind": "decision", "title": "Postgres searches", "body": "There is no Elasticsearch."},
+            {"kind": "decision", "title": "Inline retries", "body": "Webhooks are sent again in the handler."},
+            {"kind": "decision", "title": "Retries run in the worker", "body": "Webhooks that failed go to a queue."},
+            feature("Deploy script", "It ships a release.", tags=["deploy"], anchors=["ops/deploy/"]),
+        ],
+        supersede=[
+            {"id": "decision.inline-retries", "superseded_by": "decision.retries-run-in-the-worker", "reason": "x"}
+        ],
+    )
+    assert found(root, "why do we not use Elasticsearch?")[0] == "decision.postgres-searches"
+    assert found(root, "deployment process") == ["feature.deploy-script"]
+    assert found(root, "how do we retry failed webhooks?")[0] == "decision.retries-run-in-the-worker"

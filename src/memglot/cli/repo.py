@@ -29,9 +29,12 @@ def repo() -> None:
 
 def _do(face: Face, deed: Callable[[Project], Any], show: Callable[[Any], str], *, register: bool = True) -> int:
     """Do something, answer with the envelope or in words, and tell the exit status."""
-    from memglot.repo.envelope import answer, exit_code
+    from memglot.repo.envelope import answer, exit_code, presentable, unexpected
 
-    envelope = answer(Path.cwd(), deed, register=register)
+    try:
+        envelope = presentable(answer(Path.cwd(), deed, register=register))
+    except Exception as failure:  # noqa: BLE001 - a face turns whatever happens into a message
+        envelope = presentable(unexpected(failure))
     if face.json:
         face.answer(envelope, "")
         return exit_code(envelope)

@@ -213,3 +213,13 @@ def unfinished_save(name: str) -> CannotWrite:
 def odd_name() -> BadRecord:
     """A file whose name no sidecar could tell."""
     return BadRecord("its name is not UTF-8")
+
+
+def index_unavailable(reason: str) -> ProjectError:
+    """An index that cannot be made, not even in memory."""
+    return ProjectError("MemoryIndexUnavailable", f"No index could be made: {reason}", {"message": reason})
+
+
+def unforeseen(kind: str, reason: str) -> ProjectError:
+    """What nobody thought of."""
+    return ProjectError("MemoryInternalError", f"{kind}: {reason}. Please report it, with the command.")

@@ -107,3 +107,8 @@ def note_marker_unknown(commit: str) -> str:
         f"The commit {shown(commit)} of the last sync is not in this clone, or shares nothing with the branch here: "
         "all anchors were checked instead of the changes since."
     )
+
+
+def note_map_behind() -> str:
+    """A save that landed, and whose map did not."""
+    return "The save has landed, but the product map could not be brought up to date; the next save or sync does that."

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memglot.errors.repo import ProjectError, files_failed
+import apsw
+import msgspec
+
+from memglot.errors.repo import ProjectError, files_failed, index_unavailable, unforeseen
+from memglot.repo.git import NO_GIT
+from memglot.repo.index import drop_index
 from memglot.repo.project import Project
 from memglot.repo.registry import Registry
 from memglot.settings import memory_home
@@ -21,7 +26,7 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
     """
     project = Project.find(start)
     try:
-        data = deed(project)
+        data = _done(project, deed)
     except ProjectError as error:
         return _failed(project, error)
     except OSError as error:
@@ -31,6 +36,42 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
         registry.add(project.root, project.config)
         project.warnings.extend(registry.warnings)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
+
+
+def _done(project: Project, deed: Deed) -> Any:
+    """Do it; once more without the index where that turns out to be damaged. A save that landed raises no such error."""
+    try:
+        return deed(project)
+    except apsw.Error:
+        drop_index(project.folder)
+    try:
+        return deed(project)
+    except apsw.Error as error:
+        raise index_unavailable(str(error)) from error
+
+
+def unexpected(error: Exception) -> dict[str, Any]:
+    """The answer when something happened that nobody thought of."""
+    told = unforeseen(type(error).__name__, str(error))
+    meta = {"project_root": None, "memory_root": None, "git": NO_GIT}
+    return {"ok": False, "error": {"code": told.code, "message": told.message}, "warnings": [], "meta": meta}
+
+
+def presentable(value: Any) -> Any:
+    """An answer that can be written anywhere: bytes of names that are no UTF-8 are shown by a sign that says so."""
+    try:
+        msgspec.json.encode(value)
+        return value
+    except UnicodeEncodeError:
+        return _cleaned(value)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="surrogateescape").decode(errors="replace")
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
+    return [_cleaned(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _failed(project: Project, error: ProjectError) -> dict[str, Any]:

@@ -94,9 +94,7 @@ class Index:
         return db
 
     def _remove(self) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            with suppress(OSError):
-                (self.folder / (FILE + suffix)).unlink(missing_ok=True)
+        drop_index(self.folder)
 
     def close(self) -> None:
         """Close it."""
@@ -153,20 +151,33 @@ class Index:
         """What a query finds."""
         return self.db.execute(sql, values)
 
-    def find(self, terms: list[str]) -> list[tuple[int, float]]:
-        """Nodes with any of these words, by their place in the index, with their bm25 score: the smaller the better."""
-        if not terms:
-            return []
-        wanted = " OR ".join('"' + words_of(term).strip() + '"' for term in terms)
-        rows = self.db.execute(_FIND, (wanted,))
+    def find(self, terms: list[str], beginnings: Iterable[str] = ()) -> list[tuple[int, float]]:
+        """Nodes with any of these words, or with words that begin so, by their place in the index.
+
+        Each with its bm25 score: the smaller the better.
+        """
+        wanted = [_phrase(term) for term in terms] + [_phrase(word) + "*" for word in beginnings if word]
+        rows = self.db.execute(_FIND, (" OR ".join(wanted),)) if wanted else ()
         return [(int(seq), float(score)) for seq, score in rows]
 
-    def counts(self, term: str) -> tuple[int, int]:
-        """How many nodes have a word, and how many there are."""
-        wanted = '"' + words_of(term).strip() + '"'
-        ((having,),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (wanted,))
+    def counts(self, terms: list[str]) -> tuple[dict[str, int], int]:
+        """How many nodes have each of some words, and how many there are."""
+        having = {}
+        for term in terms:
+            ((having[term],),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (_phrase(term),))
         ((all,),) = self.db.execute("SELECT count(*) FROM nodes")
-        return int(having), int(all)
+        return having, int(all)
+
+
+def drop_index(folder: Path) -> None:
+    """Remove the index of a `.memory` folder; whoever needs it makes it anew."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(OSError):
+            (folder / (FILE + suffix)).unlink(missing_ok=True)
+
+
+def _phrase(term: str) -> str:
+    return '"' + words_of(term).strip() + '"'
 
 
 @contextmanager

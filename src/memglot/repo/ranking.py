@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import log
+from os.path import commonprefix
 
 from msgspec import Struct
 
@@ -26,8 +27,9 @@ it still holds only orders the answers, so that a stale node can be found by wor
 _KIND_ORDER = list(_KINDS)
 # Words that stand in every text; a question of nothing else is still asked as it is.
 _COMMON = frozenset(
-    "a an and are as at be by do does for from has have how i in is it of on or our that the this to was we what when"
-    " where which who why will with you".split()
+    "a about an and are as at be but by can could did do does for from had has have how i if in is it its me my no not"
+    " of on or our should so that the their there they this to us was we were what when where which who why will with"
+    " would you your".split()
 )
 
 
@@ -64,10 +66,12 @@ def rank(snapshot: Snapshot, question: str) -> list[Found]:
 def _by_words(snapshot: Snapshot, question: str) -> dict[str, Found]:
     asked = terms_of(question)
     terms = [term for term in asked if term not in _COMMON] or asked
-    hits = snapshot.index.find(terms)
+    having, all = snapshot.index.counts(terms)
+    # A word that no text has may stand there in a form that stemming does not know.
+    hits = snapshot.index.find(terms, beginnings=[_beginning(term) for term in terms if not having[term]])
     if not hits:
         return {}
-    weights = {term: _weight(snapshot, term) for term in terms}
+    weights = {term: log(1 + (all - count + 0.5) / (count + 0.5)) for term, count in having.items()}
     best = min(score for _, score in hits)
     found: dict[str, Found] = {}
     for seq, score in hits:
@@ -75,12 +79,6 @@ def _by_words(snapshot: Snapshot, question: str) -> dict[str, Found]:
         relevance = _WORDS * (score / best) + _by_fields(node, weights)
         found.setdefault(node.id, Found(node, relevance))
     return found
-
-
-def _weight(snapshot: Snapshot, term: str) -> float:
-    """How much a word tells: the fewer nodes have it, the more."""
-    having, all = snapshot.index.counts(term)
-    return log(1 + (all - having + 0.5) / (having + 0.5))
 
 
 def _by_fields(node: Node, weights: dict[str, float]) -> float:
@@ -93,11 +91,17 @@ def _by_fields(node: Node, weights: dict[str, float]) -> float:
 
 
 def _stands_in(term: str, words: Iterable[str]) -> bool:
-    """Tell whether a word, or one with the same beginning, is among some."""
+    """Tell whether a word, or another form of it, is among some: one that begins the same, up to its ending."""
     for word in words:
-        if word == term or (min(len(word), len(term)) > 3 and (word.startswith(term) or term.startswith(word))):
+        shorter = min(len(word), len(term))
+        if word == term or (shorter > 3 and len(commonprefix((word, term))) >= max(4, shorter - 1)):
             return True
     return False
+
+
+def _beginning(term: str) -> str:
+    """What the other forms of a word begin with; empty for words too short to tell."""
+    return term[: max(5, len(term) - 4)] if len(term) > 5 and term.isascii() else ""
 
 
 def _exact(found: dict[str, Found], node: Node | None, boost: float) -> None:

@@ -6,11 +6,13 @@ import shutil
 from functools import cached_property
 from typing import Any
 
+import apsw
+
 from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import local_time
 from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER
-from memglot.notes.repo import note_dirty, note_log_mended, note_restored
-from memglot.repo.index import TOOLS_OWN
+from memglot.notes.repo import note_dirty, note_log_mended, note_map_behind, note_restored
+from memglot.repo.index import TOOLS_OWN, drop_index
 from memglot.repo.journal import Content, change_files, finish_change, recovery_folder
 from memglot.repo.log import Tail, grown, lost_events, tail_of
 from memglot.repo.project import Project
@@ -42,8 +44,11 @@ def save(project: Project, value: Any, *, dry_run: bool = False) -> dict[str, An
             saving = _Saving(project, snapshot, intent)
             saving.carry_out()
             answer = saving.answer(dry_run=False)
-            # Under the lock, so that of two saves the later one's map stays.
-            refresh_maps(snapshot)
+            try:
+                # Under the lock, so that of two saves the later one's map stays.
+                refresh_maps(snapshot)
+            except apsw.Error:
+                project.warnings.append(note_map_behind())  # The save has landed, whatever becomes of the map.
             return answer
 
 
@@ -114,7 +119,10 @@ class _Saving:
         self._files[EVENTS] = log
         # The real tool would go on answering from an index that knows nothing of this; without one it makes its own.
         (self._project.folder / TOOLS_OWN).unlink(missing_ok=True)
-        self._snapshot.refresh(self._files)
+        try:
+            self._snapshot.refresh(self._files)
+        except apsw.Error:
+            drop_index(self._project.folder)
 
     def answer(self, *, dry_run: bool) -> dict[str, Any]:
         """What the save did, or would do."""
