@@ -196,3 +196,20 @@ def test_after_a_reset_one_may_begin_anew(tmp_path: Path) -> None:
     assert do(root, deeds.init)["data"]["created"]
     assert do(root, deeds.restore)["ok"]
     assert sidecar(root, "memory/a.json")["title"] == "A"
+
+
+def test_two_branches_that_save_merge_without_a_conflict(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "begin")
+    git(root, "checkout", "-qb", "side")
+    for branch, title in (("side", "Theirs"), ("main", "Ours")):
+        git(root, "checkout", "-q", branch)
+        saved(root, nodes=[feature(title, f"Text of {title}.")])
+        git(root, "add", ".memory")
+        git(root, "commit", "-qm", title)
+        git(root, "checkout", "-q", "--", ".")
+    git(root, "merge", "-q", "-m", "both", "side")
+    assert sorted(event["id"] for event in events(root)) == ["feature.ours", "feature.theirs"]
+    saved(root, nodes=[feature("After")])
+    assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}

@@ -39,7 +39,7 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
 
 
 def _done(project: Project, deed: Deed) -> Any:
-    """Do it; once more without the index where that turns out to be damaged. A save that landed raises no such error."""
+    """Do it; once more without the index where that is damaged. A save that landed raises no such error."""
     try:
         return deed(project)
     except apsw.Error:

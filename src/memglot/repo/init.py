@@ -9,7 +9,16 @@ from memglot.formats._repo.ids import project_name, project_slug
 from memglot.formats._repo.layout import Layout
 from memglot.formats._repo.lock import locked
 from memglot.formats._repo.text import body_hash, local_time, node_hash, stable_json
-from memglot.formats._repo.words import BACKUPS, CONFIG, EVENTS, FOLDER, IGNORED, STORAGE_VERSION
+from memglot.formats._repo.words import (
+    ATTRIBUTES,
+    BACKUPS,
+    CONFIG,
+    EVENTS,
+    FOLDER,
+    IGNORED,
+    STORAGE_VERSION,
+    UNION,
+)
 from memglot.notes.guidance import NEXT_STEPS, brief_for
 from memglot.notes.repo import note_already_there
 from memglot.repo.check import check
@@ -86,7 +95,8 @@ def _new_store(project: Project) -> dict[str, bytes]:
         "memory": {"defaultTokenBudget": _BUDGET, "autoIndex": True},
     }
     place = Layout().place(identity["id"], lambda _: False)
-    return {CONFIG: stable_json(config), **_project_node(identity, place, Layout()), EVENTS: b""}
+    files = {CONFIG: stable_json(config), **_project_node(identity, place, Layout()), EVENTS: b""}
+    return files | ({ATTRIBUTES: UNION.encode()} if project.git is not None else {})
 
 
 def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[str, bytes]:

@@ -23,14 +23,16 @@ from memglot.errors.repo import ProjectError, cannot_write
 from memglot.formats._repo.ids import free
 from memglot.formats._repo.text import local_time
 from memglot.formats._repo.turn import JOURNAL
-from memglot.formats._repo.words import CONFIG, EVENTS, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
+from memglot.formats._repo.words import ATTRIBUTES, CONFIG, EVENTS, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
 from memglot.notes.repo import note_bad_journal, note_finished, note_taken_back
 from memglot.repo.files import PART, refuse_links, sync_folder, write_file, write_lasting
 from memglot.settings import moment
 
 _STAGE = f"{INDEX}/stage"
 _STAGED = re.compile(rf"{_STAGE}/\d+")
-_MAY_CHANGE = re.compile(rf"({CONFIG}|{EVENTS}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))")
+_MAY_CHANGE = re.compile(
+    rf"({CONFIG}|{EVENTS}|{re.escape(ATTRIBUTES)}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))"
+)
 _UNNAMEABLE = re.compile(r"[^0-9A-Za-z.-]")
 
 
