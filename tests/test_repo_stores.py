@@ -198,6 +198,18 @@ def test_after_a_reset_one_may_begin_anew(tmp_path: Path) -> None:
     assert sidecar(root, "memory/a.json")["title"] == "A"
 
 
+def test_a_conflict_within_the_map_is_settled_by_the_next_save(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    text = (root / "AGENTS.md").read_text()
+    start, end = "<!-- memory:map:start -->\n", "<!-- memory:map:end -->\n"
+    head, _, rest = text.partition(start)
+    inner = rest.partition(end)[0]
+    (root / "AGENTS.md").write_text(f"{head}{start}<<<<<<< HEAD\n{inner}=======\n{inner}>>>>>>> side\n{end}")
+    saved(root, nodes=[feature("Shown", stage="building")])
+    after = (root / "AGENTS.md").read_text()
+    assert "<<<<<<<" not in after and "**Building:** shown" in after and after.startswith(head)
+
+
 def test_two_branches_that_save_merge_without_a_conflict(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     git(root, "add", "-A")
