@@ -116,6 +116,21 @@ def test_storage_of_another_version_is_compared(root: Path) -> None:
     assert '+  "version": 3' in str(diff_of(root)["diff"])
 
 
+@pytest.mark.parametrize("attribute", ["export-ignore", "export-subst", "binary"])
+def test_deleted_nodes_are_told_whatever_an_archive_would_hold(root: Path, attribute: str) -> None:
+    write_store(root)
+    write_node(root, "gotcha.new", place="memory/two\nlines")
+    (root / ".gitattributes").write_text(f".memory/** {attribute}\n.memory {attribute}\n")
+    commit(root)
+    for path in [*(root / ".memory/memory").iterdir(), *(root / ".memory/relations").iterdir()]:
+        path.unlink()
+    found = diff_of(root)
+    assert found["changed_memory_ids"] == [
+        "feature.alpha", "feature.beta", "gotcha.new", "project.demo", "question.gamma",
+    ]  # fmt: skip
+    assert found["changed_relation_ids"] == ["rel.feature-alpha-depends-on-feature-beta"]
+
+
 def test_a_text_that_lies_elsewhere_belongs_to_the_node_that_names_it(root: Path) -> None:
     write_store(root)
     write_node(root, "gotcha.odd", place="memory/odd", body_path="memory/texts/odd.md")

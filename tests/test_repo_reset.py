@@ -87,8 +87,11 @@ def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
 def test_a_dry_run_changes_nothing(project: Project) -> None:
     before = files(project.root)
     planned = reset(project, dry_run=True)
-    assert planned["backup_path"] is None and "memory" in planned["entries_removed"]
+    assert planned["dry_run"] and planned["backup_path"] is None and "memory" in planned["entries_removed"]
     assert files(project.root) == before and backups(project) == []
+    (project.folder / ".backup").mkdir()
+    assert ".backup" in reset(project, destroy=True, dry_run=True)["entries_removed"]
+    assert (project.folder / ".backup").is_dir()
 
 
 def test_destroy_keeps_nothing(project: Project) -> None:
@@ -101,18 +104,45 @@ def test_destroy_keeps_nothing(project: Project) -> None:
     assert nothing.value.code == "MemoryNotInitialized"
 
 
-@pytest.mark.parametrize("broken", ["version", "torn", "no config"])
+@pytest.mark.parametrize("broken", ["version", "torn"])
 def test_a_store_that_cannot_be_read_can_be_reset_and_restored(project: Project, broken: str) -> None:
     if broken == "version":
         write_config(project.root, version=4)
-    elif broken == "torn":
-        put(project.root, "config.json", b'{"vers')
     else:
-        (project.folder / "config.json").unlink()
+        put(project.root, "config.json", b'{"vers')
     before = files(project.root)
     name = Path(reset(project)["backup_path"]).name
     restore(project, name)
     assert files(project.root) == before
+
+
+def test_a_backup_that_holds_no_store_replaces_none(project: Project) -> None:
+    (project.folder / "config.json").unlink()
+    rest = reset(project)["backup_path"]
+    write_store(project.root)
+    before = files(project.root)
+    with pytest.raises(ProjectError, match="no memory") as refused:
+        restore(project, Path(rest).name)
+    assert refused.value.code == "MemoryValidationFailed"
+    assert files(project.root) == before
+    assert [entry.name for entry in (project.folder / ".backup").iterdir()] == [Path(rest).name]
+
+
+def test_a_registry_in_a_backup_stays_there(project: Project) -> None:
+    """The user's own may lie in the same folder, and is no part of a store."""
+    put(project.root, "projects.json", "mine")
+    members = [("config.json", b"{}"), ("projects.json", b"theirs"), ("projects.lock", b"x"), (".lock", b"x")]
+    name = archived(project, [(member(each), content) for each, content in members])
+    assert restore(project, name)["restored"] == ["config.json"]
+    assert (project.folder / "projects.json").read_text() == "mine"
+    assert not (project.folder / "projects.lock").exists()
+
+
+def test_a_second_reset_tells_of_the_backup(project: Project) -> None:
+    reset(project)
+    with pytest.raises(ProjectError, match="Nothing is left to reset.*repo restore") as nothing:
+        reset(project)
+    assert nothing.value.code == "MemoryNotInitialized"
 
 
 def test_restore_packs_the_store_that_is_there(project: Project) -> None:
@@ -430,7 +460,9 @@ def test_reset_all_goes_on_where_one_fails(tmp_path: Path, monkeypatch: pytest.M
     by_part = {part: [row["project"]["name"] for row in rows] for part, rows in done.items()}
     assert by_part == {"projects_reset": ["good"], "projects_skipped": ["gone"], "projects_failed": ["bad"]}
     assert done["projects_reset"][0]["backup_path"].startswith(".memory/.backup/memory-")
-    assert done["projects_failed"][0]["code"] == "MemoryInternalError" and done["projects_failed"][0]["reason"]
+    failed = done["projects_failed"][0]
+    assert set(failed) == {"registry_id", "project", "project_root", "memory_root", "error", "warnings"}
+    assert failed["error"]["code"] == "MemoryInternalError" and "No backup could be made" in failed["error"]["message"]
     assert [row["project"]["name"] for row in registry.list()] == ["bad", "gone"]
 
 

@@ -194,12 +194,21 @@ def rebuild(face: Face) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
     """Clear the memory of this project; a backup stays, and `restore` brings it back."""
-    from memglot.cli.repo_text import reset_all_text, reset_text
+    from memglot.cli.repo_text import reset_all_text, reset_failures, reset_text
     from memglot.repo import deeds
 
     if every:
-        deed = deeds.reset_all
-        return _do(face, lambda p: deed(p, destroy=destroy, dry_run=dry_run), reset_all_text, register=False)
+        failures: list[str] = []
+
+        def deed(project: Project) -> Any:
+            found = deeds.reset_all(project, destroy=destroy, dry_run=dry_run)
+            failures.extend(reset_failures(found))
+            return found
+
+        code = _do(face, deed, reset_all_text, register=False)
+        for failure in () if face.json else failures:
+            click.echo(f"error: {failure}", err=True)
+        return code or int(bool(failures))
     return _do(face, lambda p: deeds.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
 
 

@@ -16,6 +16,10 @@ _SAVED = (
 )
 _STAGES = ("building", "shipped", "idea", "paused", "dead")
 _SHOWN = 10
+_STILL_IN_GIT = (
+    "Git still has what was committed of it: `git restore --staged --worktree .memory` brings that back. Commit the "
+    "deletion before `memglot repo init`."
+)
 Data = dict[str, Any]
 
 
@@ -25,7 +29,8 @@ def init_text(data: Data) -> str:
         head = "Nothing was written. Memory would be made here." if data["created"] else "Memory is there already."
     else:
         head = "Memory is ready." if data["created"] else "Memory was there already, and stays as it is."
-    lines = [head, *_list("Files that would be made" if data["dry_run"] else "Files made", data["files_created"])]
+    lines = [*_cleared(data["cleared"]), head]
+    lines += _list("Files that would be made" if data["dry_run"] else "Files made", data["files_created"])
     lines.append(f"Gitignore {'updated' if data['gitignore_updated'] else 'unchanged'}.")
     for target in data["agent_guidance"]["targets"]:
         lines.append(f"{target['path']}: {target['status']}.")
@@ -34,6 +39,15 @@ def init_text(data: Data) -> str:
     if data["created"] and not data["dry_run"]:
         lines += ["", *_list("Next", data["next_steps"])]
     return "\n".join(lines)
+
+
+def _cleared(cleared: Data | None) -> list[str]:
+    """What a forced `init` did to the memory that was there."""
+    if cleared is None:
+        return []
+    if not cleared["dry_run"]:
+        return [f"The memory that was there is cleared. Backup: {cleared['backup_path']}"]
+    return _list("The memory that is there would be cleared, after a backup", cleared["entries_removed"])
 
 
 def save_text(data: Data) -> str:
@@ -103,7 +117,10 @@ def status_all_text(data: Data) -> str:
     """Where everything stands, a line a project."""
     if not data["projects"]:
         return "No registered projects."
-    return "\n".join(_row(row) for row in data["projects"])
+    lines = [_row(row) for row in data["projects"]]
+    if any(row["problem"] for row in data["projects"]):
+        lines.append("`memglot repo projects prune` takes those out of the list that are gone or cannot be read.")
+    return "\n".join(lines)
 
 
 def _row(row: Data) -> str:
@@ -112,6 +129,8 @@ def _row(row: Data) -> str:
         version = row["storage_version"]
         what = "storage cannot be read" if version is None else f"storage version {version}"
         return f"{name}: {what}; `memglot repo reset` and `memglot repo init` there begin anew ({row['project_root']})"
+    if row["problem"]:
+        return f"{name}: {row['problem']} ({row['project_root']})"
     stages = " · ".join(f"{stage} {row['features_by_stage'][stage]['count']}" for stage in _STAGES[:3])
     return (
         f"{name}: {stages} · questions {len(row['open_questions'])} · dead anchors {len(row['stale'])}"
@@ -167,19 +186,32 @@ def rebuild_text(data: Data) -> str:
 
 def reset_text(data: Data) -> str:
     """What was cleared."""
-    if data.get("dry_run"):
-        return "\n".join(["Nothing was removed.", *_list("Would be removed", data["entries_removed"])])
-    if data["backup_path"]:
+    if data["dry_run"]:
+        how = "without a backup" if data["destroyed"] else "after a backup"
+        return "\n".join(["Nothing was removed.", *_list(f"Would be removed, {how}", data["entries_removed"])])
+    if not data["destroyed"]:
         return f"Memory is cleared. Backup: {data['backup_path']}\n`memglot repo restore` brings it back."
-    return "Memory is gone, with its backups." if data["destroyed"] else "There was nothing to clear."
+    return "\n".join(["Memory is gone, with its backups.", *([_STILL_IN_GIT] if data["in_git"] else [])])
 
 
 def reset_all_text(data: Data) -> str:
     """What was cleared, project by project."""
-    lines = [f"{row['project']['name']}: {reset_text(row).splitlines()[0]}" for row in data["projects_reset"]]
+    lines = []
+    for row in data["projects_reset"]:
+        what = reset_text(row).splitlines()[0]
+        if row["dry_run"]:
+            what = "would be destroyed, with its backups" if row["destroyed"] else "would be cleared, after a backup"
+        lines.append(f"{row['project']['name']}: {what} ({row['project_root']})")
+        if row["destroyed"] and row["in_git"] and not row["dry_run"]:
+            lines.append(f"  {_STILL_IN_GIT}")
+        lines += [f"  warning: {warning}" for warning in row["warnings"]]
     lines += [f"{row['project']['name']}: left out: {row['reason']}" for row in data["projects_skipped"]]
-    lines += [f"{row['project']['name']}: failed: {row['error']['message']}" for row in data["projects_failed"]]
-    return "\n".join(lines) or "No registered projects."
+    return "\n".join(lines) or ("" if data["projects_failed"] else "No registered projects.")
+
+
+def reset_failures(data: Data) -> list[str]:
+    """What could not be cleared, project by project."""
+    return [f"{row['project']['name']}: {row['error']['message']}" for row in data["projects_failed"]]
 
 
 def restore_text(data: Data) -> str:

@@ -123,10 +123,21 @@ def already_invalid(issues: Sequence[dict[str, Any]]) -> ProjectError:
 def dirty_memory(paths: Sequence[str]) -> ProjectError:
     """Committed memory that was changed or deleted by hand."""
     message = (
-        "Memory init would overwrite tracked Memory files that were changed or deleted. Bring them back with "
-        "`git restore .memory`, or commit their deletion first."
+        "Git knows a memory of this project whose files were changed or deleted since; init would write over them. "
+        "`git restore --staged --worktree .memory` brings them back; to begin anew, commit their deletion first "
+        "(`git rm -r --cached .memory`, then `git commit`)."
     )
     return ProjectError("MemoryDirtyMemory", message, {"dirty_files": list(paths)})
+
+
+def half_there(paths: Sequence[str]) -> ProjectError:
+    """A `.memory` without a config, in which a new store would write over something."""
+    message = (
+        "`.memory` has no `config.json`, but holds files that init would write over. Run `memglot repo init --force`, "
+        "which keeps a backup of them."
+    )
+    issues = [issue("CanonicalFileUnexpected", "This file is there already.", path) for path in paths]
+    return ProjectError("MemoryAlreadyInitializedInvalid", message, {"issues": issues})
 
 
 def bad_budget(actual: object, least: int, most: int) -> ProjectError:

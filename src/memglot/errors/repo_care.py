@@ -28,10 +28,20 @@ def ambiguous_project(identifier: str, fitting: Sequence[tuple[str, str]]) -> Pr
     return ProjectError("MemoryValidationFailed", message, details)
 
 
-def no_memory(root: str) -> ProjectError:
+def no_memory(root: str, *, has_backup: bool = False) -> ProjectError:
     """Nothing to reset."""
     message = f"There is no `.memory` in `{root}`; nothing was changed."
+    if has_backup:
+        message = (
+            f"Nothing is left to reset in `{root}`: only backups are there. `memglot repo restore` brings the last "
+            "one back, and `memglot repo reset --destroy` removes them."
+        )
     return ProjectError("MemoryNotInitialized", message, {"project_root": root})
+
+
+def project_gone(root: str) -> ProjectError:
+    """A registered project whose folder was removed or moved."""
+    return ProjectError("MemoryNotInitialized", "Its folder is not there.", {"project_root": root})
 
 
 def no_backup(folder: str, name: str | None, known: Sequence[str]) -> ProjectError:
@@ -77,6 +87,9 @@ def unreadable_archive(reason: str) -> str:
     """Why a backup is refused: it is damaged."""
     return f"it cannot be read as a .tar.gz ({reason})"
 
+
+NO_STORE_IN_IT = "it holds no `config.json`, and so no memory (`tar -xzf` shows what it does hold)"
+"""Why a backup is refused: it is what a broken store had left."""
 
 OVERLONG_HEADER = "a header in it is larger than any is"
 """Why a backup is refused: it would fill the memory before it could be judged."""

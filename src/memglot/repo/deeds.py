@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from memglot.errors.repo import ProjectError
+from memglot.errors.repo_care import project_gone
 from memglot.errors.repo_save import save_is_no_json
 from memglot.formats._repo.text import local_time
 from memglot.repo.project import Project
-from memglot.repo.registry import Registry
+from memglot.repo.registry import Registry, project_at
 from memglot.repo.snapshot import snapshot_of
 from memglot.settings import memory_home, moment
 
@@ -21,10 +22,11 @@ from memglot.settings import memory_home, moment
 def init(project: Project, *, dry_run: bool = False, guidance: bool = True, force: bool = False) -> dict[str, Any]:
     """Give a project a memory; with `force` anew, after a backup of the one that is there."""
     from memglot.repo import init as beginning
+    from memglot.repo.reset import has_store
 
-    if force and not dry_run and project.folder.exists():
-        reset(project)
-    return beginning.init(project, dry_run=dry_run, guidance=guidance)
+    cleared = reset(project, dry_run=dry_run) if force and has_store(project) else None
+    done = beginning.init(project, dry_run=dry_run, guidance=guidance, anew=cleared is not None)
+    return done | {"cleared": cleared}
 
 
 def brief(project: Project) -> dict[str, Any]:
@@ -82,7 +84,13 @@ def status_all(project: Project) -> dict[str, Any]:
     from memglot.repo.status import status_all
 
     with _registry(project) as registry:
-        return status_all(registry, lambda root: status(Project.find(root)))
+        return status_all(registry, _status_at)
+
+
+def _status_at(root: Path) -> dict[str, Any]:
+    if not root.is_dir():
+        raise project_gone(str(root))
+    return status(project_at(root))
 
 
 def check(project: Project) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-import tarfile
+import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from memglot.errors.repo import git_required
 from memglot.formats._repo.words import BACKUPS, FOLDER, INDEX, LOCK, NODES, RECOVERY, RELATIONS
 from memglot.repo.git import Git
 from memglot.repo.project import Project
+from memglot.settings import git_environment
 
 _LEFT_OUT = tuple(f":(exclude,top){FOLDER}/{name}" for name in (INDEX, RECOVERY, "exports", BACKUPS, LOCK))
 _AT_ONCE = 500
@@ -135,14 +136,28 @@ def _committed(git: Git, names: list[str]) -> Iterator[tuple[str, bytes]]:
     """What files said in the last commit; those that were not in it are left out."""
     for start in range(0, len(names), _AT_ONCE):
         asked = names[start : start + _AT_ONCE]
-        there = _names(git.ask("--literal-pathspecs", "ls-tree", "-z", "--name-only", "HEAD", "--", *asked) or b"")
-        packed = there and git.ask("--literal-pathspecs", "archive", "--format=tar", "HEAD", "--", *there)
-        if not packed:
-            continue
-        with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
-            for member in archive:
-                if (content := archive.extractfile(member)) is not None:
-                    yield member.name, content.read()
+        listed = git.ask("--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", *asked) or b""
+        # An entry is `mode type hash<tab>name`.
+        entries = [entry.partition(b"\t") for entry in listed.split(b"\0") if entry]
+        there = {os.fsdecode(name): what.split()[2] for what, _, name in entries if what.split()[1] == b"blob"}
+        yield from zip(there, _blobs(git, list(there.values())), strict=True)
+
+
+def _blobs(git: Git, hashes: list[bytes]) -> Iterator[bytes]:
+    """The contents of blobs, in this order; an archive would leave out, or change, what `.gitattributes` says."""
+    done = subprocess.run(
+        ["git", "cat-file", "--batch"],
+        cwd=git.root,
+        env=git_environment(),
+        input=b"".join(each + b"\n" for each in hashes),
+        capture_output=True,
+        check=False,
+    )
+    output = io.BytesIO(done.stdout)
+    for _ in hashes:
+        # `hash type size`, the content, and a line end; or `hash missing` where a clone is not whole.
+        head = output.readline().split()
+        yield output.read(int(head[2]) + 1)[:-1] if len(head) == 3 else b""
 
 
 def _by_body(root: Path, texts: Iterable[str]) -> list[tuple[str, str]]:

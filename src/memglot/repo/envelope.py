@@ -32,9 +32,7 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
     except OSError as error:
         return _failed(project, files_failed(error.filename, (error.strerror or str(error)).lower()))
     if register and project.is_there:
-        registry = Registry(memory_home())
-        registry.add(project.root, project.config)
-        project.warnings.extend(registry.warnings)
+        _register(project)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
 
 
@@ -72,6 +70,17 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
         return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
     return [_cleaned(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+def _register(project: Project) -> None:
+    """Let the user's registry know of a project; one that cannot be read, or is of another version, is none for it."""
+    try:
+        config = project.config
+    except (ProjectError, OSError):
+        return  # What was asked is done; what is wrong with the config, those commands tell that need it.
+    registry = Registry(memory_home())
+    registry.add(project.root, config)
+    project.warnings.extend(registry.warnings)
 
 
 def _failed(project: Project, error: ProjectError) -> dict[str, Any]:

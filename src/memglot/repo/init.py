@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memglot.errors.repo import already_invalid, dirty_memory
+from memglot.errors.repo import already_invalid, dirty_memory, half_there
 from memglot.formats._repo.ids import project_name, project_slug
 from memglot.formats._repo.layout import Layout
 from memglot.formats._repo.lock import locked
@@ -27,22 +27,27 @@ from memglot.repo.guide import guide
 from memglot.repo.journal import change_files, finish_change
 from memglot.repo.project import Project
 from memglot.repo.refresh import map_of
-from memglot.repo.schemas import make_folders, missing_schemas
+from memglot.repo.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.repo.snapshot import snapshot_of
 from memglot.settings import moment
 
 _BUDGET = 2000
 
 
-def init(project: Project, *, dry_run: bool = False, guidance: bool = True) -> dict[str, Any]:
-    """Give a project a memory; one that has it keeps it, and gets what is missing around it. Raises `ProjectError`."""
-    there = project.is_there
+def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew: bool = False) -> dict[str, Any]:
+    """Give a project a memory; one that has it keeps it, and gets what is missing around it. Raises `ProjectError`.
+
+    With `anew` the one that was there is cleared, or would be by now if this were no dry run.
+    """
+    there = project.is_there and not anew
     if there:
         _check_there(project)
         project.warnings.append(note_already_there())
-    else:
+    elif not anew:
         _refuse_dirty(project)
-    files = _missing_node(project) if there else {**_new_store(project), **missing_schemas(project.folder)}
+    files = _missing_node(project) if there else {**_new_store(project), **_schemas(project, anew)}
+    if not there and not anew:
+        _refuse_rest(project, files)
     if files and not dry_run:
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
@@ -136,6 +141,17 @@ def _refuse_dirty(project: Project) -> None:
     tracked = project.git.run("ls-files", "-z", "--", FOLDER).decode(errors="surrogateescape").split("\0")
     if dirty := project.git.dirty([path for path in tracked if path]):
         raise dirty_memory(dirty)
+
+
+def _refuse_rest(project: Project, files: dict[str, bytes]) -> None:
+    """Refuse where a memory without its config lies about: its log and its nodes are not to be written over."""
+    if rest := [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]:
+        raise half_there(rest)
+
+
+def _schemas(project: Project, anew: bool) -> dict[str, bytes]:
+    """The schemas to write; where a store is, or would be, cleared, that is all of them."""
+    return {schema_path(name): schema_of(name) for name in NAMES} if anew else missing_schemas(project.folder)
 
 
 def _ignore(project: Project, *, dry_run: bool) -> bool:

@@ -22,6 +22,7 @@ from memglot.formats._repo.text import local_time, stable_json
 from memglot.formats._repo.words import FOLDER
 from memglot.notes.repo_care import note_bad_registry, note_not_registered
 from memglot.repo.files import write_file
+from memglot.repo.git import Git
 from memglot.repo.project import Project
 from memglot.settings import moment
 
@@ -156,6 +157,13 @@ class Registry:
 def registry_id_of(root: Path) -> str:
     """The registry's id of a project, by its real place."""
     return "prj_" + sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+
+
+def project_at(root: Path) -> Project:
+    """The project that is registered at a folder: there and nowhere above, whatever became of it."""
+    git = Git.find(root)
+    is_its_own = git is not None and os.path.realpath(git.root) == os.path.realpath(root)
+    return Project(root, git if is_its_own else None)
 
 
 def _row(root: Path, project: Identity, source: Source) -> Row:

@@ -18,7 +18,15 @@ from uuid import uuid4
 import msgspec
 
 from memglot.errors.repo import ProjectError, cannot_write, unsafe_path
-from memglot.errors.repo_care import backup_failed, no_backup, no_memory, removal_failed, said_by
+from memglot.errors.repo_care import (
+    NO_STORE_IN_IT,
+    backup_failed,
+    bad_backup,
+    no_backup,
+    no_memory,
+    removal_failed,
+    said_by,
+)
 from memglot.formats._repo.lock import locked
 from memglot.formats._repo.words import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
 from memglot.notes.repo_care import note_links_left_out
@@ -26,7 +34,7 @@ from memglot.repo.archive import Unlike, lacks, pack, unpack
 from memglot.repo.files import sync_folder
 from memglot.repo.journal import finish_change, has_journal
 from memglot.repo.project import Project
-from memglot.repo.registry import Registry
+from memglot.repo.registry import Registry, project_at
 from memglot.settings import moment
 
 _NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")
@@ -44,20 +52,28 @@ def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
     """
     names = _entries(project)
     if not _is_store(names) and not (destroy and project.folder.is_dir()):
-        raise no_memory(str(project.root))
+        raise no_memory(str(project.root), has_backup=bool(backups(project)))
+    told = {"dry_run": dry_run, "destroyed": destroy, "in_git": _is_tracked(project), "backup_path": None}
     if dry_run:
-        return {"destroyed": destroy, "backup_path": None, "entries_removed": names}
+        return told | {"entries_removed": _with_backups(project, names) if destroy else names}
     with locked(project.folder, "reset"):
         _finish_save(project)
         names, backup = _entries(project), None
         if not destroy:
             _clear_unpacked(project)
             backup = _pack(project, names)
-        _remove(project, [*names, BACKUPS] if destroy else names, backup)
+        else:
+            names = _with_backups(project, names)
+        _remove(project, names, backup)
     if destroy:
         with suppress(OSError):
             project.folder.rmdir()
-    return {"destroyed": destroy, "backup_path": backup, "entries_removed": names}
+    return told | {"backup_path": backup, "entries_removed": names}
+
+
+def has_store(project: Project) -> bool:
+    """Tell whether a project has anything to reset."""
+    return _is_store(_entries(project))
 
 
 def backups(project: Project) -> list[dict[str, Any]]:
@@ -75,7 +91,8 @@ def backups(project: Project) -> list[dict[str, Any]]:
 def restore(project: Project, name: str | None = None) -> dict[str, Any]:
     """Bring a backup back: the newest that holds a whole store, or a named one. A store that is there is packed first.
 
-    Nothing of the present store is touched before the backup is unpacked whole. Raises `ProjectError`.
+    A backup that holds no store is refused. Nothing of the present store is touched before the backup is unpacked
+    whole. Raises `ProjectError`.
     """
     if project.folder.is_symlink():
         raise unsafe_path(FOLDER)
@@ -108,21 +125,27 @@ def reset_all(
     """
     done: dict[str, list[dict[str, Any]]] = {"projects_reset": [], "projects_skipped": [], "projects_failed": []}
     for row in registry.list():
-        project = Project(Path(row["project_root"]), None)
+        project = project_at(Path(row["project_root"]))
         told = {key: row[key] for key in ("registry_id", "project", "project_root", "memory_root")}
         try:
             found = reset_one(project) if reset_one else reset(project, destroy=destroy, dry_run=dry_run)
         except ProjectError as error:
-            part = "skipped" if error.code == "MemoryNotInitialized" else "failed"
-            done[f"projects_{part}"].append(told | {"code": error.code, "reason": error.message})
+            if error.code == "MemoryNotInitialized":
+                done["projects_skipped"].append(told | {"code": error.code, "reason": error.message})
+            else:
+                done["projects_failed"].append(told | _failure(project, error.code, error.message))
             continue
         except OSError as error:
-            done["projects_failed"].append(told | {"code": "MemoryInternalError", "reason": said_by(error)})
+            done["projects_failed"].append(told | _failure(project, "MemoryInternalError", said_by(error)))
             continue
-        done["projects_reset"].append(told | found)
+        done["projects_reset"].append(told | found | {"warnings": project.warnings})
         if not dry_run:
             registry.remove(row["registry_id"])
     return done
+
+
+def _failure(project: Project, code: str, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}, "warnings": project.warnings}
 
 
 def _unpack(project: Project, chosen: str) -> tuple[Path, list[str]]:
@@ -130,6 +153,8 @@ def _unpack(project: Project, chosen: str) -> tuple[Path, list[str]]:
     folder = project.folder / BACKUPS / (_UNPACKED + chosen) / str(uuid4())
     try:
         links = unpack(project.folder / BACKUPS / chosen, _shown(chosen), folder)
+        if not (folder / CONFIG).is_file():
+            raise bad_backup(_shown(chosen), NO_STORE_IN_IT)
         if hasattr(os, "sync"):
             os.sync()  # One call for all files is far cheaper than one each.
     except OSError as error:
@@ -144,7 +169,7 @@ def _unpack(project: Project, chosen: str) -> tuple[Path, list[str]]:
 def _move_in(project: Project, unpacked: Path, chosen: str) -> list[str]:
     """Put what was unpacked in its place; give its names."""
     # The index is made anew from the files; a journal in it would be believed, whoever wrote it.
-    names = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (BACKUPS, LOCK, INDEX))
+    names = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (*_STAY, INDEX))
     try:
         # The config comes last: until it is there, no command takes the folder for a store.
         for name in sorted(names, key=lambda each: each == CONFIG):
@@ -179,6 +204,15 @@ def _entries(project: Project) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(names, key=lambda name: (name != CONFIG, name))
+
+
+def _with_backups(project: Project, names: list[str]) -> list[str]:
+    return [*names, BACKUPS] if os.path.lexists(project.folder / BACKUPS) else names
+
+
+def _is_tracked(project: Project) -> bool:
+    """Tell whether git knows the store, and would still have it."""
+    return project.git is not None and bool(project.git.ask("ls-files", "-z", "--", FOLDER))
 
 
 def _pack(project: Project, names: list[str]) -> str:
