@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memglot.errors.repo import ProjectError
 from memglot.formats._repo.words import IGNORED
+from memglot.repo import deeds
 from memglot.repo._git_output import without_password
 from memglot.repo.anchors import Files
 from memglot.repo.git import Change, Git
@@ -22,6 +23,7 @@ from memglot.repo.node import Node
 from memglot.repo.project import Project
 from memglot.repo.renames import Moves
 from memglot.repo.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
+from repo_projects import do, feature, new_project, save, saved
 
 NOW = "2026-01-02T03:04:05+00:00"
 
@@ -208,6 +210,81 @@ def test_a_marker_that_this_clone_does_not_know_is_told(repository: Repository) 
     project = repository.project()
     assert sync(project, [], True, NOW)["full_verification"]
     assert len(project.warnings) == 1 and "0123456789abcdef" in project.warnings[0]
+
+
+def test_the_marker_does_not_pass_nodes_that_cannot_be_read(repository: Repository) -> None:
+    first = repository.commit("src/a.ts")
+    repository.sync()
+    repository.write("src/a.ts", text="other\n")
+    repository.commit()
+    broken = ".memory/memory/features/a.json"
+    for dry_run in (False, True):
+        project = repository.project()
+        told = sync(project, [], dry_run, NOW, [broken])
+        assert not told["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
+        assert len(project.warnings) == 1 and broken in project.warnings[0]
+    assert [entry["id"] for entry in repository.sync(node("feature.a", "src/"))["changed"]] == ["feature.a"]
+
+
+def with_conflict(tmp_path: Path) -> tuple[Path, Path]:
+    """A project whose code changed since its last sync, and whose node about it is in the middle of a merge."""
+    root = new_project(tmp_path)
+    there = Repository(root)
+
+    def commit(**fields: str) -> None:
+        if fields:
+            saved(root, nodes=[{"id": "feature.library", **fields}])
+        there.git("add", "-A")
+        there.git("commit", "-q", "-m", "a change")
+
+    there.write("lib/a.ts")
+    saved(root, nodes=[feature("Library", anchors=["lib/"], stage="building")])
+    commit()
+    assert do(root, deeds.sync)["data"]["marker_advanced"]
+    there.write("lib/a.ts", text="other\n")
+    commit()
+    there.git("checkout", "-q", "-b", "side")
+    commit(title="Their library")
+    there.git("checkout", "-q", "main")
+    commit(title="Our library")
+    with pytest.raises(subprocess.CalledProcessError):
+        there.git("merge", "-q", "side")
+    (sidecar,) = (root / ".memory/memory").rglob("*library*.json")
+    assert "<<<<<<<" in sidecar.read_text()
+    return root, sidecar
+
+
+def test_a_node_in_conflict_is_told_after_it_is_resolved(tmp_path: Path) -> None:
+    root, sidecar = with_conflict(tmp_path)
+    Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md")
+    marker, maps = read_marker(root / ".memory"), (root / "AGENTS.md").read_bytes()
+    told = do(root, deeds.sync)
+    assert not told["data"]["marker_advanced"] and read_marker(root / ".memory") == marker
+    assert (root / "AGENTS.md").read_bytes() == maps and b"library" in maps
+    assert any(sidecar.name in warning and "marker" in warning for warning in told["warnings"])
+    Repository(root).git("checkout", "--ours", "--", ".memory")
+    resolved = do(root, deeds.sync)["data"]
+    assert [entry["id"] for entry in resolved["changed"]] == ["feature.library"] and resolved["marker_advanced"]
+
+
+def test_a_save_beside_a_node_in_conflict_leaves_it_in_the_map(tmp_path: Path) -> None:
+    root, sidecar = with_conflict(tmp_path)
+    Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md", ".memory/events.jsonl")
+    told = save(root, nodes=[feature("Other", stage="building")])
+    assert told["ok"] and b"library" in (root / "AGENTS.md").read_bytes()
+    assert any(sidecar.name in warning and "map" in warning for warning in told["warnings"])
+    Repository(root).git("checkout", "--ours", "--", str(sidecar))
+    saved(root, nodes=[feature("Third", stage="building")])
+    assert all(name in (root / "AGENTS.md").read_bytes() for name in (b"library", b"other", b"third"))
+
+
+def test_a_node_without_its_text_holds_up_nothing(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("Library", stage="building")])
+    (text,) = (root / ".memory/memory").rglob("*library*.md")
+    text.unlink()
+    Repository(root).commit("a.ts")
+    assert do(root, deeds.sync)["data"]["marker_advanced"] and b"library" in (root / "AGENTS.md").read_bytes()
 
 
 def test_outside_of_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
