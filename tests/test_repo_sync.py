@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memglot.cli.repo_text import sync_text
 from memglot.errors.repo import ProjectError
 from memglot.formats._repo.words import IGNORED
+from memglot.notes.words import is_one_line
 from memglot.repo import deeds
 from memglot.repo._git_output import without_password
 from memglot.repo.anchors import Files
@@ -132,8 +134,8 @@ def test_nodes_are_fresh_changed_orphaned_or_unanchored(repository: Repository) 
     ]
     assert second["save_skeleton"] == {
         "task": "sync reconciliation",
-        "nodes": [{"id": "feature.a"}],
-        "stale": [{"id": "gotcha.c", "reason": ""}],
+        "nodes": [{"id": "feature.a"}, {"id": "gotcha.c", "anchors": ["src/b/"]}],
+        "stale": [],
     }
     assert second["titles"]["gotcha.c"] == "C" and "feature.old" not in second["titles"]
 
@@ -413,8 +415,9 @@ def test_committed_renames_are_followed(repository: Repository) -> None:
         {"id": "feature.file", "anchors": ["lib/two.ts"]},
         {"id": "feature.folder", "anchors": ["web/", "lib/"]},
         {"id": "feature.glob", "anchors": ["web/**/*.ts"]},
+        {"id": "feature.half", "anchors": ["lib/two.ts"]},
     ]
-    assert found["save_skeleton"]["stale"] == [{"id": "feature.half", "reason": ""}]
+    assert found["save_skeleton"]["stale"] == []
     # Whoever did not act on it is told again, though the marker has moved past it.
     again = repository.sync(node("feature.folder", "src/api/"))
     assert again["base_commit"] == found["head_commit"] and renames(again) == {"src/api/": "web/"}
@@ -433,6 +436,43 @@ def test_renames_in_the_working_tree_are_followed(repository: Repository, staged
     found = repository.sync(node("feature.a", "src/a/"))
     assert renames(found) == {"src/a/": "lib/"}
     assert found["save_skeleton"]["nodes"] == [{"id": "feature.a", "anchors": ["lib/"]}]
+
+
+def test_the_skeleton_keeps_every_anchor_that_lives_or_moved(repository: Repository) -> None:
+    repository.commit("src/a/x.ts", "src/b/y.ts", "src/z.ts")
+    repository.sync()
+    repository.git("rm", "-q", "-r", "src/a")
+    repository.git("mv", "src/b", "src/c")
+    repository.commit()
+    found = repository.sync(
+        node("feature.all", "src/a", "src/b", "src/", "src/c"),
+        node("feature.left", "src/a/", "src/z.ts"),
+        node("feature.none", "src/a"),
+    )
+    assert found["save_skeleton"]["nodes"] == [
+        {"id": "feature.all", "anchors": ["src/c", "src/"]},
+        {"id": "feature.left", "anchors": ["src/z.ts"]},
+    ]
+    assert found["save_skeleton"]["stale"] == [{"id": "feature.none", "reason": ""}]
+    assert "`reason` of each stale node" in sync_text(found)
+    assert "reason" not in sync_text(repository.sync(node("feature.left", "src/a/", "src/z.ts")))
+
+
+def test_every_path_is_told_on_one_line(repository: Repository) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    repository.commit("src/new\nline\u202e/d.ts", "gap\r\x1b[2J/e.ts", "gap\r\x1b[2J/\x85.ts", "lib/\u2028/f.ts")
+    nodes = [node("feature.src", "src/"), node("feature.lib", "lib/\u2028/"), node("feature.gone", "x\u202ey/")]
+    lines = sync_text(repository.sync(*nodes)).split("\n")
+    assert "            src/new\\nline\\u202e/d.ts" in lines and "            x\\u202ey/ matches no file" in lines
+    assert any(
+        "gap\\r\\x1b[2J: 2 changed files, gap\\r\\x1b[2J/e.ts, gap\\r\\x1b[2J/\\x85.ts" in line for line in lines
+    )
+    assert all(is_one_line(line) for line in lines)
+    repository.git("mv", "lib", "web")
+    told = repository.sync(*nodes, dry_run=True)
+    (skeleton,) = (line for line in sync_text(told).split("\n") if line.startswith("{"))
+    assert is_one_line(skeleton) and json.loads(skeleton) == told["save_skeleton"]
 
 
 def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repository) -> None:
