@@ -377,6 +377,33 @@ def test_its_own_edits_are_not_reported(repository: Repository) -> None:
     assert told["coverage_gaps"] == [{"dir": ".", "files_count": 2, "examples": [".gitignore", "CLAUDE.md"]}]
 
 
+def test_its_own_edits_are_not_reported_where_links_lead(repository: Repository) -> None:
+    repository.write("documents/agents.md", text="mine\n")
+    (repository.root / "docs").symlink_to("documents")
+    (repository.root / "AGENTS.md").symlink_to("docs/agents.md")
+    (repository.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    repository.commit("a.ts")
+    repository.sync()
+    target = repository.root / "documents" / "agents.md"
+    target.write_text(apply_section(target.read_text(), MAP, "ours") or "")
+    for _ in ("in the working tree", "committed"):
+        told = repository.sync(node("feature.docs", "documents/"), dry_run=True)
+        assert told["changed_files_count"] == 0 and told["fresh"] == ["feature.docs"]
+        assert repository.sync(dry_run=True)["coverage_gaps"] == []
+        repository.commit()
+    target.write_text("theirs\n" + target.read_text())
+    gap = {"dir": "documents", "files_count": 1, "examples": ["documents/agents.md"]}
+    assert repository.sync(dry_run=True)["coverage_gaps"] == [gap]
+
+
+@pytest.mark.parametrize("target", ["../outside.md", "AGENTS.md", "."])
+def test_a_link_for_agents_that_leads_nowhere_is_a_change_like_others(repository: Repository, target: str) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    (repository.root / "AGENTS.md").symlink_to(target)
+    assert repository.sync()["coverage_gaps"] == [{"dir": ".", "files_count": 1, "examples": ["AGENTS.md"]}]
+
+
 def test_generated_folders_and_the_memory_itself_are_passed_over(repository: Repository) -> None:
     repository.commit("a.ts")
     repository.sync()
