@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memglot.cli.repo_text import sync_text
 from memglot.errors.repo import ProjectError
 from memglot.formats._repo.words import IGNORED
+from memglot.notes.words import is_one_line
+from memglot.repo import deeds
 from memglot.repo._git_output import without_password
 from memglot.repo.anchors import Files
 from memglot.repo.git import Change, Git
@@ -22,6 +25,7 @@ from memglot.repo.node import Node
 from memglot.repo.project import Project
 from memglot.repo.renames import Moves
 from memglot.repo.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
+from repo_projects import do, feature, new_project, save, saved
 
 NOW = "2026-01-02T03:04:05+00:00"
 
@@ -130,8 +134,8 @@ def test_nodes_are_fresh_changed_orphaned_or_unanchored(repository: Repository) 
     ]
     assert second["save_skeleton"] == {
         "task": "sync reconciliation",
-        "nodes": [{"id": "feature.a"}],
-        "stale": [{"id": "gotcha.c", "reason": ""}],
+        "nodes": [{"id": "feature.a"}, {"id": "gotcha.c", "anchors": ["src/b/"]}],
+        "stale": [],
     }
     assert second["titles"]["gotcha.c"] == "C" and "feature.old" not in second["titles"]
 
@@ -208,6 +212,81 @@ def test_a_marker_that_this_clone_does_not_know_is_told(repository: Repository) 
     project = repository.project()
     assert sync(project, [], True, NOW)["full_verification"]
     assert len(project.warnings) == 1 and "0123456789abcdef" in project.warnings[0]
+
+
+def test_the_marker_does_not_pass_nodes_that_cannot_be_read(repository: Repository) -> None:
+    first = repository.commit("src/a.ts")
+    repository.sync()
+    repository.write("src/a.ts", text="other\n")
+    repository.commit()
+    broken = ".memory/memory/features/a.json"
+    for dry_run in (False, True):
+        project = repository.project()
+        told = sync(project, [], dry_run, NOW, [broken])
+        assert not told["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
+        assert len(project.warnings) == 1 and broken in project.warnings[0]
+    assert [entry["id"] for entry in repository.sync(node("feature.a", "src/"))["changed"]] == ["feature.a"]
+
+
+def with_conflict(tmp_path: Path) -> tuple[Path, Path]:
+    """A project whose code changed since its last sync, and whose node about it is in the middle of a merge."""
+    root = new_project(tmp_path)
+    there = Repository(root)
+
+    def commit(**fields: str) -> None:
+        if fields:
+            saved(root, nodes=[{"id": "feature.library", **fields}])
+        there.git("add", "-A")
+        there.git("commit", "-q", "-m", "a change")
+
+    there.write("lib/a.ts")
+    saved(root, nodes=[feature("Library", anchors=["lib/"], stage="building")])
+    commit()
+    assert do(root, deeds.sync)["data"]["marker_advanced"]
+    there.write("lib/a.ts", text="other\n")
+    commit()
+    there.git("checkout", "-q", "-b", "side")
+    commit(title="Their library")
+    there.git("checkout", "-q", "main")
+    commit(title="Our library")
+    with pytest.raises(subprocess.CalledProcessError):
+        there.git("merge", "-q", "side")
+    (sidecar,) = (root / ".memory/memory").rglob("*library*.json")
+    assert "<<<<<<<" in sidecar.read_text()
+    return root, sidecar
+
+
+def test_a_node_in_conflict_is_told_after_it_is_resolved(tmp_path: Path) -> None:
+    root, sidecar = with_conflict(tmp_path)
+    Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md")
+    marker, maps = read_marker(root / ".memory"), (root / "AGENTS.md").read_bytes()
+    told = do(root, deeds.sync)
+    assert not told["data"]["marker_advanced"] and read_marker(root / ".memory") == marker
+    assert (root / "AGENTS.md").read_bytes() == maps and b"library" in maps
+    assert any(sidecar.name in warning and "marker" in warning for warning in told["warnings"])
+    Repository(root).git("checkout", "--ours", "--", ".memory")
+    resolved = do(root, deeds.sync)["data"]
+    assert [entry["id"] for entry in resolved["changed"]] == ["feature.library"] and resolved["marker_advanced"]
+
+
+def test_a_save_beside_a_node_in_conflict_leaves_it_in_the_map(tmp_path: Path) -> None:
+    root, sidecar = with_conflict(tmp_path)
+    Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md", ".memory/events.jsonl")
+    told = save(root, nodes=[feature("Other", stage="building")])
+    assert told["ok"] and b"library" in (root / "AGENTS.md").read_bytes()
+    assert any(sidecar.name in warning and "map" in warning for warning in told["warnings"])
+    Repository(root).git("checkout", "--ours", "--", str(sidecar))
+    saved(root, nodes=[feature("Third", stage="building")])
+    assert all(name in (root / "AGENTS.md").read_bytes() for name in (b"library", b"other", b"third"))
+
+
+def test_a_node_without_its_text_holds_up_nothing(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("Library", stage="building")])
+    (text,) = (root / ".memory/memory").rglob("*library*.md")
+    text.unlink()
+    Repository(root).commit("a.ts")
+    assert do(root, deeds.sync)["data"]["marker_advanced"] and b"library" in (root / "AGENTS.md").read_bytes()
 
 
 def test_outside_of_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
@@ -298,6 +377,33 @@ def test_its_own_edits_are_not_reported(repository: Repository) -> None:
     assert told["coverage_gaps"] == [{"dir": ".", "files_count": 2, "examples": [".gitignore", "CLAUDE.md"]}]
 
 
+def test_its_own_edits_are_not_reported_where_links_lead(repository: Repository) -> None:
+    repository.write("documents/agents.md", text="mine\n")
+    (repository.root / "docs").symlink_to("documents")
+    (repository.root / "AGENTS.md").symlink_to("docs/agents.md")
+    (repository.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    repository.commit("a.ts")
+    repository.sync()
+    target = repository.root / "documents" / "agents.md"
+    target.write_text(apply_section(target.read_text(), MAP, "ours") or "")
+    for _ in ("in the working tree", "committed"):
+        told = repository.sync(node("feature.docs", "documents/"), dry_run=True)
+        assert told["changed_files_count"] == 0 and told["fresh"] == ["feature.docs"]
+        assert repository.sync(dry_run=True)["coverage_gaps"] == []
+        repository.commit()
+    target.write_text("theirs\n" + target.read_text())
+    gap = {"dir": "documents", "files_count": 1, "examples": ["documents/agents.md"]}
+    assert repository.sync(dry_run=True)["coverage_gaps"] == [gap]
+
+
+@pytest.mark.parametrize("target", ["../outside.md", "AGENTS.md", "."])
+def test_a_link_for_agents_that_leads_nowhere_is_a_change_like_others(repository: Repository, target: str) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    (repository.root / "AGENTS.md").symlink_to(target)
+    assert repository.sync()["coverage_gaps"] == [{"dir": ".", "files_count": 1, "examples": ["AGENTS.md"]}]
+
+
 def test_generated_folders_and_the_memory_itself_are_passed_over(repository: Repository) -> None:
     repository.commit("a.ts")
     repository.sync()
@@ -336,8 +442,9 @@ def test_committed_renames_are_followed(repository: Repository) -> None:
         {"id": "feature.file", "anchors": ["lib/two.ts"]},
         {"id": "feature.folder", "anchors": ["web/", "lib/"]},
         {"id": "feature.glob", "anchors": ["web/**/*.ts"]},
+        {"id": "feature.half", "anchors": ["lib/two.ts"]},
     ]
-    assert found["save_skeleton"]["stale"] == [{"id": "feature.half", "reason": ""}]
+    assert found["save_skeleton"]["stale"] == []
     # Whoever did not act on it is told again, though the marker has moved past it.
     again = repository.sync(node("feature.folder", "src/api/"))
     assert again["base_commit"] == found["head_commit"] and renames(again) == {"src/api/": "web/"}
@@ -356,6 +463,43 @@ def test_renames_in_the_working_tree_are_followed(repository: Repository, staged
     found = repository.sync(node("feature.a", "src/a/"))
     assert renames(found) == {"src/a/": "lib/"}
     assert found["save_skeleton"]["nodes"] == [{"id": "feature.a", "anchors": ["lib/"]}]
+
+
+def test_the_skeleton_keeps_every_anchor_that_lives_or_moved(repository: Repository) -> None:
+    repository.commit("src/a/x.ts", "src/b/y.ts", "src/z.ts")
+    repository.sync()
+    repository.git("rm", "-q", "-r", "src/a")
+    repository.git("mv", "src/b", "src/c")
+    repository.commit()
+    found = repository.sync(
+        node("feature.all", "src/a", "src/b", "src/", "src/c"),
+        node("feature.left", "src/a/", "src/z.ts"),
+        node("feature.none", "src/a"),
+    )
+    assert found["save_skeleton"]["nodes"] == [
+        {"id": "feature.all", "anchors": ["src/c", "src/"]},
+        {"id": "feature.left", "anchors": ["src/z.ts"]},
+    ]
+    assert found["save_skeleton"]["stale"] == [{"id": "feature.none", "reason": ""}]
+    assert "`reason` of each stale node" in sync_text(found)
+    assert "reason" not in sync_text(repository.sync(node("feature.left", "src/a/", "src/z.ts")))
+
+
+def test_every_path_is_told_on_one_line(repository: Repository) -> None:
+    repository.commit("a.ts")
+    repository.sync()
+    repository.commit("src/new\nline\u202e/d.ts", "gap\r\x1b[2J/e.ts", "gap\r\x1b[2J/\x85.ts", "lib/\u2028/f.ts")
+    nodes = [node("feature.src", "src/"), node("feature.lib", "lib/\u2028/"), node("feature.gone", "x\u202ey/")]
+    lines = sync_text(repository.sync(*nodes)).split("\n")
+    assert "            src/new\\nline\\u202e/d.ts" in lines and "            x\\u202ey/ matches no file" in lines
+    assert any(
+        "gap\\r\\x1b[2J: 2 changed files, gap\\r\\x1b[2J/e.ts, gap\\r\\x1b[2J/\\x85.ts" in line for line in lines
+    )
+    assert all(is_one_line(line) for line in lines)
+    repository.git("mv", "lib", "web")
+    told = repository.sync(*nodes, dry_run=True)
+    (skeleton,) = (line for line in sync_text(told).split("\n") if line.startswith("{"))
+    assert is_one_line(skeleton) and json.loads(skeleton) == told["save_skeleton"]
 
 
 def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repository) -> None:

@@ -62,7 +62,9 @@ def save_text(data: Data) -> str:
 
 
 def sync_text(data: Data) -> str:
-    """What changed since the last sync."""
+    """What changed since the last sync; a path may have signs that would break its line, and is shown on one."""
+    from memglot.repo.sync import on_one_line
+
     counts = f"{len(data['fresh'])} fresh, {len(data['changed'])} changed, {len(data['orphaned'])} orphaned"
     if data["full_verification"]:
         head = f"Sync: every anchor looked at (no usable marker): {counts}."
@@ -84,14 +86,13 @@ def sync_text(data: Data) -> str:
         lines.append(f"  no anchor {_named(data, id)}")
     if len(data["unanchored"]) > _SHOWN:
         lines.append(f"            and {len(data['unanchored']) - _SHOWN} more")
+    lines = [on_one_line(line) for line in lines]
     skeleton = data["save_skeleton"]
     if skeleton["nodes"] or skeleton["stale"]:
-        lines += [
-            "",
-            "Look at these nodes again, fill in what changed, and send it to `memglot repo save --stdin`:",
-            "",
-        ]
-        lines.append(json.dumps(skeleton, ensure_ascii=False))
+        fill = "what changed, and the `reason` of each stale node" if skeleton["stale"] else "what changed"
+        lines += ["", f"Look at these nodes again, fill in {fill}, and send it to `memglot repo save --stdin`:", ""]
+        text = json.dumps(skeleton, ensure_ascii=False)
+        lines.append(text if on_one_line(text) == text else json.dumps(skeleton))
     head_commit = data["head_commit"] or ""
     moved_to = f"The marker is at {head_commit[:7]} now." if data["marker_advanced"] else "The marker was not moved."
     return "\n".join([*lines, "", moved_to])

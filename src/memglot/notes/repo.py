@@ -1,5 +1,7 @@
 """What project memory tells a person beside its answer."""
 
+from collections.abc import Sequence
+
 from memglot.notes.words import shown, some
 
 
@@ -91,6 +93,22 @@ def note_map_outside(name: str) -> str:
 def note_map_unwritable(name: str, reason: str) -> str:
     """A file for agents that cannot be read or written."""
     return f"{name} was not refreshed: {reason}."
+
+
+def note_map_held(paths: Sequence[str]) -> str:
+    """The map would lack nodes whose files cannot be used."""
+    return (
+        f"The product map was left as it is, for it would lack nodes whose files cannot be used: {some(list(paths))}. "
+        "Mend these, and save or sync again."
+    )
+
+
+def note_sync_held(paths: Sequence[str]) -> str:
+    """A sync that could not look at every node."""
+    return (
+        "The sync marker and the product map stay as they are, for what changed cannot be told of nodes whose files "
+        f"cannot be used: {some(list(paths))}. Mend these, and run `memglot repo sync` again."
+    )
 
 
 def note_nothing_committed() -> str:

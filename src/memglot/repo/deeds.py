@@ -57,12 +57,13 @@ def query(project: Project, question: str, budget: float | None = None) -> dict[
 
 def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
     """What changed in the repository, as the nodes see it; moves the marker, and the product map with it."""
-    from memglot.repo.refresh import refresh_maps
+    from memglot.repo.refresh import refresh_maps, unusable_nodes
     from memglot.repo.sync import sync
 
     with snapshot_of(project) as snapshot:
-        found = sync(project, snapshot.nodes(), dry_run, local_time(moment()))
-        if not dry_run:
+        unusable = unusable_nodes(snapshot)
+        found = sync(project, snapshot.nodes(), dry_run, local_time(moment()), unusable)
+        if not dry_run and not unusable:
             refresh_maps(snapshot)
         return found
 

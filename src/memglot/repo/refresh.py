@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from memglot.errors.repo import ProjectError
-from memglot.notes.repo import note_anchors_unchecked
+from memglot.formats._repo.words import FOLDER, NODES
+from memglot.notes.repo import note_anchors_unchecked, note_map_held
 from memglot.repo.map import refresh_map, render_map
-from memglot.repo.snapshot import Snapshot
+from memglot.repo.snapshot import Snapshot, memory_path
 from memglot.repo.sync import dead_anchors, repository_files
 
 
@@ -26,7 +27,19 @@ def dead_of(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
         return []
 
 
+def unusable_nodes(snapshot: Snapshot) -> list[str]:
+    """The paths of nodes' files from which no node could be read; one that only lacks its text is a node."""
+    faulty = {fault["path"] for fault in snapshot.faults()} - {memory_path(node.path) for node in snapshot.nodes()}
+    return sorted(path for path in faulty if path.startswith(f"{FOLDER}/{NODES}/") and path.endswith(".json"))
+
+
 def refresh_maps(snapshot: Snapshot) -> None:
-    """Bring the map in AGENTS.md and CLAUDE.md up to date; what hinders that is a warning, never a failure."""
+    """Bring the map in AGENTS.md and CLAUDE.md up to date; what hinders that is a warning, never a failure.
+
+    While files of nodes cannot be used, the map stays: a conflict in one of them is no reason to forget the node.
+    """
     project = snapshot.project
+    if unusable := unusable_nodes(snapshot):
+        project.warnings.append(note_map_held(unusable))
+        return
     project.warnings.extend(refresh_map(project.root, map_of(snapshot)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from memglot.formats._repo.words import FOLDER
@@ -31,7 +31,6 @@ IGNORED_FOLDERS = (
 )
 """Folders at the root whose changes are nobody's work; the real tool passes over the same ones."""
 _IGNORED = tuple(f"{name}/" for name in IGNORED_FOLDERS)
-_OURS: Mapping[str, Callable[[str], str]] = {**dict.fromkeys(TARGETS, strip_sections), ".gitignore": strip_entries}
 
 
 def changed_files(git: Git, base: str, changes: Iterable[Change]) -> Files:
@@ -44,13 +43,22 @@ def changed_files(git: Git, base: str, changes: Iterable[Change]) -> Files:
                 paths.add(path)
                 if change.is_submodule:
                     submodules.add(path)
-    paths -= {name for name in _OURS if name in paths and _is_only_ours(git, base, name)}
+    ours = _ours(git.root)
+    paths -= {name for name in paths & ours.keys() if _is_only_ours(git, base, name, ours[name])}
     return Files(paths, submodules)
 
 
-def _is_only_ours(git: Git, base: str, name: str) -> bool:
+def _ours(root: Path) -> dict[str, Callable[[str], str]]:
+    """The files that project memory writes to, each with what takes its part out; where a link leads is one too."""
+    found: dict[str, Callable[[str], str]] = {".gitignore": strip_entries}
+    inside = os.path.realpath(root)
+    for name in TARGETS:
+        found[name] = found[os.path.relpath(os.path.realpath(root / name), inside)] = strip_sections
+    return found
+
+
+def _is_only_ours(git: Git, base: str, name: str, strip: Callable[[str], str]) -> bool:
     """Tell whether a file says what it said before, but for the sections that project memory writes."""
-    strip = _OURS[name]
     before, now = git.show(base, name), _content(git.root / name)
     return strip(_text(before)) == strip(_text(now))
 

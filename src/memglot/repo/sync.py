@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from memglot.errors.repo import cannot_write, git_required, unsafe_path
 from memglot.formats._repo.words import COMMIT, FOLDER, MARKER
-from memglot.notes.repo import note_marker_unknown, note_nothing_committed
+from memglot.notes.repo import note_marker_unknown, note_nothing_committed, note_sync_held
+from memglot.notes.words import one_line
 from memglot.repo.anchors import Files, normalize_anchor
 from memglot.repo.files import write_file
 from memglot.repo.git import Change, Git
@@ -77,11 +78,14 @@ def dead_anchors(nodes: Iterable[Node], files: Files) -> list[tuple[str, list[st
     return found
 
 
-def sync(project: Project, nodes: Sequence[Node], dry_run: bool, now: str) -> dict[str, Any]:
+def sync(
+    project: Project, nodes: Sequence[Node], dry_run: bool, now: str, faults: Sequence[str] = ()
+) -> dict[str, Any]:
     """Hold the anchors of all nodes against what changed since the last sync, and against the files there are.
 
     Without a marker that can be used, all anchors are checked and no changes told. Writes the marker unless `dry_run`
-    says otherwise, and nothing else. Raises `ProjectError` outside of a git repository.
+    says otherwise, and nothing else. `faults` are the paths of nodes' files that cannot be used: nobody was told what
+    changed for these nodes, so that the marker stays where it is. Raises `ProjectError` outside of a git repository.
     """
     git = project.git
     if git is None:
@@ -95,7 +99,9 @@ def sync(project: Project, nodes: Sequence[Node], dry_run: bool, now: str) -> di
     found = _Verdicts([node for node in sorted(nodes, key=lambda node: node.id) if node.is_live], files, changed)
     renamed = _renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
     found.cover(renamed.values())
-    advance = not dry_run and head is not None
+    if faults:
+        project.warnings.append(note_sync_held(faults))
+    advance = not dry_run and not faults and head is not None
     if advance and head is not None:
         write_marker(project.folder, Marker(head, now))
     return {
@@ -167,6 +173,11 @@ def shown(path: str) -> str:
     return path if path.isascii() else path.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def on_one_line(text: str) -> str:
+    """A line of a listing as it can be printed: what would break it, or turn it round, is shown escaped."""
+    return one_line(text)
+
+
 class _Verdicts:
     """What became of each node that holds."""
 
@@ -230,13 +241,15 @@ class _Verdicts:
         ]
 
     def skeleton(self, renamed: dict[str, str]) -> dict[str, Any]:
-        """The save that would settle all this, to be filled in: moved anchors are already set to where they went."""
+        """The save that would settle all this, to be filled in: moved anchors are set to where they went, dead ones
+        are left out, and a node that has none left is stale."""
         nodes: list[dict[str, Any]] = [{"id": node.id} for node, _ in self.changed]
         stale = []
         for node, dead in self.orphaned:
-            if all(anchor in renamed for anchor in dead):
-                anchors = [renamed[anchor] if anchor in dead else anchor for anchor in node.anchors]
-                nodes.append({"id": node.id, "anchors": list(dict.fromkeys(anchors))})
+            now = [renamed.get(anchor) if anchor in dead else anchor for anchor in node.anchors]
+            left = list(dict.fromkeys(anchor for anchor in now if anchor is not None))
+            if left:
+                nodes.append({"id": node.id, "anchors": left})
             else:
                 stale.append({"id": node.id, "reason": ""})
         return {"task": _TASK, "nodes": nodes, "stale": stale}
