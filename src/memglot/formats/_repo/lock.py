@@ -64,6 +64,8 @@ def _held(folder: Path, path: Path, shown: str, until: float, wait: float) -> It
                 break
             except BlockingIOError:
                 _pause(path, shown, until, wait)
+            except OSError:
+                break  # Some network file systems hold no folders; the lock file alone must do there.
         yield
     finally:
         os.close(handle)
