@@ -349,12 +349,13 @@ def test_a_torn_log_is_mended_from_the_files(root: Path) -> None:
     [
         b"{broken",
         b"[]",
-        b'{"steps":[{"path":"../../outside.txt","staged":"index/stage/0","before":null}]}',
-        b'{"steps":[{"path":"memory/../../../outside.md","staged":"index/stage/0","before":null}]}',
-        b'{"steps":[{"path":"/outside.md","staged":"index/stage/0","before":null}]}',
-        b'{"steps":[{"path":"memory/x.md","staged":"../../inside.txt","before":null}]}',
-        b'{"steps":[{"path":"../inside.txt","staged":null,"before":null}]}',
-        b'{"steps":[{"path":"memory/link/x.md","staged":"index/stage/0","before":null}]}',
+        b'{"steps":[{"path":"../../outside.txt","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
+        b'{"steps":[{"path":"memory/../../../outside.md","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
+        b'{"steps":[{"path":"/outside.md","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
+        b'{"steps":[{"path":"memory/x.md","staged":"../../inside.txt","old":"index/stage/0.old","after":null,"before":null}]}',
+        b'{"steps":[{"path":"../inside.txt","staged":null,"old":"index/stage/0.old","after":null,"before":null}]}',
+        b'{"steps":[{"path":"memory/x.md","staged":null,"old":"../inside.txt","after":null,"before":"1"}]}',
+        b'{"steps":[{"path":"memory/link/x.md","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
     ],
 )
 def test_a_journal_that_a_repository_brings_along_reaches_nothing(root: Path, tmp_path: Path, journal: bytes) -> None:

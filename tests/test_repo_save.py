@@ -179,6 +179,8 @@ def test_a_title_of_300_letters_keeps_its_letters_and_gets_a_shorter_file(root: 
     assert len(set(names)) == len(names)
     stored = {json.loads(path.read_bytes())["title"] for path in (root / ".memory/memory").glob("long*.json")}
     assert stored == {title.strip(), other.strip()}
+    deleted = saved(root, delete=[{"id": data["memory_created"][1], "reason": "too long"}])
+    assert len(deleted["relations_deleted"]) == 1
     assert do(root, deeds.check)["data"]["errors"] == []
 
 

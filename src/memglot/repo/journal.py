@@ -29,7 +29,7 @@ from memglot.repo.files import PART, refuse_links, sync_folder, write_file, writ
 from memglot.settings import moment
 
 _STAGE = f"{INDEX}/stage"
-_STAGED = re.compile(rf"{_STAGE}/\d+")
+_STAGED = re.compile(rf"{_STAGE}/\d+(\.old)?")
 _MAY_CHANGE = re.compile(
     rf"({CONFIG}|{EVENTS}|{re.escape(ATTRIBUTES)}|({NODES}|{RELATIONS}|{SCHEMAS})/[^\0]+\.(json|md))"
 )
@@ -48,17 +48,16 @@ Content = bytes | Grown | None
 
 
 class _Step(Struct):
-    """One file of a change: what takes its place, if anything; what tells that from others, and what was there."""
+    """One file of a change: what takes its place, if anything; what tells that from others, and what was there.
+
+    While the change is under way, the old file has a second name.
+    """
 
     path: str
     staged: str | None
+    old: str
     after: str | None
     before: str | None
-
-    @property
-    def old(self) -> str:
-        """Where the old file has its second name."""
-        return f"{self.staged or _STAGE + '/' + self.path.replace('/', '-')}.old"
 
 
 class _Journal(Struct):
@@ -89,7 +88,7 @@ def change_files(folder: Path, files: Mapping[str, Content]) -> None:
 
 def _staged(folder: Path, path: str, content: Content, staged: str) -> _Step:
     place = folder / path
-    step = _Step(path, None if content is None else staged, None, _present(place))
+    step = _Step(path, None if content is None else staged, f"{staged}.old", None, _present(place))
     if content is not None:
         _stage(folder / staged, place, content)
         if step.before is not None:
@@ -176,7 +175,7 @@ def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
     for step in steps:
         if not _MAY_CHANGE.fullmatch(step.path) or ".." in step.path.split("/"):
             return None
-        if step.staged is not None and not _STAGED.fullmatch(step.staged):
+        if not all(_STAGED.fullmatch(name) for name in (step.staged or step.old, step.old)):
             return None
         try:
             for path in (step.path, step.staged or _STAGE, step.old):
