@@ -40,4 +40,14 @@ show memglot sync diff-with-remote --from=memories.json
 show memglot diff memories.db laptop.db
 show memglot doctor
 show memglot stats
+
+export MEMORY_HOME="$PWD/home"
+mkdir shop
+cd shop
+git init -q -b main
+show memglot repo init --no-agent-guidance
+show memglot repo save --stdin < ../examples/project-memory.json
+show memglot repo query "who sends failed webhooks again?"
+show memglot repo status
+show memglot --store ../memories.db import .
 printf '\nAll of it lies in %s\n' "demo/"

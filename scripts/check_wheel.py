@@ -1,5 +1,6 @@
 """Builds the wheel, installs it alone in a new environment, and uses it there as a stranger would."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -9,9 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
     """Run a command and return what it prints; its failure is ours."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=env)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -38,6 +39,11 @@ def main() -> None:
         run(memglot, *store, "scope", "sensitive", "user", cwd=folder)
         run(memglot, *store, "sync", "export", "--out=sealed.json", "--passphrase-file=key", cwd=folder)
         run(memglot, "verify", "sealed.json", "--passphrase-file=key", cwd=folder)
+        project = folder / "project"
+        project.mkdir()
+        home = {**os.environ, "MEMORY_HOME": str(folder / "home")}
+        run(memglot, "repo", "init", cwd=project, env=home)
+        run(memglot, "repo", "check", cwd=project, env=home)
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
         assert (Path(typed.strip()) / "py.typed").exists()
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
