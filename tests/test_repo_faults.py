@@ -493,3 +493,20 @@ def test_every_answer_is_an_envelope(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, gone, "status"], capture_output=True)
     told = json.loads(done.stdout)
     assert (done.returncode, told["ok"], told["error"]["code"]) == (1, False, "MemoryInternalError")
+
+
+def test_a_linked_folder_of_nodes_is_a_fault(root: Path, tmp_path: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    (tmp_path / "outside").mkdir()
+    (root / ".memory/memory/more").symlink_to(tmp_path / "outside")
+    told = do(root, deeds.query, "findable")
+    assert any("memory/more" in warning for warning in told["warnings"])
+    (root / ".memory/memory/more").unlink()
+    assert do(root, deeds.query, "findable")["warnings"] == []
+
+
+def test_a_map_that_links_to_itself_breaks_nothing(root: Path) -> None:
+    (root / "AGENTS.md").unlink()
+    (root / "AGENTS.md").symlink_to("AGENTS.md")
+    assert save(root, nodes=[feature("A")])["ok"]
+    assert do(root, deeds.init)["ok"]

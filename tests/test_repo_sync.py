@@ -219,12 +219,12 @@ def test_the_marker_does_not_pass_nodes_that_cannot_be_read(repository: Reposito
     repository.sync()
     repository.write("src/a.ts", text="other\n")
     repository.commit()
-    broken = ".memory/memory/features/a.json"
+    broken = ".memory/memory/features/a\n.json"
     for dry_run in (False, True):
         project = repository.project()
         told = sync(project, [], dry_run, NOW, [broken])
         assert not told["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
-        assert len(project.warnings) == 1 and broken in project.warnings[0]
+        assert len(project.warnings) == 1 and ".memory/memory/features/a\\n.json" in project.warnings[0]
     assert [entry["id"] for entry in repository.sync(node("feature.a", "src/"))["changed"]] == ["feature.a"]
 
 
@@ -531,6 +531,67 @@ def test_a_full_verification_looks_into_the_past(repository: Repository) -> None
     assert found["full_verification"] and renames(found) == {"one/": "three/"}
 
 
+TWICE = ("a/**/*.txt", "a/", "a/b/*.txt", "a/z/", "a/b/1.txt")
+
+
+@pytest.mark.parametrize("second", ["committed", "staged", "by hand"])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_folder_moved_in_two_steps_is_followed(repository: Repository, second: str, marked: bool) -> None:
+    repository.commit("a/b/1.txt", "a/b/2.txt")
+    if marked:
+        repository.sync()
+    repository.git("mv", "a/b", "a/z")
+    repository.commit()
+    if second == "by hand":
+        (repository.root / "a").rename(repository.root / "q")
+    else:
+        repository.git("mv", "a", "q")
+    if second == "committed":
+        repository.commit()
+    expected = ["q/**/*.txt", "q/", "q/z/*.txt", "q/z/", "q/z/1.txt"]
+    assert renames(repository.sync(node("feature.a", *TWICE))) == dict(zip(TWICE, expected, strict=True))
+
+
+def test_files_moved_deeper_take_their_glob_along(repository: Repository) -> None:
+    repository.commit("a/1.txt", "a/2.txt", "a/keep.ts")
+    repository.sync()
+    (repository.root / "a" / "in").mkdir()
+    repository.git("mv", "a/1.txt", "a/2.txt", "a/in")
+    repository.commit()
+    assert renames(repository.sync(node("feature.a", "a/*.txt"), dry_run=True)) == {"a/*.txt": "a/in/*.txt"}
+    repository.git("mv", "a/in", "b")
+    repository.commit()
+    assert renames(repository.sync(node("feature.a", "a/*.txt"))) == {"a/*.txt": "b/*.txt"}
+
+
+def test_a_folder_dissolved_into_the_root_is_followed(repository: Repository) -> None:
+    repository.commit("src/x.ts", "src/y.ts", "src/in/z.ts", "one/only.ts", "two/deep/er.ts", "docs/d.md")
+    repository.sync()
+    repository.git("mv", "src/x.ts", "src/y.ts", "src/in", "one/only.ts", "two/deep", ".")
+    repository.commit()
+    expected = {
+        "src/**/*.ts": "**/*.ts",
+        "src/*.ts": "*.ts",
+        "src/": "{in/**,x.ts,y.ts}",
+        "src/**": "{in/**,x.ts,y.ts}",
+        "one/": "only.ts",
+        "two": "deep/",
+    }
+    found = repository.sync(node("feature.a", *expected))
+    assert renames(found) == expected
+    again = repository.sync(node("feature.a", *expected.values()))
+    assert again["orphaned"] == [] and again["fresh"] == ["feature.a"]
+
+
+def test_a_folder_of_many_files_dissolved_into_the_root_is_everything(repository: Repository) -> None:
+    repository.commit(*(f"src/{number}.ts" for number in range(9)), "odd/a,b.ts", "odd/c.ts")
+    repository.sync()
+    for path in [*(repository.root / "src").iterdir(), *(repository.root / "odd").iterdir()]:
+        repository.git("mv", str(path), ".")
+    repository.commit()
+    assert renames(repository.sync(node("feature.a", "src/", "odd/"))) == {"src/": "**", "odd/": "**"}
+
+
 def test_a_folder_that_was_split_has_no_single_new_place(repository: Repository) -> None:
     repository.commit("src/a.ts", "src/b.ts", "src/c.ts", "src/d.ts")
     repository.sync()
@@ -576,6 +637,50 @@ def test_a_submodule_that_moved_changes_what_is_anchored_in_it(repository: Repos
         assert found["changed"][0]["files"] == ["vendor/inner"] and found["coverage_gaps"] == []
         repository.commit()
     assert repository.sync(node("feature.out", "a.ts"))["coverage_gaps"][0]["examples"] == ["vendor/inner"]
+
+
+@pytest.mark.parametrize("checked_out", [True, False])
+def test_a_submodule_that_was_renamed_is_followed(repository: Repository, tmp_path: Path, checked_out: bool) -> None:
+    submodule(repository, tmp_path)
+    there = repository
+    if not checked_out:
+        subprocess.run(["git", "clone", "-q", str(repository.root), str(tmp_path / "clone")], check=True)
+        there = Repository(tmp_path / "clone")
+    there.sync()
+    there.git("mv", "vendor/inner", "third")
+    expected = {
+        "vendor/inner": "third",
+        "vendor/inner/": "third/",
+        "vendor/inner/lib/": "third/lib/",
+        "vendor/inner/lib/x.c": "third/lib/x.c",
+        "vendor/inner/**/*.c": "third/**/*.c",
+        "vendor/": "third/",
+    }
+    nodes = [node("feature.in", *expected)]
+    for _ in ("staged", "committed", "and the marker past it"):
+        found = there.sync(*nodes)
+        assert renames(found) == expected
+        assert all("third" not in gap["examples"] for gap in found["coverage_gaps"])
+        there.commit()
+    assert found["save_skeleton"]["stale"] == []
+    there.git("mv", "third", "fourth")
+    there.commit()
+    assert renames(there.sync(*nodes)) == {old: new.replace("third", "fourth") for old, new in expected.items()}
+
+
+def test_submodules_go_along_with_the_folder_around_them(repository: Repository, tmp_path: Path) -> None:
+    submodule(repository, tmp_path)
+    repository.commit("vendor/readme.md")
+    repository.sync()
+    repository.git("mv", "vendor", "third")
+    repository.commit()
+    expected = {
+        "vendor/": "third/",
+        "vendor/**/*.c": "third/**/*.c",
+        "vendor/inner/lib/x.c": "third/inner/lib/x.c",
+    }
+    found = repository.sync(node("feature.in", *expected, "vendor/inner/lib/gone.c"))
+    assert renames(found) == expected
 
 
 def test_a_submodule_that_is_not_checked_out_keeps_its_anchors(repository: Repository, tmp_path: Path) -> None:
@@ -750,6 +855,21 @@ def test_a_folder_whose_files_were_renamed_too_is_found_again() -> None:
     assert moves.suggest("old/") == "new/" and moves.suggest("old/in/*.ts") == "new/in/*.ts"
     moves.add([Change("R", "flat/f.ts", "deep/er/f.ts")])
     assert moves.suggest("deep") == "flat"
+
+
+def test_files_moved_within_a_folder_that_moved_are_in_it() -> None:
+    moves = Moves(Files(["q/z/1.txt", "q/z/2.txt", "q/3.txt"]))
+    moves.add([Change("R", f"q/z/{name}.txt", f"a/b/{name}.txt") for name in "12"])
+    assert moves.suggest("a/") == "q/z/" and moves.doubtful == {"a/"}
+    moves.add([Change("R", "q/3.txt", "a/3.txt")])
+    assert moves.suggest("a/**/*.txt") == "q/**/*.txt" and moves.doubtful == {"a/"}
+
+
+def test_a_file_of_many_names_votes_once() -> None:
+    moves = Moves(Files(["left/1", "left/2", "right/3"]))
+    moves.add([Change("R", "left/1", "a/1"), Change("R", "left/2", "a/2")])
+    moves.add([Change("R", "right/3", "a/z"), Change("R", "a/z", "a/y"), Change("R", "a/y", "a/x")])
+    assert moves.suggest("a/") == "left/"
 
 
 def test_renames_that_run_in_a_circle_end() -> None:

@@ -89,7 +89,7 @@ def sync_text(data: Data) -> str:
     lines = [on_one_line(line) for line in lines]
     skeleton = data["save_skeleton"]
     if skeleton["nodes"] or skeleton["stale"]:
-        fill = "what changed, and the `reason` of each stale node" if skeleton["stale"] else "what changed"
+        fill = "what changed and the `reason` of each stale node" if skeleton["stale"] else "what changed"
         lines += ["", f"Look at these nodes again, fill in {fill}, and send it to `memglot repo save --stdin`:", ""]
         text = json.dumps(skeleton, ensure_ascii=False)
         lines.append(text if on_one_line(text) == text else json.dumps(skeleton))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memglot.notes.words import shown, some
+from memglot.notes.words import one_line, shown, some
 
 
 def note_finished(count: int) -> str:
@@ -27,7 +27,7 @@ def note_taken_back(path: str) -> str:
 def note_faults(paths: list[str]) -> str:
     """Files that cannot be used."""
     files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
-    return f"{files} of project memory cannot be used, or not whole: {some(paths)}. `memglot repo check` tells why."
+    return f"{files} of project memory cannot be used, or not whole: {_listed(paths)}. `memglot repo check` tells why."
 
 
 def note_unfinished() -> str:
@@ -98,7 +98,7 @@ def note_map_unwritable(name: str, reason: str) -> str:
 def note_map_held(paths: Sequence[str]) -> str:
     """The map would lack nodes whose files cannot be used."""
     return (
-        f"The product map was left as it is, for it would lack nodes whose files cannot be used: {some(list(paths))}. "
+        f"The product map was left as it is, for it would lack nodes whose files cannot be used: {_listed(paths)}. "
         "Mend these, and save or sync again."
     )
 
@@ -107,7 +107,7 @@ def note_sync_held(paths: Sequence[str]) -> str:
     """A sync that could not look at every node."""
     return (
         "The sync marker and the product map stay as they are, for what changed cannot be told of nodes whose files "
-        f"cannot be used: {some(list(paths))}. Mend these, and run `memglot repo sync` again."
+        f"cannot be used: {_listed(paths)}. Mend these, and run `memglot repo sync` again."
     )
 
 
@@ -130,3 +130,7 @@ def note_marker_unknown(commit: str) -> str:
 def note_map_behind() -> str:
     """A save that landed, and whose map did not."""
     return "The save has landed, but the product map could not be brought up to date; the next save or sync does that."
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return some([one_line(path) for path in paths])

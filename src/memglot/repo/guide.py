@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from memglot.formats._repo.words import INDEX
 from memglot.notes.guidance import GUIDANCE as WORDS
 from memglot.notes.repo import note_guidance_there
@@ -23,8 +26,8 @@ def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> l
 
 
 def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
-    path = (project.root / name).resolve()
-    is_inside = path.is_relative_to(project.root.resolve())  # A link may lead out of the project.
+    path = Path(os.path.realpath(project.root / name))
+    is_inside = path.is_relative_to(os.path.realpath(project.root))  # A link may lead out of the project.
     present = path.read_bytes().decode(errors="surrogateescape") if is_inside and path.is_file() else None
     text = _guided(present or "", map_text) if is_inside else None
     if text is None:

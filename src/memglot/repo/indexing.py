@@ -47,7 +47,10 @@ class Indexing:
             faulty = self._db.execute("SELECT path FROM faults WHERE path GLOB 'memory/*.json'")
             sidecars.update(path for (path,) in faulty)
         for path in {*touched, *gone}:
-            if not path.startswith(NODES + "/"):
+            self._db.execute("DELETE FROM faults WHERE path = ?", (path,))
+            if not path.endswith((".json", ".md")):
+                self._linked(path, present)
+            elif not path.startswith(NODES + "/"):
                 links.add(path)
             elif path.endswith(".json"):
                 sidecars.add(path)
@@ -61,12 +64,16 @@ class Indexing:
                 self._read(path, present.get(path, ""), self._node)
         for path in sorted(links):
             self._db.execute("DELETE FROM links WHERE path = ?", (path,))
-            self._db.execute("DELETE FROM faults WHERE path = ?", (path,))
             if path in present and path.endswith(".json"):
                 self._read(path, present[path], self._relation)
         self._db.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
         stamps = ((path, present[path] or "") for path in touched)
         self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", stamps)
+
+    def _linked(self, path: str, present: Mapping[str, Stamp | None]) -> None:
+        """A folder behind a link: nothing in it is looked at."""
+        if path in present:
+            self._fault(path, said.file_unsafe(f"{FOLDER}/{path}"))
 
     def _forget_node(self, path: str) -> None:
         for (seq,) in list(self._db.execute("SELECT seq FROM nodes WHERE path = ?", (path,))):

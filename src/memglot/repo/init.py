@@ -26,7 +26,7 @@ from memglot.repo.files import write_file
 from memglot.repo.guide import guide
 from memglot.repo.journal import change_files, finish_change
 from memglot.repo.project import Project
-from memglot.repo.refresh import map_of
+from memglot.repo.refresh import map_of, unusable_nodes
 from memglot.repo.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.repo.snapshot import snapshot_of
 from memglot.settings import moment
@@ -54,7 +54,9 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
     built, map_text = False, None
     if not dry_run:
         with snapshot_of(project) as snapshot:
-            built, map_text = snapshot.index.kept, map_of(snapshot)
+            built = snapshot.index.kept
+            # A node that cannot be read now would be missing from the map.
+            map_text = None if unusable_nodes(snapshot) else map_of(snapshot)
     targets = guide(project, map_text, dry_run=dry_run) if guidance else []
     created = [f"{FOLDER}/{path}" for path in files]
     created += [target["path"] for target in targets if target["status"] == "created"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -73,10 +74,10 @@ def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str
 def refresh_map(root: Path, body: str) -> list[str]:
     """Set the map in `AGENTS.md` and `CLAUDE.md` where it differs; warns of each file that could not be refreshed."""
     warnings = []
-    inside = root.resolve()
+    inside = Path(os.path.realpath(root))
     done: set[Path] = set()
     for name in TARGETS:
-        target = (root / name).resolve()
+        target = Path(os.path.realpath(root / name))
         # One of them is often a link to the other.
         if target not in done:
             done.add(target)

@@ -29,8 +29,9 @@ def dead_of(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
 
 def unusable_nodes(snapshot: Snapshot) -> list[str]:
     """The paths of nodes' files from which no node could be read; one that only lacks its text is a node."""
-    faulty = {fault["path"] for fault in snapshot.faults()} - {memory_path(node.path) for node in snapshot.nodes()}
-    return sorted(path for path in faulty if path.startswith(f"{FOLDER}/{NODES}/") and path.endswith(".json"))
+    faulty = {fault["path"] for fault in snapshot.faults()}
+    found = {path for path in faulty if path.startswith(f"{FOLDER}/{NODES}/") and path.endswith(".json")}
+    return sorted(found - {memory_path(node.path) for node in snapshot.nodes()}) if found else []
 
 
 def refresh_maps(snapshot: Snapshot) -> None:

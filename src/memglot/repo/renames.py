@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha1, sha256
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from memglot.repo.anchors import Files
 from memglot.repo.git import Change
-from memglot.repo.globs import is_glob, literal_prefix
+from memglot.repo.globs import compile_glob, is_glob, literal_prefix
 
 _MOST_READ = 5_000
 _MOST_BYTES = 8 * 1024 * 1024
+_MOST_NAMED = 8
+_SPECIAL = re.compile(r"[][*?{}(),!+@\\]")
+
+
+class _Vote(NamedTuple):
+    """What one file says of where its folder went."""
+
+    target: str
+    """Where the file is."""
+    folder: str
+    """What the folder became; empty for the root."""
+    kept: bool
+    """Whether the file lies in it as it did before."""
+    steps: int
 
 
 class Moves:
@@ -22,24 +39,24 @@ class Moves:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._moves: dict[str, str] = {}
+        self._submodules: set[str] = set()
         self._old: Files | None = None
+        self.doubtful: set[str] = set()
+        """Anchors whose files lie otherwise in the folder that was suggested; smaller steps may tell better."""
 
     def add(self, changes: Iterable[Change]) -> None:
         """Learn of renames; what is already known of a name stays."""
         for change in changes:
             if change.old_path is not None and change.status == "R":
                 self._moves.setdefault(change.old_path, change.path)
+                if change.is_submodule:
+                    self._submodules |= {change.old_path, change.path}
         self._old = None
 
     def target(self, path: str) -> str | None:
-        """Where a file is now; `None` where it is nowhere."""
-        seen = {path}
-        while path in self._moves and path not in self._files:
-            path = self._moves[path]
-            if path in seen:
-                return None
-            seen.add(path)
-        return path if path in self._files else None
+        """Where a file is now, or a submodule; `None` where it is nowhere."""
+        last = self._names(path)[-1]
+        return last if self._is_there(last) else None
 
     def suggest(self, anchor: str) -> str | None:
         """What an anchor should say, now that its files are elsewhere; `None` where they are not, or not together."""
@@ -54,22 +71,108 @@ class Moves:
         if is_glob(plain) and plain not in self._old.folders:
             folder = literal_prefix(plain).rstrip("/")
             rest = plain[len(folder) :]
-        moved = self._folder(folder, self._old.matches(anchor)) if folder else None
-        found = f"{moved}{rest}{slash}" if moved else None
+        if not folder:
+            return None
+        inner = self._in_submodule(folder)
+        found = f"{inner}{rest}{slash}" if inner else self._by_votes(anchor, folder, rest, slash)
         return found if found is not None and self._files.any(found) else None
 
-    def _folder(self, folder: str, paths: Iterable[str]) -> str | None:
-        """Where a folder went: where more than half of its files did."""
-        votes = Counter[str]()
-        for path in paths:
-            target = self.target(path) if path.startswith(folder + "/") else None
-            voted = _folder_after(path[len(folder) + 1 :], target) if target else ""
-            if voted:
-                votes[voted] += 1
-        if not votes:
+    def _names(self, path: str) -> list[str]:
+        """The names that a file had, from this one on."""
+        names = {path: None}
+        while path in self._moves and not self._is_there(path):
+            path = self._moves[path]
+            if path in names:
+                break
+            names[path] = None
+        return list(names)
+
+    def _is_there(self, path: str) -> bool:
+        # A submodule that is checked out is a folder with files.
+        return path in self._files or (path in self._submodules and path in self._files.folders)
+
+    def _in_submodule(self, path: str) -> str | None:
+        """Where a path in a submodule is that was moved as a whole."""
+        outer = path
+        while outer:
+            target = self.target(outer) if outer in self._submodules else None
+            if target is not None and target != outer:
+                return target + path[len(outer) :]
+            outer = _parent(outer)
+        return None
+
+    def _by_votes(self, anchor: str, folder: str, rest: str, slash: str) -> str | None:
+        votes = self._votes(anchor, folder, rest)
+        winner = _winner(votes)
+        if winner is None:
             return None
-        best, count = votes.most_common(1)[0]
-        return best if count * 2 > votes.total() else None
+        if not any(vote.kept for vote in votes if vote.folder == winner):
+            self.doubtful.add(anchor)
+        if winner:
+            return f"{winner}{rest}{slash}"
+        if rest.strip("/") not in ("", "**"):
+            return rest.strip("/")
+        there = (vote.target for vote in votes if not vote.folder)
+        return _at_root(path + "/" if path in self._submodules else path for path in there)
+
+    def _votes(self, anchor: str, folder: str, rest: str) -> list[_Vote]:
+        """What each file says that the anchor meant; a file that had several names says what the last of them did."""
+        old = self._old or Files(())
+        found: dict[str, _Vote] = {}
+        inside = (path for path in old.below(folder) if path in self._submodules)
+        for path in dict.fromkeys((*old.matches(anchor), *inside)):
+            vote = self._vote(path, folder, rest) if path.startswith(folder + "/") else None
+            if vote is not None and (vote.target not in found or vote.steps < found[vote.target].steps):
+                found[vote.target] = vote
+        return list(found.values())
+
+    def _vote(self, path: str, folder: str, rest: str) -> _Vote | None:
+        names = self._names(path)
+        kept = True
+        for before, after in pairwise(names):
+            # What the anchor would still mean after a step did not leave its folder by it.
+            if not _means(folder, rest, after):
+                inner = before[len(folder) + 1 :] if folder else before
+                moved = _folder_after(inner, after)
+                if moved is None:
+                    return None
+                kept = kept and _parent(after) == _parent(f"{moved}/{inner}".lstrip("/"))
+                folder = moved
+        return _Vote(names[-1], folder, kept, len(names)) if self._is_there(names[-1]) else None
+
+
+def _winner(votes: list[_Vote]) -> str | None:
+    """Where a folder went: where more than half of its files did."""
+    kept = {vote.folder for vote in votes if vote.kept}
+    counts = Counter[str]()
+    for vote in votes:
+        folder = vote.folder
+        # A file that was also moved within the folder is in it nevertheless.
+        while folder and folder not in kept:
+            folder = _parent(folder)
+        counts[folder or vote.folder] += 1
+    if not counts:
+        return None
+    best, count = counts.most_common(1)[0]
+    return best if count * 2 > len(votes) else None
+
+
+def _means(folder: str, rest: str, path: str) -> bool:
+    """Tell whether an anchor, which is a folder and what follows it, means a path."""
+    if not rest:
+        return bool(folder) and path.startswith(folder + "/")
+    glob = compile_glob((folder + rest).lstrip("/"))
+    return glob is not None and glob.matches(path)
+
+
+def _at_root(paths: Iterable[str]) -> str:
+    """An anchor for what a folder held that was dissolved into the root: everything, where it is too much to name."""
+    names = sorted({name + "/" if slash else name for name, slash, _ in (path.partition("/") for path in paths)})
+    if len(names) == 1:
+        return names[0]
+    if len(names) > _MOST_NAMED or any(_SPECIAL.search(name) for name in names):
+        return "**"
+    return "{" + ",".join(name + "**" if name.endswith("/") else name for name in names) + "}"
 
 
 def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list[Change]:
@@ -117,13 +220,17 @@ def _same_end(path: str, other: str) -> int:
     return count
 
 
-def _folder_after(inner: str, target: str) -> str:
+def _folder_after(inner: str, target: str) -> str | None:
     """The folder that holds a file under the path that it had within its former folder, or what of that is left."""
     same = _same_end(inner, target)
     if same == 0:
         # The file has a new name; its folder tells.
-        inner, target = inner.rpartition("/")[0], target.rpartition("/")[0]
+        inner, target = _parent(inner), _parent(target)
         same = _same_end(inner, target) if inner else 0
         if inner and not same:
-            return ""
+            return None
     return target if same == 0 else "/".join(target.split("/")[:-same])
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]

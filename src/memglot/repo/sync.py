@@ -141,16 +141,18 @@ def _renamed(
     orphaned: list[tuple[Node, list[str]]],
 ) -> dict[str, str]:
     """Dead anchors, each with what it should say now; the past is asked only for what the present does not explain."""
-    moves = Moves(files)
     working = git.working() if working is None else working
-    moves.add(working)
-    moves.add(working_renames(git.root, working, files))
-    moves.add(committed)
+    working = [*working, *working_renames(git.root, working, files)]
+    moves = Moves(files)
+    moves.add((*working, *committed))
     anchors = dict.fromkeys(anchor for _, dead in orphaned for anchor in dead)
     found = {anchor: moves.suggest(anchor) for anchor in anchors}
-    if None in found.values():
-        moves.add(git.past_renames(_PAST_COMMITS))
-        found = {anchor: target or moves.suggest(anchor) for anchor, target in found.items()}
+    unsure = moves.doubtful | {anchor for anchor, target in found.items() if target is None}
+    if unsure:
+        steps = Moves(files)
+        # Commit by commit, before the sum of them: a file moved twice shows by which steps its folder went.
+        steps.add((*working, *git.past_renames(_PAST_COMMITS), *committed))
+        found |= {anchor: steps.suggest(anchor) or found[anchor] for anchor in unsure}
     return {anchor: target for anchor, target in found.items() if target is not None and _can_be_saved(target)}
 
 
