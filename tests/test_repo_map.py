@@ -253,9 +253,28 @@ def test_files_without_a_place_for_the_map_are_warned_of(tmp_path: Path) -> None
     assert refresh_map(tmp_path, "new") == [
         "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
         "Run `memglot repo init` to install them.",
-        "CLAUDE.md was not refreshed because the file is missing. Run `memglot repo init` to install it.",
     ]
     assert (tmp_path / "AGENTS.md").read_text() == "Mine.\n"
+
+
+def test_a_missing_file_is_only_missed_where_the_other_has_the_map(tmp_path: Path) -> None:
+    assert refresh_map(tmp_path, "new") == []
+    (tmp_path / "CLAUDE.md").write_bytes(page("old"))
+    assert refresh_map(tmp_path, "new") == [
+        "AGENTS.md was not refreshed because the file is missing. Run `memglot repo init` to install it."
+    ]
+    assert (tmp_path / "CLAUDE.md").read_bytes() == page("new")
+
+
+def test_a_folder_in_the_place_of_a_file_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").mkdir()
+    (tmp_path / "CLAUDE.md").write_bytes(page("old"))
+    assert refresh_map(tmp_path, "new") == ["AGENTS.md was not refreshed: it is no file."]
+
+
+def test_words_of_ones_own_are_not_nagged_at(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Run `memglot repo save` often.\n")
+    assert refresh_map(tmp_path, "new") == []
 
 
 def test_a_link_within_the_project_stays_a_link(tmp_path: Path) -> None:

@@ -339,6 +339,24 @@ def map_missing(path: str) -> dict[str, Any]:
     return issue("ProductMapMissing", "The product map is not in this file; `memglot repo init` puts it there.", path)
 
 
+def map_ambiguous(path: str) -> dict[str, Any]:
+    """A file in which the place of the map is not clear."""
+    message = (
+        "The markers of the product map are not one pair: remove all but one pair of `<!-- memory:map:start -->` and "
+        "`<!-- memory:map:end -->`, or all of them, then run `memglot repo init`."
+    )
+    return issue("ProductMapMissing", message, path)
+
+
+def map_unasked(path: str) -> dict[str, Any]:
+    """A file in words of its own, without a place for the map."""
+    message = (
+        "This file speaks of project memory in words of its own; for the product map, add the lines "
+        "`<!-- memory:map:start -->` and `<!-- memory:map:end -->` to it."
+    )
+    return issue("ProductMapMissing", message, path)
+
+
 def map_stale(path: str) -> dict[str, Any]:
     """A file whose map tells of yesterday."""
     message = "The product map is behind the memory; `memglot repo sync` refreshes it."

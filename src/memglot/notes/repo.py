@@ -4,6 +4,13 @@ from collections.abc import Sequence
 
 from memglot.notes.words import one_line, shown, some
 
+_ONE_PAIR = (
+    "Remove all but one pair of markers (`<!-- memory:…start -->`, `<!-- memory:…end -->`) from it, or all of them"
+)
+
+NO_FILE = "it is no file"
+"""Why a place cannot hold text for agents."""
+
 
 def note_finished(count: int) -> str:
     """A stopped save was finished."""
@@ -68,15 +75,43 @@ def note_already_there() -> str:
 
 
 def note_guidance_there(name: str) -> str:
-    """A file that tells agents of project memory in words of its own, or that cannot be changed safely."""
-    return f"{name} was left as it is: it speaks of project memory already, or its markers are ambiguous."
+    """A file that tells agents of project memory in words of its own."""
+    return (
+        f"{name} was left as it is: it speaks of project memory in words of its own. For the product map, add the "
+        "lines `<!-- memory:map:start -->` and `<!-- memory:map:end -->` to it."
+    )
+
+
+def note_guidance_ambiguous(name: str) -> str:
+    """A file whose sections nobody can tell apart."""
+    return (
+        f"{name} was left as it is: the markers of project memory in it are not one pair of each. {_ONE_PAIR}, "
+        "then run `memglot repo init` again."
+    )
+
+
+def note_guidance_skipped(name: str, reason: str) -> str:
+    """A file for agents that cannot be read or written."""
+    return f"{name} was left as it is: {reason}."
+
+
+def note_guidance_outside(name: str) -> str:
+    """A file for agents that is a link to somewhere else."""
+    return f"{name} was left as it is: it is a link that leads out of the project."
 
 
 def note_map_unmarked(name: str) -> str:
-    """A file for agents that has no place for the map, or more than one."""
+    """A file for agents that has no place for the map."""
     return (
         f"{name} was not refreshed because Memory map markers are missing or ambiguous. "
         "Run `memglot repo init` to install them."
+    )
+
+
+def note_map_ambiguous(name: str) -> str:
+    """A file for agents in which the place of the map is not clear."""
+    return (
+        f"{name} was not refreshed because Memory map markers are ambiguous. {_ONE_PAIR}, then run `memglot repo init`."
     )
 
 

@@ -28,6 +28,7 @@ from memglot.formats._repo.words import (
 from memglot.repo.check_nodes import check_links, check_nodes
 from memglot.repo.checking import Findings, shown
 from memglot.repo.faults import shape_issue
+from memglot.repo.map import has_odd_markers, has_own_words
 from memglot.repo.project import Project
 
 SCHEMA_FILES = tuple(f"{SCHEMAS}/{name}.schema.json" for name in ("config", "object", "relation", "event", "patch"))
@@ -66,11 +67,22 @@ def check(
     warnings = findings.warnings
     for id, anchors in dead:
         warnings += [said.anchor_orphaned(shown(nodes.get(id, NODES)), id, anchor) for anchor in anchors]
-    warnings += [said.map_missing(path) for path in maps_missing]
+    warnings += [_map_issue(project, path) for path in maps_missing]
     warnings += [said.map_stale(path) for path in maps_stale]
     if index_problem is not None:
         warnings.append(said.index_unavailable(shown(INDEX), index_problem))
     return {"valid": not findings.errors, "errors": findings.errors, "warnings": warnings}
+
+
+def _map_issue(project: Project, path: str) -> dict[str, Any]:
+    """What to do about a file without the map: what `init` does not mend is for a person to decide."""
+    try:
+        contents = (project.root / path).read_bytes().decode(errors="replace")
+    except OSError:
+        return said.map_missing(path)
+    if has_odd_markers(contents):
+        return said.map_ambiguous(path)
+    return said.map_unasked(path) if has_own_words(contents) else said.map_missing(path)
 
 
 def _check_config(findings: Findings) -> Config | None:

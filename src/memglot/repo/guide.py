@@ -7,13 +7,17 @@ from pathlib import Path
 
 from memglot.formats._repo.words import INDEX
 from memglot.notes.guidance import GUIDANCE as WORDS
-from memglot.notes.repo import note_guidance_there
+from memglot.notes.repo import (
+    NO_FILE,
+    note_guidance_ambiguous,
+    note_guidance_outside,
+    note_guidance_skipped,
+    note_guidance_there,
+)
 from memglot.repo.files import write_file
-from memglot.repo.map import TARGETS
+from memglot.repo.map import TARGETS, has_odd_markers, has_own_words
 from memglot.repo.marked import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
 from memglot.repo.project import Project
-
-_MENTIONS = ("memglot repo ", "memory save --stdin", "`memory query", "`memory sync")
 
 
 def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> list[dict[str, str]]:
@@ -27,28 +31,38 @@ def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> l
 
 def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
     path = Path(os.path.realpath(project.root / name))
-    is_inside = path.is_relative_to(os.path.realpath(project.root))  # A link may lead out of the project.
-    present = path.read_bytes().decode(errors="surrogateescape") if is_inside and path.is_file() else None
-    text = _guided(present or "", map_text) if is_inside else None
-    if text is None:
-        project.warnings.append(note_guidance_there(name))
-        return "skipped"
-    if text == present:
-        return "unchanged"
-    if not dry_run:
-        write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
+    if not path.is_relative_to(os.path.realpath(project.root)):  # A link may lead out of the project.
+        return _skipped(project, note_guidance_outside(name))
+    if path.exists() and not path.is_file():
+        return _skipped(project, note_guidance_skipped(name, NO_FILE))
+    try:
+        present = path.read_bytes().decode(errors="surrogateescape") if path.is_file() else None
+        if has_own_words(present or "") and not has_odd_markers(present or ""):
+            return _skipped(project, note_guidance_there(name))
+        text = _guided(present or "", map_text)
+        if text is None:
+            return _skipped(project, note_guidance_ambiguous(name))
+        if text == present:
+            return "unchanged"
+        if not dry_run:
+            write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
+    except OSError as error:
+        return _skipped(project, note_guidance_skipped(name, error.strerror or str(error)))
     return "updated" if present is not None else "created"
 
 
+def _skipped(project: Project, note: str) -> str:
+    project.warnings.append(note)
+    return "skipped"
+
+
 def _guided(present: str, map_text: str | None) -> str | None:
-    """A file with both blocks; `None` for one that speaks of project memory in words of its own, or has odd markers."""
+    """A file with both blocks; `None` for one with markers that are not one pair of each."""
     guided: str | None = present
     if extract_section(present, OLD_GUIDANCE) is not None:
         guided = apply_section(present, OLD_GUIDANCE, WORDS)
         guided = guided and guided.replace(OLD_GUIDANCE.start, GUIDANCE.start).replace(OLD_GUIDANCE.end, GUIDANCE.end)
     elif extract_section(present, GUIDANCE) is None:
-        if extract_section(present, MAP) is None and any(mention in present for mention in _MENTIONS):
-            return None
         guided = apply_section(present, GUIDANCE, WORDS)
     if guided is None or (map_text is None and extract_section(guided, MAP) is not None):
         return guided

@@ -10,9 +10,16 @@ from typing import NamedTuple
 
 from memglot.formats._repo.ids import slug_of
 from memglot.formats._repo.words import FOLDER, INDEX
-from memglot.notes.repo import note_map_missing, note_map_outside, note_map_unmarked, note_map_unwritable
+from memglot.notes.repo import (
+    NO_FILE,
+    note_map_ambiguous,
+    note_map_missing,
+    note_map_outside,
+    note_map_unmarked,
+    note_map_unwritable,
+)
 from memglot.repo.files import write_file
-from memglot.repo.marked import MAP, apply_section, defuse
+from memglot.repo.marked import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
 from memglot.repo.node import Node
 from memglot.repo.tokens import cut, tokens_in, tokens_of, units_of
 
@@ -21,6 +28,7 @@ TARGETS = ("AGENTS.md", "CLAUDE.md")
 MOST_TOKENS = 1_200
 MOST_LISTED = 5
 MOST_SENTENCE = 1_000
+_MENTIONS = ("memglot repo ", "memory save --stdin", "`memory query", "`memory sync")
 _HEADER = "## Product map (generated — do not edit; refresh with memory save or memory sync)"
 _NOTHING = "No features recorded yet. Run `memory init --brief` for the indexing brief."
 _STAGES = ("building", "shipped", "paused", "idea")
@@ -72,35 +80,61 @@ def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str
 
 
 def refresh_map(root: Path, body: str) -> list[str]:
-    """Set the map in `AGENTS.md` and `CLAUDE.md` where it differs; warns of each file that could not be refreshed."""
-    warnings = []
+    """Set the map in `AGENTS.md` and `CLAUDE.md` where it differs; warns of each file that could not be refreshed.
+
+    A file that is not there is only missed where the other one has the map: without any, nobody asked for it.
+    """
+    warnings, missing = [], []
     inside = Path(os.path.realpath(root))
     done: set[Path] = set()
+    has_map = False
     for name in TARGETS:
         target = Path(os.path.realpath(root / name))
-        # One of them is often a link to the other.
-        if target not in done:
+        if not os.path.lexists(root / name):
+            missing.append(note_map_missing(name))
+        elif target not in done:  # One of them is often a link to the other.
             done.add(target)
-            warnings += _refresh(name, target, inside, body)
-    return warnings
+            is_set, warning = _refresh(name, target, inside, body)
+            has_map = has_map or is_set
+            warnings += [warning] if warning else []
+    return [*warnings, *(missing if has_map else ())]
 
 
-def _refresh(name: str, target: Path, inside: Path, body: str) -> list[str]:
+def has_odd_markers(contents: str) -> bool:
+    """Tell whether a file has markers of the map that are not exactly one pair."""
+    return extract_section(contents, MAP) is None and (MAP.start in contents or MAP.end in contents)
+
+
+def has_own_words(contents: str) -> bool:
+    """Tell whether a file speaks to agents of project memory without any section of ours; it is left alone then."""
+    sections = (extract_section(contents, each) for each in (MAP, GUIDANCE, OLD_GUIDANCE))
+    return all(found is None for found in sections) and any(mention in contents for mention in _MENTIONS)
+
+
+def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, str | None]:
+    """Set the map in a file; tells whether it has one, and what to warn of."""
     if not target.is_relative_to(inside):
-        return [note_map_outside(name)]
+        return False, note_map_outside(name)
     if not target.is_file():
-        return [note_map_missing(name)]
+        return False, note_map_unwritable(name, NO_FILE) if target.exists() else note_map_missing(name)
     try:
         # Signs that are no UTF-8, and line ends, come back as they were.
         contents = target.read_bytes().decode(errors="surrogateescape")
         found = apply_section(contents, MAP, body, append=False)
         if found is None:
-            return [note_map_unmarked(name)]
+            return False, _unmarked(name, contents)
         if found != contents:
             write_file(target, found.encode(errors="surrogateescape"), inside / FOLDER / INDEX)
     except OSError as error:
-        return [note_map_unwritable(name, error.strerror or str(error))]
-    return []
+        return True, note_map_unwritable(name, error.strerror or str(error))
+    return True, None
+
+
+def _unmarked(name: str, contents: str) -> str | None:
+    if has_odd_markers(contents):
+        return note_map_ambiguous(name)
+    # Whoever chose words of their own is told of the map by `init` and `check`, not by every save.
+    return None if has_own_words(contents) else note_map_unmarked(name)
 
 
 class _Line(NamedTuple):
