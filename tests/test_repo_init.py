@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from memglot.repo import deeds
-from repo_projects import do, events, feature, files_of, git, new_project, saved, sidecar
+from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 
 def everything(root: Path) -> dict[str, bytes]:
@@ -94,12 +98,84 @@ def test_the_words_of_the_real_tool_stay_and_its_old_ones_go(tmp_path: Path) -> 
     assert claude.count("<!-- memory:start -->") == claude.count("<!-- memory:map:start -->") == 1
 
 
-def test_without_guidance_no_file_is_made_and_saves_say_so(tmp_path: Path) -> None:
+def test_without_guidance_no_file_is_made_and_no_save_asks_for_one(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     assert do(root, deeds.init, guidance=False)["ok"]
     assert sorted(path.name for path in root.iterdir()) == [".memory"]
+    assert save(root, nodes=[feature("A")])["warnings"] == []
     assert do(root, deeds.check)["data"]["warnings"] == []
+
+
+START, END = "<!-- memory:map:start -->", "<!-- memory:map:end -->"
+
+
+@pytest.mark.parametrize("odd", [f"{START}\n{END}\n{START}\n{END}\n", f"{END}\n{START}\n", f"{START}\n", f"{END}\n"])
+def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> None:
+    root = new_project(tmp_path)
+    whole = (root / "AGENTS.md").read_text()
+    guidance = whole[: whole.index(START)]
+    (root / "AGENTS.md").write_text(guidance + odd)
+    warnings = [
+        *save(root, nodes=[feature("A")])["warnings"],
+        *do(root, deeds.init)["warnings"][1:],
+        *(issue["message"] for issue in do(root, deeds.check)["data"]["warnings"]),
+    ]
+    assert len(warnings) == 3
+    assert all("all but one pair" in warning.lower() and "or all of them" in warning for warning in warnings)
+    assert (root / "AGENTS.md").read_text() == guidance + odd
+    # What they say works: with none left, `init` puts them there.
+    (root / "AGENTS.md").write_text(guidance)
+    assert save(root, nodes=[feature("B")])["warnings"] == [
+        "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
+        "Run `memglot repo init` to install them."
+    ]
+    assert [target["status"] for target in do(root, deeds.init)["data"]["agent_guidance"]["targets"]][0] == "updated"
+    assert save(root, nodes=[feature("C")])["warnings"] == []
+    assert do(root, deeds.check)["data"]["warnings"] == []
+
+
+def test_words_of_ones_own_are_told_how_to_get_the_map(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
+    (issue,) = do(root, deeds.check)["data"]["warnings"]
+    for text in (do(root, deeds.init)["warnings"][-1], issue["message"]):
+        assert f"add the lines `{START}` and `{END}` to it" in text
+    (root / "CLAUDE.md").write_text(f"Run `memory save --stdin` often.\n{START}\n{END}\n")
+    assert save(root, nodes=[feature("Shown", stage="idea")])["warnings"] == []
+    assert "**Idea:** shown" in (root / "CLAUDE.md").read_text()
+
+
+def test_a_place_that_is_no_file_is_passed_over(tmp_path: Path) -> None:
+    root, outside = tmp_path / "p", tmp_path / "outside.md"
+    (root / "AGENTS.md").mkdir(parents=True)
+    outside.write_text("Theirs.\n")
+    (root / "CLAUDE.md").symlink_to(outside)
+    told = do(root, deeds.init)
+    assert told["ok"] and (root / ".memory/config.json").exists()
+    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["skipped", "skipped"]
+    assert "AGENTS.md was left as it is: it is no file." in told["warnings"]
+    assert "CLAUDE.md was left as it is: it is a link that leads out of the project." in told["warnings"]
+    assert outside.read_text() == "Theirs.\n"
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_the_example_of_the_brief_can_be_pasted(tmp_path: Path, in_git: bool) -> None:
+    """Into a shell, as it stands there."""
+    root = tmp_path / "My Shop"
+    root.mkdir()
+    if in_git:
+        git(root, "init", "-q", "-b", "main")
+    assert do(root, deeds.init)["ok"]
+    brief = do(root, deeds.brief)["data"]["brief"]
+    assert ("commit" in brief.splitlines()[-1].lower()) == in_git
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", brief, re.MULTILINE | re.DOTALL)
+    memglot = f'memglot() {{ "{sys.executable}" -m memglot "$@"; }}\n'
+    done = subprocess.run(["bash", "-c", memglot + block], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sidecar(root, "memory/my-shop.json")["updated_at"] and (root / ".memory/memory/billing-worker.md").exists()
+    assert (root / ".memory/memory/my-shop.md").read_text() == "What it is, for whom."
+    assert do(root, deeds.check)["data"]["valid"]
 
 
 def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
@@ -109,6 +185,7 @@ def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
     told = do(root, deeds.init)
     assert told["data"]["git_available"] is False
     assert not (root / ".gitignore").exists()
+    assert not any("ommit" in step or "gitignore" in step for step in told["data"]["next_steps"])
     saved(below, nodes=[feature("From below")])
     assert sidecar(root, "memory/from-below.json")["title"] == "From below"
 

@@ -28,28 +28,36 @@ Give this project its first memory. Read before you write: README, manifests, en
 5. Questions: what the code leaves open and a person must answer.
 6. Relations: `depends_on`, `affects`, `supersedes`, and `related_to` where nothing better fits.
 
-Ten good nodes beat fifty. No secrets, nothing that the code says better. Send all of it in one save:
+Ten good nodes beat fifty. No secrets, nothing that the code says better. Send all of it in one save; its nodes may \
+speak of each other by the ids they will have (the kind, a dot, the title in small letters with dashes):
 
-    memglot repo save --stdin <<'EOF'
-    {"task": "first indexing",
-     "nodes": [
-       {"id": "PROJECT", "body": "What it is, for whom."},
-       {"kind": "feature", "title": "Webhook retries", "body": "Failed webhooks are sent again by a worker.",
-        "stage": "shipped", "anchors": ["services/webhooks/"], "tags": ["billing"],
-        "related": [{"predicate": "depends_on", "to": "feature.billing-worker"}]}
-     ]}
-    EOF
+```sh
+memglot repo save --stdin <<'EOF'
+{"task": "first indexing",
+ "nodes": [
+  {"id": "PROJECT", "body": "What it is, for whom."},
+  {"kind": "feature", "title": "Webhook retries", "body": "Failed webhooks are sent again by a worker.",
+   "stage": "shipped", "anchors": ["services/webhooks/"], "tags": ["billing"],
+   "related": [{"predicate": "depends_on", "to": "feature.billing-worker"}]},
+  {"kind": "feature", "title": "Billing worker", "body": "Runs the jobs of billing, one at a time.",
+   "stage": "shipped", "anchors": ["services/worker/"]}
+ ]}
+EOF
+```
 
-Then `memglot repo check`, `memglot repo status`, and commit `.memory/`, AGENTS.md and CLAUDE.md."""
+Then `memglot repo check` and `memglot repo status`."""
+_COMMIT = " Commit `.memory/`, and AGENTS.md and CLAUDE.md where they changed."
 
 
-def brief_for(project: str) -> str:
+def brief_for(project: str, *, in_git: bool) -> str:
     """The brief, with the id of the project node in its example."""
-    return BRIEF.replace("PROJECT", project)
+    return BRIEF.replace("PROJECT", project) + (_COMMIT if in_git else "")
 
 
-NEXT_STEPS = (
-    "Let an agent read the project by the brief (`memglot repo init --brief`), and save what it finds.",
-    "Commit `.memory/`, `.gitignore`, AGENTS.md and CLAUDE.md.",
-)
-"""What to do after `repo init`."""
+def next_steps(*, in_git: bool, guidance: bool) -> list[str]:
+    """What to do after `repo init`."""
+    steps = ["Let an agent read the project by the brief (`memglot repo init --brief`), and save what it finds."]
+    if in_git:
+        files = "`.memory/`, `.gitignore`, AGENTS.md and CLAUDE.md" if guidance else "`.memory/` and `.gitignore`"
+        steps.append(f"Commit {files}.")
+    return steps

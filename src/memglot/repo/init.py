@@ -19,7 +19,7 @@ from memglot.formats._repo.words import (
     STORAGE_VERSION,
     UNION,
 )
-from memglot.notes.guidance import NEXT_STEPS, brief_for
+from memglot.notes.guidance import brief_for, next_steps
 from memglot.notes.repo import note_already_there
 from memglot.repo.check import check
 from memglot.repo.files import write_file
@@ -67,7 +67,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
         "git_available": project.git is not None,
         "index_built": built,
         "agent_guidance": {"enabled": guidance, "targets": targets, "optional_skills": []},
-        "next_steps": list(NEXT_STEPS),
+        "next_steps": next_steps(in_git=project.git is not None, guidance=guidance),
         "dry_run": dry_run,
         "brief": brief(project),
     }
@@ -75,7 +75,8 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
 
 def brief(project: Project) -> str:
     """What an agent is told that gives the project its first memory."""
-    return brief_for(project.config.project.id if project.is_there else _identity(project)["id"])
+    id = project.config.project.id if project.is_there else _identity(project)["id"]
+    return brief_for(id, in_git=project.git is not None)
 
 
 def _create(project: Project, files: dict[str, bytes]) -> None:
