@@ -183,3 +183,67 @@ def test_broken_and_deleted_projects_are_shown_as_such(root: Path, tmp_path: Pat
     assert "`memglot repo projects prune`" in told.out.splitlines()[-1]
     assert tell(root, "projects", "prune").code == 0
     assert tell(root, "status", "--all").out == lines["Acme Render"] + "\n"
+
+
+def intent(**more: object) -> bytes:
+    return json.dumps({"task": "test", **more}).encode()
+
+
+def test_a_save_that_changes_nothing_says_so(root: Path, tell: Tell) -> None:
+    node = intent(nodes=[feature("A")])
+    assert tell(root, "save", "--stdin", stdin=node).out.startswith("Saved Memory save input.")
+    node = intent(nodes=[{"id": "feature.a", "title": "A"}])
+    assert tell(root, "save", "--stdin", stdin=node).out == "Nothing changed: memory says all of this already.\n"
+    told = tell(root, "save", "--stdin", "--dry-run", stdin=node)
+    assert told.out == "Nothing would change: memory says all of this already.\n"
+    data = json.loads(tell(root, "save", "--stdin", "--json", stdin=node).out)["data"]
+    assert data["index_updated"] is False and data["files_changed"] == []
+
+
+def test_an_unknown_id_is_named_to_a_person_too(root: Path, tell: Tell) -> None:
+    link = {"predicate": "affects", "to": "feature.no"}
+    told = tell(root, "save", "--stdin", stdin=intent(nodes=[feature("A", related=[link])]))
+    assert told.code == 1 and told.err.splitlines()[-1] == "  at /changes/1/to: `feature.no`"
+
+
+def test_outside_of_git_nothing_is_said_of_it_but_where_it_is_needed(tmp_path: Path, tell: Tell) -> None:
+    told = tell(tmp_path, "init")
+    assert told.code == 0 and "itignore" not in told.out and "ommit" not in told.out
+    for name in ("sync", "diff"):
+        told = tell(tmp_path, name)
+        assert told.code == 3 and "`git init`" in told.err
+
+
+@pytest.mark.parametrize("option", ["-q", "--quiet"])
+def test_quiet_shows_errors_and_what_was_asked_for(root: Path, tell: Tell, option: str) -> None:
+    (root / "a.txt").write_text("a")
+    commit(root)
+    node = intent(nodes=[feature("Alpha", anchors=["a.txt"])])
+    silent = [
+        ("init",), ("init", "--force"), ("save", "--stdin"), ("sync",), ("rebuild",), ("reset",), ("restore",),
+        ("projects", "add"), ("projects", "prune"), ("projects", "remove", str(root)), ("reset", "--all"),
+    ]  # fmt: skip
+    for command in silent:
+        assert tell(root, *command, option, stdin=node) == Told(0, "", ""), command
+    asked = [
+        ("query", "alpha"), ("status",), ("status", "--all"), ("check",), ("inspect", "feature.alpha"), ("diff",),
+        ("projects",), ("projects", "list"), ("init", "--brief"),
+    ]  # fmt: skip
+    for command in asked:
+        told = tell(root, *command, option)
+        assert told.code == 0 and told.out and not told.err, command
+    told = tell(root, "inspect", "feature.no", option)
+    assert told.code == 1 and told.err.startswith("error: MemoryObjectNotFound")
+
+
+def test_names_never_break_a_line(root: Path, tell: Tell) -> None:
+    commit(root)
+    assert tell(root, "sync").code == 0
+    for name in ("two\nlines.txt", "folder\n/other\x1b[31m.txt", "right\u202eleft"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("x")
+    told = tell(root, "sync")
+    gaps = [line for line in told.out.splitlines() if "no node" in line]
+    assert len(gaps) == 2 and not any(sign in told.out for sign in ("\x1b", "\u202e"))
+    assert any("two\\nlines.txt" in line and "right\\u202eleft" in line for line in gaps)
+    assert any("folder\\n: 1 changed file, folder\\n/other\\x1b[31m.txt" in line for line in gaps)

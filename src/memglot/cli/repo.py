@@ -27,8 +27,18 @@ def repo() -> None:
     """
 
 
-def _do(face: Face, deed: Callable[[Project], Any], show: Callable[[Any], str], *, register: bool = True) -> int:
-    """Do something, answer with the envelope or in words, and tell the exit status."""
+def _do(
+    face: Face,
+    deed: Callable[[Project], Any],
+    show: Callable[[Any], str],
+    *,
+    register: bool = True,
+    asked: bool = False,
+) -> int:
+    """Do something, answer with the envelope or in words, and tell the exit status.
+
+    An answer that is `asked` for, and no mere report of what was done, is shown in spite of `--quiet`.
+    """
     from memglot.repo.envelope import answer, exit_code, presentable, unexpected
 
     try:
@@ -39,7 +49,7 @@ def _do(face: Face, deed: Callable[[Project], Any], show: Callable[[Any], str], 
         face.answer(envelope, "")
         return exit_code(envelope)
     if envelope["ok"]:
-        face.answer(None, show(envelope["data"]), asked=True)
+        face.answer(None, show(envelope["data"]), asked=asked)
     for warning in () if face.quiet else envelope["warnings"]:
         click.echo(f"warning: {warning}", err=True)
     if not envelope["ok"]:
@@ -54,7 +64,8 @@ def _places(details: Any) -> list[str]:
     """Where an error lies, line by line."""
     if not isinstance(details, dict):
         return []
-    found = [f"at {details['field']}"] if "field" in details else []
+    named = f": `{details['id']}`" if "id" in details else ""
+    found = [f"at {details['field']}{named}"] if "field" in details else []
     if "allowed" in details:
         found.append(f"allowed: {', '.join(details['allowed'])}")
     issues = details.get("issues", [])
@@ -80,7 +91,7 @@ def init(face: Face, dry_run: bool, brief: bool, no_agent_guidance: bool, force:
     from memglot.repo import deeds
 
     if brief:
-        return _do(face, deeds.brief, lambda data: str(data["brief"]), register=False)
+        return _do(face, deeds.brief, lambda data: str(data["brief"]), register=False, asked=True)
 
     def deed(project: Project) -> Any:
         return deeds.init(project, dry_run=dry_run, guidance=not no_agent_guidance, force=force)
@@ -116,7 +127,10 @@ def query(face: Face, question: str, budget: float | None) -> int:
     """
     from memglot.repo import deeds
 
-    return _do(face, lambda project: deeds.query(project, question, budget), lambda data: str(data["markdown"]))
+    def deed(project: Project) -> Any:
+        return deeds.query(project, question, budget)
+
+    return _do(face, deed, lambda data: str(data["markdown"]), asked=True)
 
 
 @command("sync")
@@ -140,8 +154,8 @@ def status(face: Face, every: bool) -> int:
     from memglot.repo import deeds
 
     if every:
-        return _do(face, deeds.status_all, status_all_text, register=False)
-    return _do(face, deeds.status, status_text)
+        return _do(face, deeds.status_all, status_all_text, register=False, asked=True)
+    return _do(face, deeds.status, status_text, asked=True)
 
 
 @command("check")
@@ -158,7 +172,7 @@ def check(face: Face) -> int:
         valid = found["valid"]
         return found
 
-    return _do(face, deed, check_text) or int(not valid)
+    return _do(face, deed, check_text, asked=True) or int(not valid)
 
 
 @command("inspect")
@@ -168,7 +182,7 @@ def inspect(face: Face, id: str) -> int:
     from memglot.cli.repo_text import inspect_text
     from memglot.repo import deeds
 
-    return _do(face, lambda project: deeds.inspect(project, id), inspect_text)
+    return _do(face, lambda project: deeds.inspect(project, id), inspect_text, asked=True)
 
 
 @command("diff")
@@ -176,7 +190,10 @@ def diff(face: Face) -> int:
     """Show what differs in `.memory/` from the last commit."""
     from memglot.repo import deeds
 
-    return _do(face, deeds.diff, lambda data: str(data["diff"]).rstrip("\n") or "Nothing differs from the last commit.")
+    def show(data: Any) -> str:
+        return str(data["diff"]).rstrip("\n") or "Nothing differs from the last commit."
+
+    return _do(face, deeds.diff, show, asked=True)
 
 
 @command("rebuild")
@@ -249,7 +266,7 @@ def list_projects(face: Face) -> int:
     from memglot.cli.repo_text import projects_text
     from memglot.repo import deeds
 
-    return _do(face, deeds.projects, projects_text, register=False)
+    return _do(face, deeds.projects, projects_text, register=False, asked=True)
 
 
 @command("add")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from memglot.repo.sync import on_one_line
+
 _SAVED = (
     ("Files changed", "files_changed"),
     ("Memory created", "memory_created"),
@@ -31,7 +33,8 @@ def init_text(data: Data) -> str:
         head = "Memory is ready." if data["created"] else "Memory was there already, and stays as it is."
     lines = [*_cleared(data["cleared"]), head]
     lines += _list("Files that would be made" if data["dry_run"] else "Files made", data["files_created"])
-    lines.append(f"Gitignore {'updated' if data['gitignore_updated'] else 'unchanged'}.")
+    if data["git_available"]:
+        lines.append(f"Gitignore {'updated' if data['gitignore_updated'] else 'unchanged'}.")
     for target in data["agent_guidance"]["targets"]:
         lines.append(f"{target['path']}: {target['status']}.")
     if not data["agent_guidance"]["enabled"]:
@@ -52,6 +55,8 @@ def _cleared(cleared: Data | None) -> list[str]:
 
 def save_text(data: Data) -> str:
     """What a save did, or would do."""
+    if not data["files_changed"]:
+        return f"Nothing {'would change' if data['dry_run'] else 'changed'}: memory says all of this already."
     lines = ["Planned Memory save input." if data["dry_run"] else "Saved Memory save input."]
     for label, key in _SAVED:
         lines += _list(label, data[key])
@@ -63,8 +68,6 @@ def save_text(data: Data) -> str:
 
 def sync_text(data: Data) -> str:
     """What changed since the last sync; a path may have signs that would break its line, and is shown on one."""
-    from memglot.repo.sync import on_one_line
-
     counts = f"{len(data['fresh'])} fresh, {len(data['changed'])} changed, {len(data['orphaned'])} orphaned"
     if data["full_verification"]:
         head = f"Sync: every anchor looked at (no usable marker): {counts}."
@@ -111,7 +114,7 @@ def status_text(data: Data) -> str:
     lines.append(f"Dead anchors: {len(data['stale'])}" if data["stale"] else "Dead anchors: none")
     lines += [f"  {item['id']}: {', '.join(item['orphaned_anchors'])}" for item in data["stale"]]
     lines.append(f"Last activity: {_moment(data['last_activity'])} · last sync: {_synced(data['last_sync'])}")
-    return "\n".join(lines)
+    return "\n".join(map(on_one_line, lines))
 
 
 def status_all_text(data: Data) -> str:
@@ -121,7 +124,7 @@ def status_all_text(data: Data) -> str:
     lines = [_row(row) for row in data["projects"]]
     if any(row["problem"] for row in data["projects"]):
         lines.append("`memglot repo projects prune` takes those out of the list that are gone or cannot be read.")
-    return "\n".join(lines)
+    return "\n".join(map(on_one_line, lines))
 
 
 def _row(row: Data) -> str:
@@ -146,7 +149,7 @@ def check_text(data: Data) -> str:
         for issue in data[kind]:
             place = " ".join(part for part in (issue["path"], issue["field"]) if part)
             lines.append(f"{kind[:-1]}: {place}: {issue['message']} ({issue['code']})")
-    return "\n".join(lines)
+    return "\n".join(map(on_one_line, lines))
 
 
 def inspect_text(data: Data) -> str:
@@ -226,7 +229,7 @@ def restore_text(data: Data) -> str:
 def projects_text(data: Data) -> str:
     """The registered projects."""
     rows = [f"{row['registry_id']}  {row['project']['name']}  {row['project_root']}" for row in data["projects"]]
-    return "\n".join(rows) or "No registered projects."
+    return "\n".join(map(on_one_line, rows)) or "No registered projects."
 
 
 def registered_text(data: Data) -> str:

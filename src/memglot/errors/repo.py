@@ -64,7 +64,11 @@ def unsupported_version(found: object) -> ProjectError:
 
 def git_required() -> ProjectError:
     """An operation that needs git, outside of a repository or without the program."""
-    return ProjectError("MemoryGitRequired", "Git is required for this operation.")
+    message = (
+        "Git is required for this operation. Run it in a repository (`git init` makes one of this folder), with the "
+        "program `git` installed."
+    )
+    return ProjectError("MemoryGitRequired", message)
 
 
 def git_failed(command: str, reason: str) -> ProjectError:
