@@ -108,9 +108,12 @@ def test_without_guidance_no_file_is_made_and_no_save_asks_for_one(tmp_path: Pat
 
 
 START, END = "<!-- memory:map:start -->", "<!-- memory:map:end -->"
+TWICE = "<!-- memory:start -->\nRun `memglot repo query`.\n<!-- memory:start -->\n"
 
 
-@pytest.mark.parametrize("odd", [f"{START}\n{END}\n{START}\n{END}\n", f"{END}\n{START}\n", f"{START}\n", f"{END}\n"])
+@pytest.mark.parametrize(
+    "odd", [f"{START}\n{END}\n{START}\n{END}\n", f"{END}\n{START}\n", f"{START}\n", f"{END}\n", TWICE]
+)
 def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> None:
     root = new_project(tmp_path)
     whole = (root / "AGENTS.md").read_text()

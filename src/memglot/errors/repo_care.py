@@ -342,8 +342,9 @@ def map_missing(path: str) -> dict[str, Any]:
 def map_ambiguous(path: str) -> dict[str, Any]:
     """A file in which the place of the map is not clear."""
     message = (
-        "The markers of the product map are not one pair: remove all but one pair of `<!-- memory:map:start -->` and "
-        "`<!-- memory:map:end -->`, or all of them, then run `memglot repo init`."
+        "The markers in this file are not one pair of each: remove all but one pair of `<!-- memory:map:start -->` "
+        "and `<!-- memory:map:end -->`, and of `<!-- memory:start -->` and `<!-- memory:end -->`, or all of them, then "
+        "run `memglot repo init`."
     )
     return issue("ProductMapMissing", message, path)
 

@@ -15,7 +15,7 @@ from memglot.notes.repo import (
     note_guidance_there,
 )
 from memglot.repo.files import write_file
-from memglot.repo.map import TARGETS, has_odd_markers, has_own_words
+from memglot.repo.map import TARGETS, has_own_words
 from memglot.repo.marked import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
 from memglot.repo.project import Project
 
@@ -37,7 +37,7 @@ def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) 
         return _skipped(project, note_guidance_skipped(name, NO_FILE))
     try:
         present = path.read_bytes().decode(errors="surrogateescape") if path.is_file() else None
-        if has_own_words(present or "") and not has_odd_markers(present or ""):
+        if has_own_words(present or ""):
             return _skipped(project, note_guidance_there(name))
         text = _guided(present or "", map_text)
         if text is None:

@@ -148,7 +148,9 @@ def _refuse_dirty(project: Project) -> None:
 
 def _refuse_rest(project: Project, files: dict[str, bytes]) -> None:
     """Refuse where a memory without its config lies about: its log and its nodes are not to be written over."""
-    if rest := [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]:
+    rest = [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]
+    # Another one may be beginning right now; its config comes first.
+    if rest and not project.is_there:
         raise half_there(rest)
 
 

@@ -101,14 +101,18 @@ def refresh_map(root: Path, body: str) -> list[str]:
 
 
 def has_odd_markers(contents: str) -> bool:
-    """Tell whether a file has markers of the map that are not exactly one pair."""
-    return extract_section(contents, MAP) is None and (MAP.start in contents or MAP.end in contents)
+    """Tell whether a file has markers of ours that are not exactly one pair."""
+    return any(
+        extract_section(contents, markers) is None and any(marker in contents for marker in markers)
+        for markers in (MAP, GUIDANCE)
+    )
 
 
 def has_own_words(contents: str) -> bool:
-    """Tell whether a file speaks to agents of project memory without any section of ours; it is left alone then."""
-    sections = (extract_section(contents, each) for each in (MAP, GUIDANCE, OLD_GUIDANCE))
-    return all(found is None for found in sections) and any(mention in contents for mention in _MENTIONS)
+    """Tell whether a file speaks to agents of project memory without any marker of ours; it is left alone then."""
+    is_marked = any(marker in contents for marker in (*MAP, *GUIDANCE))
+    is_old = extract_section(contents, OLD_GUIDANCE) is not None
+    return not is_marked and not is_old and any(mention in contents for mention in _MENTIONS)
 
 
 def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, str | None]:
