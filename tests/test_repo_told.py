@@ -247,3 +247,14 @@ def test_names_never_break_a_line(root: Path, tell: Tell) -> None:
     assert len(gaps) == 2 and not any(sign in told.out for sign in ("\x1b", "\u202e"))
     assert any("two\\nlines.txt" in line and "right\\u202eleft" in line for line in gaps)
     assert any("folder\\n: 1 changed file, folder\\n/other\\x1b[31m.txt" in line for line in gaps)
+
+
+def test_a_dry_run_of_init_claims_nothing(tmp_path: Path, tell: Tell) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "CLAUDE.md").write_text("Mine.\n")
+    told = tell(tmp_path, "init", "--dry-run")
+    assert "Gitignore would be updated.\nAGENTS.md: would be created.\nCLAUDE.md: would be updated." in told.out
+    assert not (tmp_path / ".gitignore").exists()
+    told = tell(tmp_path, "init")
+    assert "Gitignore updated.\nAGENTS.md: created.\nCLAUDE.md: updated." in told.out
+    assert "Gitignore unchanged.\nAGENTS.md: unchanged." in tell(tmp_path, "init", "--dry-run").out

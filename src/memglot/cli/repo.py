@@ -14,6 +14,9 @@ from memglot.cli.face import Face, command, shared_options
 if TYPE_CHECKING:
     from memglot.repo.project import Project
 
+    _Deed = Callable[[Project], Any]
+    _Show = Callable[[Any], str]
+
 _SHOWN = 20
 
 
@@ -27,14 +30,7 @@ def repo() -> None:
     """
 
 
-def _do(
-    face: Face,
-    deed: Callable[[Project], Any],
-    show: Callable[[Any], str],
-    *,
-    register: bool = True,
-    asked: bool = False,
-) -> int:
+def _do(face: Face, deed: _Deed, show: _Show, *, register: bool = True, asked: bool = False) -> int:
     """Do something, answer with the envelope or in words, and tell the exit status.
 
     An answer that is `asked` for, and no mere report of what was done, is shown in spite of `--quiet`.
@@ -127,10 +123,7 @@ def query(face: Face, question: str, budget: float | None) -> int:
     """
     from memglot.repo import deeds
 
-    def deed(project: Project) -> Any:
-        return deeds.query(project, question, budget)
-
-    return _do(face, deed, lambda data: str(data["markdown"]), asked=True)
+    return _do(face, lambda p: deeds.query(p, question, budget), lambda data: str(data["markdown"]), asked=True)
 
 
 @command("sync")

@@ -34,9 +34,11 @@ def init_text(data: Data) -> str:
     lines = [*_cleared(data["cleared"]), head]
     lines += _list("Files that would be made" if data["dry_run"] else "Files made", data["files_created"])
     if data["git_available"]:
-        lines.append(f"Gitignore {'updated' if data['gitignore_updated'] else 'unchanged'}.")
+        updated = "would be updated" if data["dry_run"] else "updated"
+        lines.append(f"Gitignore {updated if data['gitignore_updated'] else 'unchanged'}.")
     for target in data["agent_guidance"]["targets"]:
-        lines.append(f"{target['path']}: {target['status']}.")
+        is_planned = data["dry_run"] and target["status"] in ("created", "updated")
+        lines.append(f"{target['path']}: {'would be ' if is_planned else ''}{target['status']}.")
     if not data["agent_guidance"]["enabled"]:
         lines.append("AGENTS.md and CLAUDE.md were left alone.")
     if data["created"] and not data["dry_run"]:
