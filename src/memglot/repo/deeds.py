@@ -44,9 +44,7 @@ def save(project: Project, text: bytes, *, dry_run: bool = False) -> dict[str, A
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise save_is_no_json(str(error)) from None
-    done = save(project, value, dry_run=dry_run)
-    # Where nothing changed, the index had nothing to follow.
-    return done | {"index_updated": done["index_updated"] and bool(done["files_changed"])}
+    return save(project, value, dry_run=dry_run)
 
 
 def query(project: Project, question: str, budget: float | None = None) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def _done(project: Project, deed: Deed) -> Any:
         return deed(project)
     except apsw.Error:
         drop_index(project.folder)
+        project.warnings.clear()
     try:
         return deed(project)
     except apsw.Error as error:
