@@ -188,7 +188,7 @@ def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
     told = do(root, deeds.init)
     assert told["data"]["git_available"] is False
     assert not (root / ".gitignore").exists()
-    assert not any("ommit" in step or "gitignore" in step for step in told["data"]["next_steps"])
+    assert not any("commit" in step.lower() or "gitignore" in step for step in told["data"]["next_steps"])
     saved(below, nodes=[feature("From below")])
     assert sidecar(root, "memory/from-below.json")["title"] == "From below"
 
