@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -510,3 +511,46 @@ def test_a_map_that_links_to_itself_breaks_nothing(root: Path) -> None:
     (root / "AGENTS.md").symlink_to("AGENTS.md")
     assert save(root, nodes=[feature("A")])["ok"]
     assert do(root, deeds.init)["ok"]
+
+
+def test_a_stopped_save_is_whole_in_a_copy_of_the_folder_too(root: Path, tmp_path: Path) -> None:
+    saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
+    nodes = [{"id": "feature.a", "body": "saved"}, feature("C", "new")]
+    text = json.dumps({"task": "t", "nodes": nodes, "delete": [{"id": "feature.b", "reason": "x"}]})
+    for done in range(5):
+        place = tmp_path / f"copy-{done}"
+        shutil.copytree(root, place)
+        assert run(STOPPED, place, text, done).returncode == 9
+        moved = tmp_path / f"moved-{done}"
+        shutil.copytree(place, moved)
+        for path in moved.rglob("*"):
+            os.utime(path)
+        assert do(moved, deeds.status)["ok"]
+        assert (moved / ".memory/memory/a.md").read_text() == "saved"
+        assert (moved / ".memory/memory/c.json").exists() and not (moved / ".memory/memory/b.json").exists()
+        assert do(moved, deeds.check)["data"]["errors"] == []
+
+
+def test_an_index_that_is_a_link_is_not_followed(root: Path, tmp_path: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    victim = tmp_path / "victim.db"
+    index = root / ".memory/index/memglot.sqlite"
+    for path in index.parent.glob("memglot.sqlite*"):
+        path.unlink()
+    victim.write_bytes(b"")
+    index.symlink_to(victim)
+    assert do(root, deeds.query, "findable")["data"]["included_ids"] == ["feature.a"]
+    assert victim.read_bytes() == b""
+    assert not index.is_symlink()
+
+
+def test_a_torn_log_of_two_time_zones_is_mended(root: Path) -> None:
+    saved(root, nodes=[feature("A"), feature("B")])
+    log = root / ".memory/events.jsonl"
+    for name, time in (("a", "2026-03-05T08:00:00+00:00"), ("b", "2026-03-05T01:00:00-08:00")):
+        fields = sidecar(root, f"memory/{name}.json") | {"created_at": time, "updated_at": time}
+        (root / f".memory/memory/{name}.json").write_text(json.dumps(fields))
+    line = '{"actor":"agent","event":"memory.created","id":"feature.a","timestamp":"2026-03-05T08:00:00+00:00"}\n'
+    log.write_text(line + '{"actor":"agent","event":"memory.created","id":"feature.b","timest')
+    saved(root, nodes=[feature("C")])
+    assert [event["id"] for event in events(root)] == ["feature.a", "feature.b", "feature.c"]

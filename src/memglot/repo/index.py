@@ -24,6 +24,7 @@ TOOLS_OWN = f"{INDEX}/memory.sqlite"
 """The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
 _VERSION = 2
 _BUSY_MILLISECONDS = 10_000
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE nodes (
@@ -61,6 +62,8 @@ class Index:
 
     def _open(self) -> apsw.Connection:
         place = self.folder / FILE
+        if any((self.folder / (FILE + suffix)).is_symlink() for suffix in _SUFFIXES):
+            drop_index(self.folder)  # A repository may bring a link along, to a database of somebody else's.
         for attempt in range(2):
             try:
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +174,7 @@ class Index:
 
 def drop_index(folder: Path) -> None:
     """Remove the index of a `.memory` folder; whoever needs it makes it anew."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    for suffix in _SUFFIXES:
         with suppress(OSError):
             (folder / (FILE + suffix)).unlink(missing_ok=True)
 

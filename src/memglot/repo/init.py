@@ -15,9 +15,9 @@ from memglot.formats._repo.words import (
     CONFIG,
     EVENTS,
     FOLDER,
+    GIT_RULES,
     IGNORED,
     STORAGE_VERSION,
-    UNION,
 )
 from memglot.notes.guidance import brief_for, next_steps
 from memglot.notes.repo import note_already_there
@@ -104,7 +104,7 @@ def _new_store(project: Project) -> dict[str, bytes]:
     }
     place = Layout().place(identity["id"], lambda _: False)
     files = {CONFIG: stable_json(config), **_project_node(identity, place, Layout()), EVENTS: b""}
-    return files | ({ATTRIBUTES: UNION.encode()} if project.git is not None else {})
+    return files | ({ATTRIBUTES: GIT_RULES.encode()} if project.git is not None else {})
 
 
 def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ somebody changed the files since or the system refuses, everything is put back.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -228,12 +229,14 @@ def _settle(folder: Path, steps: list[_Step]) -> None:
 
 
 def _present(path: Path) -> str | None:
-    """What tells whether a file is still the same."""
+    """What tells whether a file still says the same, also in a copy of the folder; `None` where there is none."""
     try:
-        found = os.lstat(path)
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
+    except IsADirectoryError:
+        return "folder"
 
 
 def _clear_stage(folder: Path) -> None:

@@ -14,6 +14,7 @@ from memglot.formats._repo.text import canonical_json
 from memglot.formats._repo.words import EVENTS, FOLDER
 from memglot.repo.journal import Grown
 from memglot.repo.snapshot import Snapshot
+from memglot.repo.status import moment_of
 
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
 _DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id":"([^"]+)"')
@@ -62,24 +63,26 @@ def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
 
     Reasons are gone with the line. A deletion leaves no file; it counts where the torn line still tells it.
     """
-    told, last = set(), ""
+    told, last, latest = set(), moment_of(None), ""
     for event in _events(snapshot.project.folder / EVENTS, tail.keep):
-        told.add((event.get("id") or event.get("relation_id"), event.get("timestamp")))
-        last = max(last, str(event.get("timestamp", "")))
+        time = str(event.get("timestamp", ""))
+        told.add((event.get("id") or event.get("relation_id"), time))
+        if moment_of(time) >= last:
+            last, latest = moment_of(time), time
     found = []
     for node in snapshot.nodes():
         is_first = node.kind == "project" and node.created_at == node.updated_at
-        if node.updated_at >= last and (node.id, node.updated_at) not in told and not is_first:
+        if moment_of(node.updated_at) >= last and (node.id, node.updated_at) not in told and not is_first:
             how = "memory.created" if node.created_at == node.updated_at else "memory.updated"
             how = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, how)
             found.append({"actor": "agent", "event": how, "id": node.id, "timestamp": node.updated_at})
     for link in snapshot.links():
         fields = snapshot.link_fields(link)
         moment = fields["updated_at"]
-        if moment >= last and (link.id, moment) not in told:
+        if moment_of(moment) >= last and (link.id, moment) not in told:
             how = "relation.created" if fields["created_at"] == moment else "relation.updated"
             found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": moment})
-    return [*found, *_deleted(snapshot, tail, last)]
+    return [*found, *_deleted(snapshot, tail, latest)]
 
 
 def _deleted(snapshot: Snapshot, tail: Tail, moment: str) -> Iterator[dict[str, Any]]:

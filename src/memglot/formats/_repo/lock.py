@@ -108,9 +108,9 @@ def _is_alive(pid: int, path: Path) -> bool:
         return True  # Signal 0 would disturb the process there.
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
-    except (PermissionError, OverflowError):
+    except PermissionError:
         return True
     # Another program may have got the number since: one that began after the lock was made never held it.
     began = _began(pid)
