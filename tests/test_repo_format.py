@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot import Memory
+from memglot import Memory, convert
 from memglot.engine.verify import verify_path
-from memglot.errors import CannotWrite, TargetExists
+from memglot.errors import CannotWrite, TargetExists, Unreadable
 from memglot.errors.repo import ProjectError
 from memglot.formats import registry
 from memglot.formats._repo import shapes
@@ -123,7 +124,8 @@ def problems(folder: Path) -> Iterator[str]:
 
 
 STORES = [GOLDENS / "tool/input", GOLDENS / "page/input"]
-STORES += [SHARED / "fixtures/repo" / name for name in ("store-a", "store-flat-layout")]
+FIXTURES = SHARED / "fixtures/repo"
+STORES += [FIXTURES / name for name in ("store-a", "store-flat-layout")]
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda path: "-".join(path.parts[-2:]))
@@ -673,3 +675,130 @@ def test_what_was_deleted_in_the_repository_goes_and_stays_gone(
     saved(root, nodes=[feature("Goes", "Back again.")])
     memory.import_from(root)
     assert "Goes" in [record.title for record in memory.list()]
+
+
+def whole(root: Path) -> bool:
+    return verify_path(root, Report()).state == "whole"
+
+
+def nodes_of(root: Path) -> list[str]:
+    return sorted(path.stem for path in (root / ".memory/memory").rglob("*.json"))
+
+
+def test_a_filtered_export_removes_nothing(tmp_path: Path, memory: Memory) -> None:
+    root = new_project(tmp_path)
+    link = {"predicate": "affects", "to": "feature.two"}
+    saved(root, nodes=[feature("One", related=[link]), feature("Two"), {"kind": "decision", "title": "D", "body": "d"}])
+    memory.import_from(root)
+    memory.export(root, format="repo", force=True)
+    before = files(root)
+    memory.export(root, format="repo", kind="decision")
+    assert {path: text for path, text in files(root).items() if not path.startswith(".memglot")} == {
+        path: text for path, text in before.items() if not path.startswith(".memglot")
+    }
+    assert whole(root)
+    (two,) = (record for record in memory.list() if record.title == "Two")
+    memory.delete(two.id)
+    memory.export(root, format="repo")
+    assert nodes_of(root) == ["acme-render", "d", "one"]
+    assert list((root / ".memory/relations").iterdir()) == []
+
+
+def test_the_nodes_of_another_persons_export_stay(tmp_path: Path, memory: Memory) -> None:
+    memory.add("Alice's fact", kind="preference", tree="alice.own")
+    memory.export(tmp_path / "p", format="repo")
+    with Memory.open(":memory:") as bob:
+        bob.add("Bob's fact", kind="preference")
+        bob.export(tmp_path / "p", format="repo")
+    assert nodes_of(tmp_path / "p") == ["alices-fact", "bobs-fact"]
+    with Memory.open(":memory:") as other:
+        other.import_from(tmp_path / "p")
+        found = {record.content: (record.kind, record.tree) for record in other.list()}
+    assert found == {"Alice's fact": ("preference", "alice.own"), "Bob's fact": ("preference", "")}
+
+
+@pytest.mark.parametrize("stop", range(1, 11))
+def test_an_export_that_is_stopped_may_be_run_again(tmp_path: Path, memory: Memory, stop: int) -> None:
+    store = tmp_path / "s.db"
+    with Memory.open(str(store)) as own:
+        for number in range(4):
+            own.add(f"Fact {number}", kind="preference")
+        own.export(tmp_path / "p", format="repo")
+        for number in range(4, 8):
+            own.add(f"Fact {number}", kind="preference")
+    code = (
+        "import os, sys; from memglot import Memory; replace, left = os.replace, int(sys.argv[3])\n"
+        "def stopping(source, target):\n"
+        "    global left\n"
+        "    left -= '.memory' in str(target)\n"
+        "    left or os._exit(9)\n"
+        "    replace(source, target)\n"
+        "os.replace = stopping\n"
+        "Memory.open(sys.argv[1]).export(sys.argv[2], format='repo')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(store), str(tmp_path / "p"), str(stop)])
+    assert done.returncode == 9
+    (tmp_path / "p/.memory/.lock").unlink(missing_ok=True)
+    with Memory.open(str(store)) as own:
+        own.export(tmp_path / "p", format="repo")
+        expected = sorted(record.content for record in own.list())
+    assert nodes_of(tmp_path / "p") == [f"fact-{number}" for number in range(8)]
+    assert whole(tmp_path / "p")
+    memory.import_from(tmp_path / "p")
+    assert sorted(record.content for record in memory.list()) == expected
+
+
+def test_an_export_does_not_undo_deletions_of_the_repository(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = new_project(tmp_path)
+    link = {"predicate": "affects", "to": "feature.two"}
+    saved(root, nodes=[feature("One", related=[link]), feature("Two")])
+    memory.import_from(root)
+    memory.add("Mine", title="Mine", kind="preference")
+    memory.export(root, format="repo", force=True)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "4000000000")
+    saved(root, delete=[{"id": "feature.two", "reason": "wrong"}, {"id": "gotcha.mine", "reason": "not here"}])
+    report = memory.export(root, format="repo", force=True)
+    assert any("stay deleted" in note for note in report.notes)
+    assert nodes_of(root) == ["acme-render", "one"]
+    assert list((root / ".memory/relations").iterdir()) == []
+    # A memory of one's own that somebody took out of the project stays in one's store.
+    memory.import_from(root)
+    assert sorted(str(record.title) for record in memory.list()) == ["Acme Render", "Mine", "One"]
+    assert list(memory.relations()) == []
+
+
+def test_an_edit_that_the_store_has_read_is_overwritten_by_a_later_one(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("One", "first")])
+    memory.import_from(root)
+    memory.export(root, format="repo", force=True)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
+    saved(root, nodes=[{"id": "feature.one", "body": "second"}])
+    memory.import_from(root)
+    (one,) = (record for record in memory.list() if record.title == "One")
+    memory.update(one.id, content="third")
+    memory.export(root, format="repo")
+    assert (root / ".memory/memory/one.md").read_text() == "third"
+
+
+def test_a_linked_folder_is_refused(tmp_path: Path, memory: Memory) -> None:
+    root = new_project(tmp_path)
+    memory.add("One")
+    (root / ".memory/memory").rename(tmp_path / "outside")
+    (root / ".memory/memory").symlink_to(tmp_path / "outside")
+    with pytest.raises(Unreadable):
+        memory.export(root, format="repo", force=True)
+
+
+@pytest.mark.skipif(not FIXTURES.exists(), reason="the shared fixtures are not here")
+@pytest.mark.parametrize("format", ["memories-json", "agentos-sqlite", "mcp-graph", "csv", "yaml"])
+def test_relations_come_back_by_way_of_a_file(tmp_path: Path, format: str) -> None:
+    middle = tmp_path / f"middle{registry.get(format).extensions[0]}"
+    convert(FIXTURES / "store-a", middle, to=format)
+    convert(middle, tmp_path / "out", from_=format, to="repo")
+    expected = files(FIXTURES / "store-a")
+    assert {path: text for path, text in files(tmp_path / "out").items() if path in expected} == expected

@@ -59,13 +59,15 @@ class Notes:
         """Whether the folder was not there before."""
         return not self._target.existing
 
-    def put_all(self, files: Mapping[str, bytes], *, counts: bool = True, keep: bool = False) -> None:
+    def put_all(
+        self, files: Mapping[str, bytes], *, counts: bool = True, keep: bool = False, known: bool = False
+    ) -> None:
         """Write files that belong together, such as a note and what describes it: where one was edited, all stay.
 
-        With `keep` they stay as they are in any case.
+        With `keep` they stay as they are in any case; edits that are `known` to the writer are no hindrance.
         """
         changed = [relative for relative, text in files.items() if self._target.differs(relative, text)]
-        kept = keep or any(map(self._is_edited, changed))
+        kept = keep or (not known and any(map(self._is_edited, changed)))
         for relative, text in files.items():
             if kept and relative in changed:
                 self._edited.append(relative)
@@ -91,6 +93,13 @@ class Notes:
     def is_theirs(self, relative: str) -> bool:
         """Tell whether a file that is there was never ours, or was edited since."""
         return self._before.get(relative) != self._digest_of(self._target.folder / relative)
+
+    def retain(self, relative: str, *, counts: bool = False) -> None:
+        """Leave a file that was written before as it is, and prove it as before."""
+        digest = self._before.pop(relative, None)
+        if digest is not None:
+            self._vouch(relative, digest)
+            self.count += counts
 
     def release(self, relative: str) -> None:
         """Leave a file that was written before to others: it is not removed, even if its memory is gone."""

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import NeedsFolder
-from memglot.errors.repo import lone_file
+from memglot.errors.repo import linked, lone_file
 from memglot.formats._notes.writing import digest_file
 from memglot.formats._repo.nodes import RESIDUE, TOOL
 from memglot.formats._repo.reading import read_storage
 from memglot.formats._repo.sidecars import untouched
 from memglot.formats._repo.turn import turn_in
-from memglot.formats._repo.words import CONFIG, FOLDER, NODES, RELATIONS
+from memglot.formats._repo.words import CONFIG, FOLDER, NODES, OWN, RELATIONS
 from memglot.formats._repo.writing import StorageWriter
 from memglot.formats.carry import bundles
 from memglot.formats.folder import writing_notes
@@ -45,6 +45,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     if target.path is None:
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.home_in(target.path)
+    for name in ("", NODES, RELATIONS, OWN):
+        if (folder / name).is_symlink():
+            raise linked(str(folder / name))
     place = Target(folder, force=target.force, plain=target.plain)
     with turn_in(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)

@@ -152,3 +152,8 @@ def note_loose_relations(folder: str, count: int) -> str:
     """Relations of nodes that are not there."""
     noun = "1 relation leads" if count == 1 else f"{count:,} relations lead"
     return f"{folder}: {noun} from or to a node that is not there; kept all the same"
+
+
+def note_stay_deleted(ids: list[str]) -> str:
+    """Nodes that an export did not bring back."""
+    return f"{number_of(ids, 'node')} stay deleted, as the repository's log says: {some(ids)}"

@@ -83,6 +83,11 @@ class Carried:
         """The nodes that something is carried for."""
         yield from self._nodes
 
+    def link(self, id: str) -> Line | None:
+        """What is carried for a relation."""
+        found = self._links.get(id)
+        return None if found is None else msgspec.convert(found, Line)
+
     def links(self) -> Iterator[tuple[str, str]]:
         """The ids of the relations that are carried, each with that of its file."""
         for id in self._links:
@@ -91,8 +96,7 @@ class Carried:
 
     def relation(self, id: str, raw: bytes) -> Relation | None:
         """The relation that a file stands for, where it is still the file that was written."""
-        found = self._links.get(id)
-        line = None if found is None else msgspec.convert(found, Line)
+        line = self.link(id)
         return line.relation if line is not None and line.of == digest(raw) else None
 
     def is_made(self, path: str, raw: bytes) -> bool:

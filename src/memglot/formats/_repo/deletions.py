@@ -1,8 +1,9 @@
-"""What a store's log tells to be deleted: nodes leave no file behind, and must not come back from an older copy."""
+"""What a store's log tells to be deleted: nodes and relations leave no file behind, and must not come back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,9 +12,11 @@ from memglot.errors import BadRecord
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo.ids import is_id, kind_of
 from memglot.formats._repo.nodes import TOOL
+from memglot.formats._repo.words import EVENTS
+from memglot.formats.target import path_inside
 from memglot.model import Tombstone, derive_id, parse_time
 
-_ENDS = "memory.deleted"
+_RELATION = "relation"
 
 
 class Deletions:
@@ -22,26 +25,43 @@ class Deletions:
     def __init__(self) -> None:
         self._gone = DiskMap()
 
+    @classmethod
+    def of_log(cls, folder: Path) -> Deletions:
+        """Those of the log in a `.memory` folder."""
+        found = cls()
+        place = path_inside(folder, EVENTS)
+        if place is not None and place.is_file():
+            with open(place, "rb") as log:
+                for line in log:
+                    found.see(line.decode("utf-8", "replace"))
+        return found
+
     def see(self, text: str) -> None:
-        """Take a line that is an event; a node that is made anew is not deleted any more."""
-        if '"memory.' not in text:
+        """Take a line of the log; what is made anew is not deleted any more."""
+        try:
+            event = msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.MsgspecError, RecursionError):
             return
-        event: dict[str, Any] = msgspec.json.decode(text)
-        id = event.get("id")
-        if isinstance(id, str) and is_id(id):
-            gone = event.get("event") == _ENDS
-            if gone or id in self._gone:
-                self._gone[id] = [event["timestamp"], str(event.get("reason") or "")] if gone else None
+        what, _, how = str(event.get("event")).partition(".")
+        id = event.get("relation_id" if what == _RELATION else "id")
+        if isinstance(id, str) and (how == "deleted" or id in self._gone):
+            self._gone[id] = [event.get("timestamp"), str(event.get("reason") or "")] if how == "deleted" else None
+
+    def at(self, id: str) -> int | None:
+        """When something was deleted, in microseconds; `None` where it was not."""
+        told = self._gone.get(id)
+        try:
+            return None if told is None or not isinstance(told[0], str) else parse_time(told[0])
+        except BadRecord:
+            return None
 
     def tombstones(self, space: str, is_there: Callable[[str], bool]) -> Iterator[Tombstone]:
-        """The marks of nodes that are deleted, and indeed not there."""
+        """The marks of nodes and relations that are deleted, and indeed not there."""
         for id in self._gone:
-            told = self._gone[id]
-            if told is None or is_there(id):
+            at = self.at(id)
+            is_relation = id.startswith("rel.")
+            if at is None or is_there(id) or not (is_relation or is_id(id)):
                 continue
-            try:
-                at = parse_time(told[0])
-            except BadRecord:
-                continue
-            own = derive_id(TOOL, space, id)
-            yield Tombstone(id=own, content_hash="", kind=kind_of(id), deleted_at=at, reason=told[1])
+            kind = _RELATION if is_relation else kind_of(id)
+            reason = "" if is_relation else self._gone[id][1]
+            yield Tombstone(id=derive_id(TOOL, space, id), content_hash="", kind=kind, deleted_at=at, reason=reason)

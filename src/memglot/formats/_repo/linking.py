@@ -15,7 +15,7 @@ from memglot.formats._repo.there import There
 from memglot.formats._repo.words import RELATION_ID, RELATIONS
 from memglot.formats.folder import Notes
 from memglot.model import Relation, derive_id, plain
-from memglot.report import Report
+from memglot.report import Report, Spool
 
 _ID = re.compile(RELATION_ID)
 
@@ -29,6 +29,7 @@ class LinkWriter:
         self._notes, self._there, self._names = notes, there, names
         self._lines, self._report, self._plain = lines, report, plain
         self._claimed, self._ids, self._places, self._ends = DiskMap(), DiskMap(), DiskMap(), DiskMap()
+        self._files: Spool[list[str]] = Spool()
         self.space = ""
 
     def take(self, relation: Relation) -> None:
@@ -54,9 +55,27 @@ class LinkWriter:
             return False
         self._ids[id] = True
         link, raw = file_of(relation, id, (subject, object), self._place(relation, id))
-        self._notes.put_all({f"{link.place}.json": raw}, counts=False)
+        self._files.append([f"{link.place}.json", raw.decode()])
         self._carry(relation, link, raw)
         return True
+
+    def put_files(self) -> None:
+        """Put the files in their places, once all that is carried for them is in its own."""
+        for path, text in self._files:
+            self._notes.put_all({path: text.encode()}, counts=False)
+        self._keep_others()
+
+    def _keep_others(self) -> None:
+        """Leave the relations of others, as long as both their nodes are there."""
+        for path in self._there.ends:
+            if path.removesuffix(".json") not in self._places and all(map(self._names.stays, self._there.ends[path])):
+                self._notes.retain(path)
+
+    def carry_others(self) -> None:
+        """Keep what is carried for them, too."""
+        for path in self._there.ends:
+            if path.removesuffix(".json") not in self._places and (line := self._there.carried_link(path)) is not None:
+                self._lines.add(line)
 
     def _carry(self, relation: Relation, link: LinkFile, raw: bytes) -> None:
         ends = {link.fields["from"]: relation.subject.id, link.fields["to"]: relation.object.id}

@@ -31,6 +31,10 @@ class Names:
         self._project: dict[str, Any] | None = None
         self._own_project = ""
         self.layout = there.layout
+        self.going: set[str] = set()
+        """The nodes whose memory is deleted."""
+        self.undone = DiskMap()
+        """The memories whose node was deleted in the repository since, with its id."""
 
     def take(self, record: Record) -> None:
         """Note what a memory's node may be called."""
@@ -40,6 +44,7 @@ class Names:
             "new": f"{kind_for(record)}.{_slug(record)}",
             "nodes": [[one.space, one.id] for one in record.foreign if one.tool == TOOL and _is_good(one.id, record)],
             "title": record.title,
+            "at": record.updated_at,
         }
         for name in ("path", "body", "rule"):
             if isinstance(residue.get(name), str):
@@ -68,9 +73,15 @@ class Names:
             self.layout = self._layout()
         for choose in (self._own, self._foreign, self._new):
             for fact in self._facts:
-                if fact["id"] not in self._nodes and (id := choose(fact, spaces)) is not None:
-                    self._ids[id] = True
-                    self._nodes[fact["id"]] = [id, *self._place(fact, id)]
+                if fact["id"] in self._nodes or (id := choose(fact, spaces)) is None:
+                    continue
+                if self._there.was_deleted(id, fact["at"]):
+                    # A deletion that the store has not seen must not be undone by what it knew before.
+                    self.undone[fact["id"]] = id
+                    self._nodes[fact["id"]] = None
+                    continue
+                self._ids[id] = True
+                self._nodes[fact["id"]] = [id, *self._place(fact, id)]
 
     def node(self, memory: str) -> str | None:
         """The node of a memory."""
@@ -80,6 +91,14 @@ class Names:
     def has_node(self, id: str) -> bool:
         """Tell whether the store will have a node of this id."""
         return id in self._ids or id in self._there.places
+
+    def is_ours(self, id: str) -> bool:
+        """Tell whether a node is one of these memories'."""
+        return id in self._ids
+
+    def stays(self, id: str) -> bool:
+        """Tell whether there will be such a node: one of these memories', or another that is not to go."""
+        return id in self._ids or (id in self._there.places and id not in self.going)
 
     def place(self, memory: str) -> tuple[str, str]:
         """Where the node of a memory lies, without the ending, and where its text does."""

@@ -243,4 +243,4 @@ class _Reading:
         for blob in event_blobs(self._folder, space, self._report):
             deletions.see(blob.row["text"])
             yield blob
-        yield from deletions.tombstones(self._space, self._places.__contains__)
+        yield from deletions.tombstones(self._space, lambda id: id in self._places or id in self._told_links)

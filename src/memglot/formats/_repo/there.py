@@ -8,13 +8,15 @@ from typing import Any
 from memglot.errors import BadRecord
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo import words
-from memglot.formats._repo.carrying import Carried
+from memglot.formats._repo.carrying import Carried, Line
+from memglot.formats._repo.deletions import Deletions
 from memglot.formats._repo.finding import decoded, read_config, space_of, walk_files
 from memglot.formats._repo.layout import Layout, layout_of
+from memglot.formats._repo.nodes import TOOL, digest_of
 from memglot.formats._repo.text import follows_tool
 from memglot.formats.format import Options
 from memglot.formats.target import path_inside
-from memglot.model import parse_time
+from memglot.model import derive_id, parse_time
 from memglot.report import Report
 
 
@@ -31,6 +33,7 @@ class There:
         self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
         self.memories, self.relations, self.ends = DiskMap(), DiskMap(), DiskMap()
         self.layout = Layout()
+        self.deletions = Deletions.of_log(folder)
         self._carried: Carried | None = None
         if (folder / words.CONFIG).exists():
             self._look()
@@ -98,6 +101,33 @@ class There:
         line = self._carried.node(id, self._created(id)) if self._carried is not None else None
         title = line.made.get("title") if line is not None else None
         return title if isinstance(title, str) and title else None
+
+    def was_deleted(self, id: str, after: int) -> bool:
+        """Tell whether a node is gone since a moment, by the store's own log."""
+        at = self.deletions.at(id)
+        return id not in self.places and at is not None and at >= after
+
+    def memory_of(self, id: str) -> str:
+        """The memory that a node stands for."""
+        carried = self._carried.memory_of(id, self._created(id)) if self._carried is not None else None
+        return carried or derive_id(TOOL, self.space, id)
+
+    def carried(self, id: str) -> Line | None:
+        """What is carried for a node that is there."""
+        return self._carried.node(id, self._created(id)) if self._carried is not None else None
+
+    def carried_link(self, path: str) -> Line | None:
+        """What is carried for the relation in a file."""
+        id = self._fields(path).get("id")
+        return self._carried.link(str(id)) if self._carried is not None else None
+
+    def digest_of(self, id: str) -> str | None:
+        """A digest of all that a node says now."""
+        files = self.files_of(id)
+        try:
+            return digest_of(self._fields(files[0]), (self._folder / files[1]).read_bytes()) if files else None
+        except OSError:
+            return None
 
     def is_newer(self, id: str, at: int) -> bool:
         """Tell whether a node was saved after a moment."""

@@ -17,7 +17,7 @@ from memglot.formats._repo.linking import LinkWriter
 from memglot.formats._repo.naming import Names
 from memglot.formats._repo.nodes import RESIDUE, TOOL, Node, record_of
 from memglot.formats._repo.remote import remote_of
-from memglot.formats._repo.sidecars import Wanted, Written, node_of
+from memglot.formats._repo.sidecars import Wanted, Written, node_of, residue_of
 from memglot.formats._repo.there import There
 from memglot.formats._spill import SortedLines
 from memglot.formats.beside import item_of, line_of
@@ -25,6 +25,7 @@ from memglot.formats.carry import Bundle, differences, pack_found
 from memglot.formats.folder import Notes
 from memglot.formats.format import Options
 from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
+from memglot.notes.tools import note_stay_deleted
 from memglot.report import Report, Spool
 
 
@@ -40,7 +41,9 @@ class StorageWriter:
         self._files: dict[str, dict[str, Blob]] = {table: {} for table in TABLES}
         self._events: Spool[str] = Spool()
         self._tombstones: Spool[str] = Spool()
-        self._deletions = Deletions()
+        self._deletions, self._buried = Deletions(), DiskMap()
+        self._loose: Spool[str] = Spool()
+        self._pairs: Spool[list[Any]] = Spool()
         self._lines = CarryLines()
         self._links = LinkWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
         self._space = self._origin = ""
@@ -53,6 +56,11 @@ class StorageWriter:
             self._events.append(line_of(item).decode())
         elif isinstance(item, Tombstone):
             self._tombstones.append(line_of(item).decode())
+            self._buried[item.id] = True
+        elif isinstance(item, Relation):
+            # In some formats relations come by themselves, not with their memories.
+            self._links.take(item)
+            self._loose.append(line_of(item).decode())
         else:
             self._notes.beside(item, report)
 
@@ -79,10 +87,39 @@ class StorageWriter:
             record, *riders = (item_of(line.encode()) for line in lines)
             assert isinstance(record, Record)
             self._write(record, [rider for rider in riders if not isinstance(rider, Record)])
+        for text in self._loose:
+            relation = item_of(text.encode())
+            if isinstance(relation, Relation) and not self._is_told(relation, ""):
+                self._notes.beside(relation, self._report)
+        self._keep_others()
+        self._put_carry(config, made)
+        # What tells which memory is which node comes first: an export that is stopped may then be run again.
+        for place, raw, body_path, body, keep, known in self._pairs:
+            pair = {f"{place}.json": raw.encode(), body_path: body.encode()}
+            self._notes.put_all(pair, keep=keep, known=known)
+        self._links.put_files()
         self._put_files(config, made)
         self._put_events()
         self._put_tombstones()
         self._leave_ends()
+        if undone := [self._names.undone[memory] for memory in self._names.undone]:
+            self._report.note(note_stay_deleted(undone))
+
+    def _keep_others(self) -> None:
+        """Leave the nodes of others, and those of memories that this export is not about; only the dead are removed."""
+        for id in self._there.places:
+            if self._names.is_ours(id):
+                continue
+            if self._there.memory_of(id) in self._buried:
+                self._names.going.add(id)
+                continue
+            for number, file in enumerate(self._there.files_of(id)):
+                self._notes.retain(file, counts=number == 0)
+            if (line := self._there.carried(id)) is not None:
+                self._lines.add(line)
+        self._links.carry_others()
+
+    def _put_carry(self, config: bytes, made: dict[str, str]) -> None:
         told = remote_of(self._folder.absolute().parent) or _project_of(config)
         head = Head(self._origin if self._origin != told else "", made)
         if self._options.plain:
@@ -120,7 +157,8 @@ class StorageWriter:
 
     def _write(self, record: Record, riders: list[Thing]) -> None:
         id = self._names.node(record.id)
-        assert id is not None
+        if id is None:
+            return
         place, body_path = self._names.place(record.id)
         newer = self._newer.get(record.id)
         wanted = Wanted(
@@ -129,9 +167,10 @@ class StorageWriter:
             newer=None if newer is None else self._names.node(newer),
         )
         written = node_of(record, wanted)
-        pair = {f"{place}.json": written.raw, body_path: written.node.body}
-        # A save that the store has not seen must not be undone by what it knew before.
-        self._notes.put_all(pair, keep=self._there.is_newer(id, record.updated_at))
+        # A save that the store has not seen must not be undone; one that it has read may be followed by another.
+        keep = self._there.is_newer(id, record.updated_at)
+        known = residue_of(record).get("of") == self._there.digest_of(id) if id in self._there.places else False
+        self._pairs.append([place, written.raw.decode(), body_path, written.node.body.decode(), keep, known])
         left = [rider for rider in riders if not self._is_told(rider, id)]
         if self._options.plain:
             self._lose(record, written, left)
@@ -151,7 +190,8 @@ class StorageWriter:
     def _is_told(self, rider: Thing, id: str) -> bool:
         """Tell whether the store itself says what rides with a memory; a relation gets its file."""
         if isinstance(rider, Relation):
-            return self._links.write(rider)
+            is_undone = rider.subject.id in self._names.undone or rider.object.id in self._names.undone
+            return is_undone or self._links.write(rider)
         if isinstance(rider, Supersession):
             plainly = rider == Supersession(newer=rider.newer, older=rider.older)
             return plainly and self._names.node(rider.older) is not None and self._told.get(rider.older) == id
