@@ -802,3 +802,33 @@ def test_relations_come_back_by_way_of_a_file(tmp_path: Path, format: str) -> No
     convert(middle, tmp_path / "out", from_=format, to="repo")
     expected = files(FIXTURES / "store-a")
     assert {path: text for path, text in files(tmp_path / "out").items() if path in expected} == expected
+
+
+def test_what_a_save_took_away_or_revived_is_so_in_the_store(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("One", stage="idea", anchors=["src/"])], stale=[{"id": "feature.one", "reason": "x"}])
+    memory.import_from(root)
+
+    def one() -> Record:
+        (found,) = (record for record in memory.list() if record.title == "One")
+        return found
+
+    assert (one().status, one().extra["repo"]["anchors"]) == ("stale", ["src/"])
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
+    saved(root, nodes=[{"id": "feature.one", "status": "active", "anchors": []}])
+    memory.import_from(root)
+    assert (one().status, one().extra["repo"]) == ("active", {"stage": "idea"})
+    assert list(memory.import_from(root).ids) == []
+    before = files(root)
+    memory.export(root, format="repo", force=True)
+    assert files(root) == before
+
+
+def test_what_a_save_would_refuse_is_told(tmp_path: Path, memory: Memory) -> None:
+    key = "AKIA" + "ABCDEFGHIJKLMNOP"
+    ids = [memory.add(text, title="T").id for text in (f"key {key}", "---\na: 1\n---\nText", "Harmless.")]
+    report = memory.export(tmp_path / "p", format="repo")
+    (told,) = (note for note in report.notes if "look before you commit" in note)
+    assert ids[0] in told and ids[1] in told and ids[2] not in told and key not in told

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.repo.conflicts import conflict_line
-from memglot.repo.markdown import first_heading, has_front_matter
-from memglot.repo.secrets import secrets_in
+from memglot.formats._repo.conflicts import conflict_line
+from memglot.formats._repo.markdown import first_heading, has_front_matter
+from memglot.formats._repo.secrets import secrets_in
 
 # Spelt in two parts, so that no scanner takes this file for a leak.
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3"

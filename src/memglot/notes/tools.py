@@ -157,3 +157,10 @@ def note_loose_relations(folder: str, count: int) -> str:
 def note_stay_deleted(ids: list[str]) -> str:
     """Nodes that an export did not bring back."""
     return f"{number_of(ids, 'node')} stay deleted, as the repository's log says: {some(ids)}"
+
+
+def note_doubtful(ids: list[str]) -> str:
+    """Memories that a save into project memory would refuse."""
+    count = "1 memory holds" if len(ids) == 1 else f"{len(ids):,} memories hold"
+    what = "what looks like a secret, a merge conflict or front matter"
+    return f"{count} {what}; `memglot repo check` tells where, look before you commit: {some(ids)}"

@@ -9,12 +9,12 @@ import msgspec
 
 from memglot.errors import repo_care as said
 from memglot.formats._repo.ids import kind_of
+from memglot.formats._repo.markdown import first_heading, has_front_matter
 from memglot.formats._repo.shapes import Link, Sidecar
 from memglot.formats._repo.text import follows_tool, link_hash
 from memglot.formats._repo.words import NODES, RELATIONS, STATUSES
 from memglot.repo.checking import Findings, shown
 from memglot.repo.faults import shape_issue
-from memglot.repo.markdown import first_heading, has_front_matter
 
 _EXCESSIVE = 5
 

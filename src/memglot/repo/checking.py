@@ -17,9 +17,9 @@ from memglot.errors.repo_care import (
     said_by,
     secret_found,
 )
+from memglot.formats._repo.conflicts import conflict_line
+from memglot.formats._repo.secrets import secrets_in
 from memglot.formats._repo.words import BACKUPS, FOLDER, INDEX, LOCK, OWN, RECOVERY
-from memglot.repo.conflicts import conflict_line
-from memglot.repo.secrets import secrets_in
 
 _SKIPPED = frozenset({INDEX, RECOVERY, BACKUPS, OWN, LOCK, "exports", "context"})
 """What is generated, kept aside or only ours, at the top of `.memory`."""

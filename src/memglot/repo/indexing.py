@@ -11,10 +11,10 @@ import apsw
 import msgspec
 
 from memglot.errors import repo_care as said
+from memglot.formats._repo.conflicts import conflict_line
 from memglot.formats._repo.ids import kind_of
 from memglot.formats._repo.shapes import Link, Sidecar
 from memglot.formats._repo.words import FOLDER, NODES
-from memglot.repo.conflicts import conflict_line
 from memglot.repo.faults import shape_issue
 from memglot.repo.files import Stamp
 from memglot.repo.map import first_sentence

@@ -118,3 +118,24 @@ def event_of(blob: Blob) -> tuple[str, int, str, bool] | None:
     except BadRecord:
         return None
     return None if "\n" in text or not 0 <= line < 1 << 60 else (space, line, text, bool(row.get("open")))
+
+
+def is_config(blob: Blob) -> bool:
+    """Tell whether a blob holds settings that a store may have."""
+    value = _value(bytes_of(blob))
+    return isinstance(value, dict) and value.get("version") == words.STORAGE_VERSION
+
+
+def project_of(config: bytes) -> str:
+    """The id of the project that settings name."""
+    value = _value(config)
+    project = value.get("project") if isinstance(value, dict) else None
+    id = project.get("id") if isinstance(project, dict) else None
+    return id if isinstance(id, str) else ""
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

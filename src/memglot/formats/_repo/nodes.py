@@ -43,6 +43,7 @@ OWN: dict[str, Any] = {
     "superseded_by": shapes.Id | None,
 }
 TIMES = ("created_at", "updated_at")
+_TAKEN_AWAY = ("stage", "anchors", "superseded_by")
 
 
 class Node(NamedTuple):
@@ -92,10 +93,23 @@ def record_of(node: Node, space: str, raw: bytes | None = None) -> Record:
         foreign=[Foreign(TOOL, fields["id"], space)],
         extra={TOOL: own} if own else {},
     )
+    record.clocks = _stated(record, own)
     check_record(record)
     if raw is not None:
         record.extra[RESIDUE] = _residue(node, record, raw)
     return record
+
+
+def _stated(record: Record, own: dict[str, Any]) -> dict[str, int]:
+    """The clocks of what an updated node states by saying nothing: that it holds, and has no such field any more.
+
+    A field at its default would else never win over what an earlier version of the node said.
+    """
+    if record.updated_at <= record.created_at:
+        return {}
+    gone = [name for name in _TAKEN_AWAY if name not in own and (name != "stage" or record.kind == "feature")]
+    clocks = {f"extra.{TOOL}.{name}": record.updated_at for name in gone}
+    return clocks | ({"status": record.updated_at} if record.status == DEFAULT_STATUS else {})
 
 
 def _text(body: bytes) -> str:

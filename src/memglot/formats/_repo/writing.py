@@ -11,12 +11,15 @@ import msgspec
 from memglot.formats._notes.shelf import DiskMap
 from memglot.formats._repo import words
 from memglot.formats._repo.carrying import CARRY, CarryLines, Head, Line, digest
+from memglot.formats._repo.conflicts import conflict_line
 from memglot.formats._repo.deletions import Deletions
-from memglot.formats._repo.keeping import LOG, TABLES, bytes_of, default_config, event_of
+from memglot.formats._repo.keeping import LOG, TABLES, bytes_of, default_config, event_of, is_config, project_of
 from memglot.formats._repo.linking import LinkWriter
+from memglot.formats._repo.markdown import has_front_matter
 from memglot.formats._repo.naming import Names
 from memglot.formats._repo.nodes import RESIDUE, TOOL, Node, record_of
 from memglot.formats._repo.remote import remote_of
+from memglot.formats._repo.secrets import secrets_in
 from memglot.formats._repo.sidecars import Wanted, Written, node_of, residue_of
 from memglot.formats._repo.there import There
 from memglot.formats._spill import SortedLines
@@ -25,7 +28,7 @@ from memglot.formats.carry import Bundle, differences, pack_found
 from memglot.formats.folder import Notes
 from memglot.formats.format import Options
 from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
-from memglot.notes.tools import note_stay_deleted
+from memglot.notes.tools import note_doubtful, note_stay_deleted
 from memglot.report import Report, Spool
 
 
@@ -43,6 +46,7 @@ class StorageWriter:
         self._tombstones: Spool[str] = Spool()
         self._deletions, self._buried = Deletions(), DiskMap()
         self._loose: Spool[str] = Spool()
+        self._doubtful: list[str] = []
         self._pairs: Spool[list[Any]] = Spool()
         self._lines = CarryLines()
         self._links = LinkWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
@@ -81,7 +85,7 @@ class StorageWriter:
     def finish(self) -> None:
         """Write everything."""
         config, made = self._settle()
-        self._names.give(frozenset({self._space, self._origin}), _project_of(config))
+        self._names.give(frozenset({self._space, self._origin}), project_of(config))
         self._links.space = self._space
         for lines in self._bundles:
             record, *riders = (item_of(line.encode()) for line in lines)
@@ -102,6 +106,8 @@ class StorageWriter:
         self._put_events()
         self._put_tombstones()
         self._leave_ends()
+        if self._doubtful:
+            self._report.note(note_doubtful(self._doubtful))
         if undone := [self._names.undone[memory] for memory in self._names.undone]:
             self._report.note(note_stay_deleted(undone))
 
@@ -120,7 +126,7 @@ class StorageWriter:
         self._links.carry_others()
 
     def _put_carry(self, config: bytes, made: dict[str, str]) -> None:
-        told = remote_of(self._folder.absolute().parent) or _project_of(config)
+        told = remote_of(self._folder.absolute().parent) or project_of(config)
         head = Head(self._origin if self._origin != told else "", made)
         if self._options.plain:
             return
@@ -144,14 +150,14 @@ class StorageWriter:
             self._space, self._origin = there.space, self._options.space or there.origin
             return there.config, {}
         remote = remote_of(self._folder.absolute().parent)
-        brought = {space: blob for space, blob in self._files["config"].items() if _is_config(blob)}
+        brought = {space: blob for space, blob in self._files["config"].items() if is_config(blob)}
         wanted = [space for space in (self._options.space, remote, *sorted(brought)) if space in brought]
         if wanted:
             config, made = bytes_of(brought[wanted[0]]), {}
         else:
             config = default_config(self._folder.absolute().parent.name, self._names.project())
             made = {words.CONFIG: digest(config)}
-        self._origin = self._options.space or (wanted[0] if wanted else remote or _project_of(config))
+        self._origin = self._options.space or (wanted[0] if wanted else remote or project_of(config))
         self._space = remote or self._origin
         return config, made
 
@@ -171,6 +177,7 @@ class StorageWriter:
         keep = self._there.is_newer(id, record.updated_at)
         known = residue_of(record).get("of") == self._there.digest_of(id) if id in self._there.places else False
         self._pairs.append([place, written.raw.decode(), body_path, written.node.body.decode(), keep, known])
+        self._doubtful += [record.id] if _is_doubtful(record.content) else []
         left = [rider for rider in riders if not self._is_told(rider, id)]
         if self._options.plain:
             self._lose(record, written, left)
@@ -269,20 +276,8 @@ def _line_of(record: Record, written: Written, space: str) -> Line:
     return Line(memglot=differences(record, found), made=made, bare=bare)
 
 
-def _is_config(blob: Blob) -> bool:
-    value = _value(bytes_of(blob))
-    return isinstance(value, dict) and value.get("version") == words.STORAGE_VERSION
-
-
-def _project_of(config: bytes) -> str:
-    value = _value(config)
-    project = value.get("project") if isinstance(value, dict) else None
-    id = project.get("id") if isinstance(project, dict) else None
-    return id if isinstance(id, str) else ""
-
-
-def _value(raw: bytes) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+def _is_doubtful(text: str) -> bool:
+    """Tell whether a text is one that a save would refuse, and that should not be committed unseen."""
+    if any(finding.severity == "block" for finding in secrets_in(text)):
+        return True
+    return conflict_line(text) is not None or has_front_matter(text)

@@ -17,14 +17,14 @@ from memglot.errors.repo_save import (
     secret_issue,
     secrets_found,
 )
+from memglot.formats._repo.conflicts import conflict_line
 from memglot.formats._repo.ids import kind_of, node_id
+from memglot.formats._repo.markdown import has_front_matter
+from memglot.formats._repo.secrets import secrets_in
 from memglot.formats._repo.words import SAVED_KINDS, STATUSES, TAG
 from memglot.notes.repo import note_secret
 from memglot.repo.anchors import check_anchors
-from memglot.repo.conflicts import conflict_line
-from memglot.repo.markdown import has_front_matter
 from memglot.repo.save.intent import Intent, NodeIntent
-from memglot.repo.secrets import secrets_in
 from memglot.repo.snapshot import Snapshot
 
 MAX_BODY = 1 << 20
