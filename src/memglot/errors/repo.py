@@ -180,9 +180,16 @@ def no_storage(name: str) -> Unreadable:
     return Unreadable(name, "no `.memory/config.json` in it", "give a repository, or its `.memory` folder")
 
 
-def other_storage(name: str, found: object) -> Unreadable:
+class OtherStorage(Unreadable):
     """Storage of another version, as a format."""
-    return Unreadable(name, f"its storage version is {found}, and only 5 is known")
+
+    code = "other_version"
+    exit_code = 3
+
+
+def other_storage(name: str, found: object) -> OtherStorage:
+    """Storage of another version, as a format."""
+    return OtherStorage(name, f"its storage version is {found}, and only 5 is known")
 
 
 def broken_config(name: str, reason: str) -> Unreadable:
