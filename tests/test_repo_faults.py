@@ -304,6 +304,7 @@ def test_a_number_that_another_process_has_now_holds_no_lock(root: Path) -> None
     lock.write_text(json.dumps({"created_at": "", "operation": "save", "pid": os.getpid()}))
     os.utime(lock, (1, 1))
     saved(root, nodes=[feature("A")])
+    assert not lock.exists()
 
 
 def test_links_are_neither_read_nor_written_through(root: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from memglot.errors import DamagedStore, Unreadable
 from memglot.formats import registry
 from memglot.formats.beside import BesideSum, beside_count, beside_path, line_of
 from memglot.formats.detect import detect
-from memglot.formats.folder import FolderProof
+from memglot.formats.folder_proof import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.proof import Prover, file_digest
 from memglot.formats.reading import read_source

@@ -18,7 +18,7 @@ from memglot.formats._notes.shelf import DiskMap
 from memglot.formats.archive import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.beside import beside_items, read_beside
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
-from memglot.formats.folder import FolderProof
+from memglot.formats.folder_proof import FolderProof
 from memglot.formats.format import Format, Options
 from memglot.formats.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.model import Item
