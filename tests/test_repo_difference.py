@@ -181,3 +181,13 @@ def test_the_diff_of_new_files_can_be_applied(root: Path, files: dict[str, str])
     for path in (root / ".memory/memory").iterdir():
         path.unlink()
     assert after == before
+
+
+def test_a_sidecar_of_odd_values_does_not_stop_a_diff(root: Path) -> None:
+    write_store(root)
+    commit(root)
+    folder = root / ".memory/memory"
+    (folder / "odd.json").write_text('{"id": "feature.odd", "body_path": {"a": []}}')
+    (folder / "lone.md").write_text("A text without a sidecar.")
+    changed = diff_of(root)["changed_files"]
+    assert changed == [".memory/memory/lone.md", ".memory/memory/odd.json"]

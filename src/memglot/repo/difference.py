@@ -167,6 +167,6 @@ def _by_body(root: Path, texts: Iterable[str]) -> list[tuple[str, str]]:
     for path in sorted((root / FOLDER / NODES).rglob("*.json")):
         name = path.relative_to(root).as_posix()
         content = _content(root, name)
-        if (id := _id_in(content)) and msgspec.json.decode(content).get("body_path") in bodies:
+        if (id := _id_in(content)) and str(msgspec.json.decode(content).get("body_path")) in bodies:
             found.append((name, id))
     return found
