@@ -225,3 +225,19 @@ def test_two_branches_that_save_merge_without_a_conflict(tmp_path: Path) -> None
     assert sorted(event["id"] for event in events(root)) == ["feature.ours", "feature.theirs"]
     saved(root, nodes=[feature("After")])
     assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+
+
+def test_files_that_were_deleted_by_hand_have_no_copy_to_keep(tmp_path: Path) -> None:
+    import shutil
+
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("A", "one"), feature("B", "two")])
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "one")
+    (root / ".memory/memory/a.md").unlink()
+    (root / ".memory/memory/b.md").unlink()
+    shutil.rmtree(root / ".memory/schema")
+    data = saved(root, nodes=[{"id": "feature.a", "body": "new"}], delete=[{"id": "feature.b", "reason": "x"}])
+    assert data["recovery_files"] == []
+    assert (root / ".memory/memory/a.md").read_text() == "new"
+    assert do(root, deeds.check)["data"] == {"valid": True, "errors": [], "warnings": []}

@@ -90,7 +90,8 @@ class _Saving:
 
     def _dirty(self) -> list[dict[str, str]]:
         """The files with changes that nobody committed, which this save would overwrite or remove."""
-        touched = [memory_path(path) for path in self._files if path != EVENTS]
+        folder = self._project.folder
+        touched = [memory_path(path) for path in self._files if path != EVENTS and (folder / path).exists()]
         if self._project.git is None or not touched:
             return []
         dirty = self._project.git.dirty(touched)
