@@ -51,9 +51,14 @@ class Draft:
         self._link_ids: set[str] = set()
         self._places: set[str] = set()
         self.events: list[dict[str, Any]] = []
-        self.told: dict[str, list[str]] = {
-            f"{what}_{how}": [] for what in ("memory", "relations") for how in ("created", "updated", "deleted")
+        self._told: dict[tuple[str, str], dict[str, None]] = {
+            (what, how): {} for what in ("memory", "relations") for how in ("created", "updated", "deleted")
         }
+
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """The ids of what is created, updated and deleted, each once."""
+        return {f"{what}_{how}": list(ids) for (what, how), ids in self._told.items()}
 
     def make(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
         """Plan one change; `to_come` are the ids of nodes that this save makes."""
@@ -143,11 +148,8 @@ class Draft:
         """Nothing but `by` replaces a node any more."""
         for link in self._links_of(id):
             said = link.fields
-            if (
-                (said["predicate"], said["to"]) == ("supersedes", id)
-                and said["from"] != by
-                and said["status"] == "active"
-            ):
+            is_other = said["predicate"] == "supersedes" and said["to"] == id and said["from"] != by
+            if is_other and said["status"] == "active":
                 self._change_link(link, status="stale")
 
     def _mark_stale(self, change: dict[str, Any], field: str) -> None:
@@ -183,9 +185,7 @@ class Draft:
         """The relations that touch a node, ordered by id."""
         for link in self._snapshot.links(id):
             self._known_link(link)
-        found = [
-            link for link in self._links.values() if id in (link.fields["from"], link.fields["to"]) and not link.gone
-        ]
+        found = [link for link in self._at.get(id, ()) if not link.gone]
         return sorted(found, key=lambda link: str(link.fields["id"]))
 
     def _known_link(self, link: Link) -> None:
@@ -231,11 +231,8 @@ class Draft:
 
     def _log(self, event: str, id: str, reason: str | None = None) -> None:
         what, _, how = event.partition(".")
-        told = self.told[
-            f"{'relations' if what == 'relation' else what}_{how if how in ('created', 'deleted') else 'updated'}"
-        ]
-        if id not in told:
-            told.append(id)
+        deed = how if how in ("created", "deleted") else "updated"
+        self._told["relations" if what == "relation" else what, deed][id] = None
         key = "relation_id" if what == "relation" else "id"
         line = {"actor": "agent", "event": event, key: id, "timestamp": self._now}
         self.events.append(line if reason is None else line | {"reason": reason})
