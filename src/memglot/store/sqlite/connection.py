@@ -1,4 +1,4 @@
-"""Opens a SQLite store, brings it up to date, and keeps its transactions and late indexes."""
+"""Opens a SQLite store, brings it up to date, and keeps its transactions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,9 @@ from memglot.errors import (
 from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.functions import register
-from memglot.store.sqlite.schema import APPLICATION_ID, LATE_INDEXES, MIGRATIONS
+from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
-_TEXT_CHUNK = 200_000
-_LARGE = 20_000
-_CACHE = -32768
-_FILL = """
-INSERT INTO record_text (rowid, content, title, tags, tree)
-SELECT seq, content, title, tags, tree FROM records WHERE seq > ? AND seq <= ?
-"""
+CACHE = -32768
 
 
 class Connection:
@@ -44,9 +38,6 @@ class Connection:
         self.notes: list[str] = []
         self.write = write
         self._depth = 0
-        self._loading = False
-        self._loaded = 0
-        self._kept_index = ""
         self.db = self._open(path)
         try:
             self._prepare()
@@ -90,7 +81,7 @@ class Connection:
 
     def _prepare(self) -> None:
         self.db.set_busy_timeout(int(BUSY_SECONDS * 1000))
-        register(self.db)
+        self._register()
         version = self._version()
         if version > len(MIGRATIONS):
             raise NewerStore(self.url, version, len(MIGRATIONS))
@@ -99,7 +90,7 @@ class Connection:
                 self.notes.append(note_incomplete())
             return
         if not self.write:
-            Connection(self.url, write=True).close()
+            type(self)(self.url, write=True).close()
             return
         if not version:
             # Before there is a log, so that the file itself tells from its first moment on what it is.
@@ -109,13 +100,17 @@ class Connection:
             "synchronous=NORMAL",
             "wal_autocheckpoint=10000",
             "temp_store=FILE",
-            f"cache_size={_CACHE}",
+            f"cache_size={CACHE}",
         ):
             # A pragma that returns a row stops a string of several, so each is fetched by itself.
             self.db.execute(f"PRAGMA {pragma}").fetchall()
         if version < len(MIGRATIONS):
             self._migrate()
         self.complete()
+
+    def _register(self) -> None:
+        """Make the functions that queries use known."""
+        register(self.db)
 
     def _version(self) -> int:
         version = int(self._value("PRAGMA user_version"))
@@ -160,80 +155,12 @@ class Connection:
         finally:
             self._depth -= 1
 
-    @contextmanager
-    def loading(self, *, by_content: bool) -> Iterator[None]:
-        """Let the late indexes and the full text lag behind inside; a cut-off load is completed by the next open."""
-        self._loading = True
-        self._loaded = 0
-        self._kept_index = "records_content" if by_content else ""
-        try:
-            yield
-        except KeyboardInterrupt:
-            # Whoever stops a load does not want to wait; the next writing open completes it.
-            raise
-        except Exception:
-            self._loading = False
-            self.complete()
-            raise
-        finally:
-            self._loading = False
-        self.complete()
-
-    def _lighten(self, coming: int) -> None:
-        """Drop the late indexes once a load is large beside the store.
-
-        Random keys make every batch touch nearly every page of an index: beyond a tenth of the store, building it
-        anew at the end costs less.
-        """
-        before, self._loaded = self._loaded, self._loaded + coming
-        there = self._value("SELECT coalesce(max(seq), 0) FROM records")
-        if before == 0 and there == 0 or before <= max(_LARGE, there // 10) < self._loaded:
-            for name in LATE_INDEXES:
-                if name != self._kept_index:
-                    self.db.execute(f"DROP INDEX IF EXISTS {name}")
-
     def complete(self) -> None:
-        """Create the late indexes that are missing, and index the text that is not indexed yet."""
-        missing = self._missing_indexes()
-        if missing:
-            # The cache also bounds what building an index holds in memory: a small one keeps that flat.
-            self.db.execute("PRAGMA cache_size = -8192")
-        for name in missing:
-            with self.writing():
-                if name in self._missing_indexes():
-                    self.db.execute(LATE_INDEXES[name])
-        if missing:
-            self.db.execute(f"PRAGMA cache_size = {_CACHE}")
-        while self._value("SELECT coalesce(max(seq), 0) FROM records") > self.indexed_to():
-            with self.writing():
-                self.index_text(_TEXT_CHUNK)
-
-    def index_text(self, limit: int) -> None:
-        """Index the text of up to so many new records."""
-        start = self.indexed_to()
-        newest = self._value("SELECT coalesce(max(seq), 0) FROM records")
-        stop = min(newest, start + limit)
-        if stop > start:
-            many = stop - start > 1_000
-            if many:
-                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
-            self.db.execute(_FILL, (start, stop))
-            if many:
-                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
-            self.db.execute("UPDATE keeping SET value = ? WHERE name = 'indexed_to'", (stop,))
+        """Bring the indexes up to date; the store that has them says how."""
 
     def is_complete(self) -> bool:
         """Tell whether every index is there and covers every record."""
-        newest = self._value("SELECT coalesce(max(seq), 0) FROM records")
-        return not self._missing_indexes() and bool(newest <= self.indexed_to())
-
-    def indexed_to(self) -> int:
-        """The last record whose text is indexed."""
-        return int(self._value("SELECT value FROM keeping WHERE name = 'indexed_to'"))
-
-    def _missing_indexes(self) -> list[str]:
-        found = {name for (name,) in self._rows("SELECT name FROM sqlite_schema WHERE type = 'index'")}
-        return [name for name in LATE_INDEXES if name not in found]
+        return True
 
     # Queries
 

@@ -5,7 +5,7 @@ from typing import Any
 from memglot.model import DELETED, canonical
 from memglot.store.contract import Filter
 
-NOT_DELETED = f"seq NOT IN (SELECT seq FROM records WHERE status = '{DELETED}')"
+NOT_DELETED = f"records.seq NOT IN (SELECT seq FROM records WHERE status = '{DELETED}')"
 
 
 def condition(filter: Filter, *, joined: bool = False) -> tuple[str, list[Any]]:

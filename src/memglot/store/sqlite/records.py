@@ -10,20 +10,23 @@ import msgspec
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
 from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
-from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.vectors import Vectors
 from memglot.store.sqlite.filters import condition
-from memglot.store.sqlite.rows import COLUMNS, DIGEST, INSERT, TEXT, UPDATE, from_row, from_sealed_row, to_row
+from memglot.store.sqlite.rows import (
+    COLUMNS,
+    DIGEST,
+    INSERT,
+    SEARCHED,
+    TEXT,
+    UPDATE,
+    from_row,
+    from_sealed_row,
+    searched,
+    to_row,
+)
 
-_UNINDEX = """
-INSERT INTO record_text (record_text, rowid, content, title, tags, tree)
-SELECT 'delete', seq, content, title, tags, tree FROM records
-"""
-_REINDEX = """
-INSERT INTO record_text (rowid, content, title, tags, tree) SELECT seq, content, title, tags, tree FROM records
-"""
 
-
-class Records(Connection):
+class Records(Vectors):
     """The part of the store that keeps records."""
 
     def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
@@ -42,24 +45,25 @@ class Records(Connection):
 
     def replace(self, record: Record) -> None:
         """Put a record in the place of the one with its id."""
-        sql = "SELECT seq, batch, title, tags, tree, content_hash FROM records WHERE id = ?"
-        ((seq, batch, *text),) = self._rows(sql, (record.id,))
+        sql = f"SELECT seq, batch, {', '.join(SEARCHED)} FROM records WHERE id = ?"
+        ((seq, batch, *before),) = self._rows(sql, (record.id,))
         row = to_row(record, batch)
-        # What is searched seldom changes with the rest, and indexing it again is most of the work.
-        indexed = text != [row[place] for place in TEXT] and seq <= self.indexed_to()
-        if indexed:
-            self.db.execute(f"{_UNINDEX} WHERE seq = ?", (seq,))
+        after = [row[place] for place in TEXT]
         self.db.execute(UPDATE, (*row, seq))
-        if indexed:
-            self.db.execute(f"{_REINDEX} WHERE seq = ?", (seq,))
+        # What is searched seldom changes with the rest, and indexing it again is most of the work.
+        if before != after and searched(before) != searched(after) and seq <= self.indexed_to():
+            self.reindex(seq)
+        if before[:2] != after[:2]:
+            self.forget_vectors([seq])
 
     def remove(self, ids: Sequence[str]) -> None:
         """Forget records."""
-        wanted = (_json(ids), self.indexed_to())
-        these = "WHERE id IN (SELECT value FROM json_each(?1))"
-        self.db.execute(f"{_UNINDEX} {these} AND seq <= ?2", wanted)
-        self.db.execute(f"DELETE FROM records {these}", wanted[:1])
-        self._counted(-self.db.changes())
+        sql = "SELECT seq FROM records WHERE id IN (SELECT value FROM json_each(?))"
+        numbers = [seq for (seq,) in self._rows(sql, (_json(ids),))]
+        self.unindex(numbers)
+        self.forget_vectors(numbers)
+        self.db.execute("DELETE FROM records WHERE seq IN (SELECT value FROM json_each(?))", (_json(numbers),))
+        self._counted(-len(numbers))
         # A later record may get a number that is free again, and must be indexed then.
         newest = "(SELECT coalesce(max(seq), 0) FROM records)"
         self.db.execute(f"UPDATE keeping SET value = min(value, {newest}) WHERE name = 'indexed_to'")

@@ -95,10 +95,18 @@ def _rest_of(record: Record) -> str | None:
     return None
 
 
+SEARCHED = ("title", "content_hash", "tags", "tree", "meta", "scope", "rest")
+"""The columns that the indexes are made of, or that tell whether they have changed; a vector is made of the first two."""
 DIGEST = -2
 """Where the digest stands in a row."""
-TEXT = tuple(_ALL_COLUMNS.index(column) for column in ("title", "tags", "tree", "content_hash"))
-"""Where that stands in a row which tells whether the text that is searched has changed."""
+TEXT = tuple(_ALL_COLUMNS.index(column) for column in SEARCHED)
+"""Where these stand in a row."""
+
+
+def searched(values: Sequence[Any]) -> tuple[Any, ...]:
+    """What an index is made of, from the values of `SEARCHED`: of the rest only where a record comes from."""
+    *others, rest = values
+    return (*others, _rest(rest).source if rest else {})
 
 
 def from_row(row: Sequence[Any]) -> Record:

@@ -101,9 +101,36 @@ UPDATE revisions SET before = {_VALUES.format(doc="before")} WHERE kind = 'confl
 CREATE INDEX events_hash ON events (this_hash);
 """
 
+# The index takes words, not texts: it is filled through a function, and forgets a record by its number alone, so that
+# it stays whole even where the words of a text were once made otherwise. Vectors of one model at a time are kept.
+TEXT_INDEX = """
+CREATE VIRTUAL TABLE record_text USING fts5 (
+    content, title, tags, tree, meta, content='', contentless_delete=1,
+    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
+);
+INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
+"""
+"""The full text index, also where it must be made anew. `TOKENIZER` names the same rules."""
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "0", "categories", "L* N* Co M*"])
+"""How the index cuts what it is given into words."""
+_WORDS_AND_MEANING = f"""
+DROP TABLE record_text;
+{TEXT_INDEX}
+UPDATE keeping SET value = 0 WHERE name = 'indexed_to';
+CREATE TABLE turns (
+    seq INTEGER PRIMARY KEY, thread INTEGER NOT NULL, position INTEGER NOT NULL, speaker TEXT NOT NULL,
+    words INTEGER NOT NULL, traits INTEGER NOT NULL
+);
+CREATE INDEX turns_thread ON turns (thread, position);
+CREATE INDEX turns_speaker ON turns (speaker) WHERE speaker <> '';
+CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+INSERT INTO keeping VALUES ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),
     _CLASHES,
+    _WORDS_AND_MEANING,
 )
 """Migration number n, counted from 1, brings a store from version n - 1 to version n. Past ones are never edited."""
 

@@ -1,88 +1,170 @@
-"""Full text search in the SQLite store: FTS5 where words are separated, a scan where they are not."""
+"""Search in the SQLite store: which records match by their words, and how well."""
 
-import re
-from collections.abc import Iterator
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 import apsw
+import msgspec
 
-from memglot.store.contract import Filter, Found, Query
+from memglot.model import Record
+from memglot.notes import note_text_index
+from memglot.store.contract import Filter, Match, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
-from memglot.store.sqlite.functions import UNSPACED
-from memglot.store.sqlite.records import Records
+from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
+from memglot.store.sqlite.nearby import Nearby
 from memglot.store.sqlite.rows import COLUMNS, from_row
+from memglot.store.sqlite.schema import TOKENIZER
+from memglot.store.words import indexed, short_values
 
-_RANK = "bm25(record_text, 1.0, 4.0, 2.0, 1.0)"
+_RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
+_TEXTS = "content, title, tags, tree, meta"
+T = TypeVar("T")
 
 
-class Search(Records):
+class Search(Nearby):
     """The part of the store that finds records by their text."""
 
-    def search(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> tuple[list[Found], int]:
-        """The best matches and the true number of all."""
-        match, scans = _plan(query, self.is_complete())
-        conditions, bindings = condition(filter, joined=True)
-        parts = [conditions, *(sql for sql, _ in scans)]
-        bindings = [*bindings, *(value for _, values in scans for value in values)]
-        if match is None:
-            return self._scan(" AND ".join(parts), bindings, limit, offset)
-        if parts == [f"({NOT_DELETED})"]:
-            where = f"record_text MATCH ?1 AND {NOT_DELETED.replace('seq', 'rowid', 1)}"
-            source = "record_text"
-        else:
-            where = "record_text MATCH ?1 AND " + " AND ".join(f"({part})" for part in parts)
-            source = "record_text JOIN records ON records.seq = record_text.rowid"
-        where = _qualified(where)
+    @cached_property
+    def _tokens(self) -> Callable[[str], list[str]]:
+        """Cuts a text into words as the index does."""
+        cut = self.db.fts5_tokenizer(*TOKENIZER)
+
+        def tokens(text: str) -> list[str]:
+            found: list[str] = cut(
+                text.encode("utf-8", "replace"),
+                apsw.FTS5_TOKENIZE_QUERY,
+                None,
+                include_offsets=False,
+                include_colocated=False,
+            )
+            return found
+
+        return tokens
+
+    def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
+        """The best matches by words, best first, then newest first."""
+        return self._either(
+            lambda: self._match_indexed(query, filter, limit, offset),
+            lambda: self._match_scanned(query, filter)[offset:][: None if limit < 0 else limit],
+        )
+
+    def count_matches(self, query: Query, filter: Filter) -> int:
+        """How many `match` would give without a limit."""
+        return self._either(
+            lambda: self._count_indexed(query, filter), lambda: len(self._match_scanned(query, filter))
+        )
+
+    def matching(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
+        """Those among some records that `match` would give."""
+
+        def indexed() -> set[int]:
+            source, where, bindings = self._asked(query, filter)
+            sql = f"SELECT record_text.rowid FROM {source} WHERE {where} AND record_text.rowid = ?"
+            return {number for number in numbers if self._value(sql, (*bindings, number)) is not None}
+
+        return self._either(indexed, lambda: {m.number for m in self._match_scanned(query, filter, numbers)})
+
+    def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
+        """Those among some records that the filter and all but the terms of the query let through."""
+        where, bindings = self._filtered(query, filter)
+        sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
+        return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
+
+    def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T]) -> T:
+        """Ask the index; where it is damaged or lags behind, look at the texts themselves."""
+        if self.is_indexed():
+            try:
+                return by_index()
+            except (apsw.CorruptError, apsw.SQLError):
+                if note_text_index() not in self.notes:
+                    self.notes.append(note_text_index())
+        return by_scan()
+
+    def _match_indexed(self, query: Query, filter: Filter, limit: int, offset: int) -> list[Match]:
+        source, where, bindings = self._asked(query, filter)
         sql = (
             f"SELECT record_text.rowid, -{_RANK} AS score FROM {source} WHERE {where} "
             f"ORDER BY score DESC, 1 DESC LIMIT {limit} OFFSET {offset}"
         )
-        best = list(self._rows(sql, (match, *bindings)))
-        total = self._value(f"SELECT count(*) FROM {source} WHERE {where}", (match, *bindings))
-        return list(self._fetch(best)), int(total)
+        return [Match(number, score) for number, score in self.db.execute(sql, bindings)]
 
-    def _scan(self, where: str, bindings: list[Any], limit: int, offset: int) -> tuple[list[Found], int]:
-        """Search without an index; the newest come first."""
-        sql = f"SELECT seq, 0.0 FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
-        best = list(self._rows(sql, (*bindings, limit, offset)))
-        total = self._value(f"SELECT count(*) FROM records WHERE {where}", bindings)
-        return list(self._fetch(best)), int(total)
+    def _count_indexed(self, query: Query, filter: Filter) -> int:
+        source, where, bindings = self._asked(query, filter)
+        return int(self.db.execute(f"SELECT count(*) FROM {source} WHERE {where}", bindings).get)
 
-    def _fetch(self, best: list[tuple[Any, ...]]) -> Iterator[Found]:
-        for seq, score in best:
-            for row in self._rows(f"SELECT {COLUMNS} FROM records WHERE seq = ?", (seq,)):
-                yield Found(from_row(row), score)
+    def _asked(self, query: Query, filter: Filter) -> tuple[str, str, list[Any]]:
+        """Where to look and under which conditions, by way of the index."""
+        hard, bindings = self._filtered(query, filter)
+        if hard == f"({NOT_DELETED})":
+            source = "record_text"
+            hard = hard.replace("records.seq", "record_text.rowid", 1)
+        else:
+            source = "record_text JOIN records ON records.seq = record_text.rowid"
+        return source, f"record_text MATCH ? AND {hard}", [expression(query), *bindings]
 
-    def check_text(self) -> bool:
-        """Tell whether the full text fits the records."""
+    def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
+        where, bindings = condition(filter, joined=True)
+        for sql, values in hard_conditions(query, self.is_indexed()):
+            where += f" AND ({sql})"
+            bindings.extend(values)
+        return where, bindings
+
+    def _match_scanned(self, query: Query, filter: Filter, among: Sequence[int] | None = None) -> list[Match]:
+        """Match without the index: the more words of a query a text has, the better."""
+        where, bindings = self._filtered(query, filter)
+        if among is not None:
+            where += " AND records.seq IN (SELECT value FROM json_each(?))"
+            bindings.append(_json(among))
+        lookup = Lookup(query, self._tokens)
+        found = []
+        for seq, *texts in self._rows(f"SELECT seq, {_TEXTS} FROM records WHERE {where}", bindings):
+            words = lookup.words_in(self._cut(texts))
+            if words or (query.phrases and not query.terms):
+                found.append(Match(seq, float(len(words))))
+        return sorted(found, key=lambda match: (-match.score, -match.number))
+
+    def _cut(self, texts: Sequence[str | None]) -> list[str]:
+        content, title, tags, tree, meta = texts
+        parts = (indexed(content), indexed(title, content), indexed(tags, content), tree, short_values(meta))
+        # A word between the parts keeps a phrase from reaching from one into the next.
+        return self._tokens(" \ue000 ".join(part for part in parts if part))
+
+    def matched(self, query: Query, numbers: Sequence[int]) -> dict[int, list[str]]:
+        """Which words of a query each of some records holds."""
+        lookup = Lookup(query, self._tokens)
+        sql = f"SELECT seq, {_TEXTS} FROM json_each(?) JOIN records ON seq = value"
+        return {seq: lookup.words_in(self._cut(texts)) for seq, *texts in self._rows(sql, (_json(numbers),))}
+
+    def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
+        """How many records hold each form of a word, and how many records there are."""
+        whole = int(self._value("SELECT value FROM keeping WHERE name = 'records'"))
+        return [self._frequency(form) for form in forms], whole
+
+    def _frequency(self, form: str) -> int:
+        tokens = self._tokens(form)
+        if len(tokens) != 1 or not self._has_vocabulary:
+            return 0
         try:
-            self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('integrity-check', 1)")
+            return int(self.db.execute("SELECT doc FROM temp.vocabulary WHERE term = ?", (tokens[0],)).get or 0)
+        except (apsw.CorruptError, apsw.SQLError):
+            return 0
+
+    @cached_property
+    def _has_vocabulary(self) -> bool:
+        try:
+            self.db.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, record_text, row)")
         except (apsw.CorruptError, apsw.SQLError):
             return False
         return True
 
-
-def _plan(query: Query, indexed: bool) -> tuple[str | None, list[tuple[str, list[Any]]]]:
-    """What the index is asked, and what is looked for in the text itself."""
-    wanted = [*query.words, *query.phrases]
-    scanned = [text for text in wanted if not indexed or UNSPACED.search(text)]
-    asked = [text for text in wanted if text not in scanned]
-    scans: list[tuple[str, list[Any]]] = [("memglot_has(?, content, title, tags, tree)", [text]) for text in scanned]
-    if query.grep is not None:
-        scans.append(("memglot_grep(?, content)", [query.grep]))
-    match = " AND ".join(map(_quoted, asked)) or None
-    for text in query.without:
-        if match is None or not indexed or UNSPACED.search(text):
-            scans.append(("NOT memglot_has(?, content, title, tags, tree)", [text]))
-        else:
-            match = f"({match}) NOT {_quoted(text)}"
-    return match, scans
+    def at(self, numbers: Sequence[int]) -> list[Record]:
+        """The records with these numbers, in their order."""
+        sql = f"SELECT {COLUMNS} FROM json_each(?) JOIN records ON seq = value ORDER BY json_each.key"
+        return [from_row(row) for row in self._rows(sql, (_json(numbers),))]
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _qualified(where: str) -> str:
-    """Name the table of columns that the index has under the same name."""
-    return re.sub(r"(?<![.\w])(content|title|tags|tree)(?=\W)", r"records.\1", where)
+def _json(values: Sequence[int]) -> str:
+    return msgspec.json.encode(list(values)).decode()

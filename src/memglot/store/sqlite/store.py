@@ -26,11 +26,7 @@ class SqliteStore(Search, Things, Track):
         """Rebuild the indexes and the full text from the records."""
         with self.writing():
             self.db.execute("REINDEX")
-            self.db.execute("INSERT INTO record_text (record_text) VALUES ('rebuild')")
-            self.db.execute(
-                "UPDATE keeping SET value = (SELECT coalesce(max(seq), 0) FROM records) WHERE name = 'indexed_to'"
-            )
-        self.complete()
+        self.rebuild_text()
 
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the whole store to a new file."""

@@ -1,0 +1,107 @@
+"""What a person types becomes a query: words, `"phrases"`, `-words`, and operators such as `tag:x`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from memglot.engine.arguments import narrowed
+from memglot.errors import no_words
+from memglot.store.contract import Filter, Query, Term
+from memglot.store.terms import terms_of
+
+_PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-?)(\S+)')
+_OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
+_LONGEST = 20_000
+"""So many characters of a question are read: a page pasted by mistake is answered by its beginning."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that was read: what to look for, among which memories, and its words as they stand."""
+
+    query: Query
+    filter: Filter
+    text: str
+
+    @property
+    def is_filter(self) -> bool:
+        """Tell whether nothing is asked for but what filters say."""
+        return not self.query.asks_words
+
+
+def parse_query(text: str, filter: Filter = Filter(), grep: str | None = None) -> Asked:
+    """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
+    text = text[:_LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    reader = _Reader()
+    for match in _PIECE.finditer(text):
+        reader.take(*match.groups())
+    plain = " ".join(reader.words)
+    query = Query(
+        terms=terms_of(plain),
+        phrases=tuple(dict.fromkeys(reader.phrases)),
+        without=tuple(term for word in reader.without for term in terms_of(word)[:1]),
+        without_phrases=tuple(reader.without_phrases),
+        grep=grep,
+    )
+    chosen = narrowed(filter, **reader.filters)
+    if not query.asks_words and not (query.without or query.without_phrases or grep or reader.filters):
+        if text.strip() or filter == Filter():
+            raise no_words(text)
+    return Asked(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())
+
+
+class _Reader:
+    """Sorts the pieces of a question."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.phrases: list[str] = []
+        self.without: list[str] = []
+        self.without_phrases: list[str] = []
+        self.filters: dict[str, Any] = {}
+
+    def take(self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str, word: str) -> None:
+        """Take what one match of the pattern found: something in quotes, or a word."""
+        if quoted is None:
+            self._word(word, bool(not_word))
+        elif key is not None:
+            if not self._operator(f"{key}:{quoted}", bool(not_quoted)):
+                self._word(key, bool(not_quoted))
+                self._phrase(quoted, bool(not_quoted))
+        else:
+            self._phrase(quoted, bool(not_quoted))
+
+    def _word(self, word: str, excluded: bool) -> None:
+        if self._operator(word, excluded):
+            return
+        if not any(letter.isalnum() for letter in word):
+            if any(letter > "\u2000" and not letter.isspace() for letter in word):
+                # A sign such as an emoji is no word of the index, but can be looked for as it stands.
+                (self.without_phrases if excluded else self.phrases).append(word)
+            return
+        (self.without if excluded else self.words).append(word)
+
+    def _phrase(self, phrase: str, excluded: bool) -> None:
+        if phrase.strip() and any(not letter.isspace() for letter in phrase):
+            if any(letter.isalnum() or letter > "\u2000" for letter in phrase):
+                (self.without_phrases if excluded else self.phrases).append(phrase.strip())
+
+    def _operator(self, piece: str, excluded: bool) -> bool:
+        match = _OPERATOR.fullmatch(piece)
+        if match is None or not match[2].strip():
+            return False
+        name, value = match[1].lower(), match[2].strip()
+        if excluded:
+            if name != "tag":
+                return False
+            name = "not_tag"
+        self.filters.setdefault(name, []).append(value)
+        return True
+
+
+def without_common(query: Query, common: frozenset[str]) -> Query:
+    """The query without words that stand nearly everywhere, where others remain."""
+    kept: tuple[Term, ...] = tuple(term for term in query.terms if term.word not in common)
+    return msgspec.structs.replace(query, terms=kept) if kept and len(kept) < len(query.terms) else query

@@ -1,0 +1,149 @@
+"""Languages beyond English: how to know one by its smallest words, and the stems of its words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+MARK = "ǂ"
+"""Begins a stem in the index. Few texts hold this letter, so that a stem is never taken for a word."""
+
+# The words that stand in nearly every text of a language. A question is asked without them.
+_SMALL: dict[str, str] = {
+    "english": (
+        "a about above after again against all am an and any are aren as at be because been before being below between"
+        " both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further"
+        " had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its"
+        " itself just ll m me might more most must my myself no nor not now of off on once only or other our ours"
+        " ourselves out over own re s same shall she should shouldn so some such t than that the their theirs them"
+        " themselves then there these they this those through to too under until up us ve very was wasn we were weren"
+        " what when where which while who whom whose why will with won would wouldn you your yours yourself yourselves"
+    ),
+    "german": (
+        "aber als am an auch auf aus bei bin bis das dass dem den der des die dich dir doch du ein eine einem einen"
+        " einer eines er es für hat hatte ich ihr im in ist ja kann kein keine man mein mich mir mit nach nicht noch"
+        " nur oder ob schon sein sich sie sind so über um und uns unser von vor wann war warum was weil welche wem wen"
+        " wenn wer werden wie wieder wir wird wo wurde zu zum zur"
+    ),
+    "french": (
+        "à au aux avec ce ces cette comment dans de des du elle en est et être il ils je la le les leur lui ma mais me"
+        " mes mon ne nos notre nous on ou où par pas pour pourquoi quand que quel quelle qui sa se ses son sont sur ta"
+        " te tes tu un une vos votre vous était"
+    ),
+    "spanish": (
+        "a al como con cual cuál cuando cuándo cómo de del donde dónde el ella en entre era es ese esta está este ha"
+        " hay la las le lo los mas más me mi muy no nos o para pero por porque qué que quien quién se ser si sin sobre"
+        " son su sus también te tiene tu un una uno y ya yo"
+    ),
+    "italian": (
+        "a ai al alla anche che chi ci come con da dal dei del della delle di dove e è ed era gli ha ho i il in io la"
+        " le lo ma mi ne nel nella non o per perché più quale quando quello questa questo se si sono su sua suo tra tu"
+        " un una uno"
+    ),
+    "portuguese": (
+        "a ao aos as com como da das de do dos e é ela ele em entre era essa esse está eu foi há isso já mais mas me"
+        " meu minha na não nas no nos o onde os ou para pela pelo por porque qual quando que quem se sem ser seu sua"
+        " são também te tem um uma você"
+    ),
+    "dutch": (
+        "aan al als bij dat de der deze die dit door een en er had heb heeft het hij hoe ik in is je kan maar me met"
+        " mijn naar niet nog of om onder ook op over te tot uit van veel voor waar waarom wanneer was wat we wel welke"
+        " werd wie wij wordt ze zich zij zijn zo"
+    ),
+    "swedish": (
+        "att av blev de den det dig din du där efter ej eller en ett för från han har hon hur i inte jag kan man med"
+        " men mig min mot nu när och om på sin ska som så till under upp ut vad var varför vem vi vid vilken är över"
+    ),
+    "polish": (
+        "a ale być co czy dla do gdy gdzie go i ich ja jak jako jest kiedy kto który lub ma mi mnie może na nie o od po"
+        " pod przez przy się są ta tak tam te tego tej ten to tu ty w we z za ze że"
+    ),
+    "turkish": (
+        "ama bir biz bu çok da daha de değil en gibi hangi için ile kadar ki kim mi mı ne nasıl neden nerede o olan"
+        " olarak sen siz şu var ve veya ya zaman"
+    ),
+    "russian": (
+        "а без более был была были было быть в вам вас весь во вот все вы где да для до его ее если есть еще же за и"
+        " из или им их к как какая какой кто когда ли между меня мне мой мы на над не нет но о об он она они оно от"
+        " по под почему при про с сам себя со так такой там то тот ты у уже чем что чтобы эта эти это этот я"
+    ),
+    "greek": (
+        "από για δεν είναι η θα και με μια μου να ο οι ποιος που πού πότε πώς σε στη στην στο στον τα τη την της τι"
+        " το τον του των ως γιατί"
+    ),
+    "arabic": "أن أو إلى إن التي الذي ذلك على عن في كان كل كيف لا لم ما متى من هذا هذه هل هو هي و أين لماذا",
+}
+_LATIN = ("german", "french", "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "turkish")
+_ENOUGH = 2
+_LOOKED_AT = 400
+SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+"""Words that say little in each language."""
+# Words that tell one language from the others and from English.
+_TELLING = {
+    "german": "und nicht ist der das ein mit auf für von sich auch wird sind dass",
+    "french": "les est des une dans pour du sur avec pas sont et cette nous",
+    "spanish": "el los del una por las con para está como más y pero",
+    "italian": "il che della di per una sono con alla gli anche più",
+    "portuguese": "não uma com os do em dos da para são mais você",
+    "dutch": "het een van niet zijn voor dat met ook wordt op",
+    "swedish": "och att det inte som av är på för med den",
+    "polish": "nie się jest na że do z jak przez dla",
+    "turkish": "ve bir bu için ile çok olarak da daha gibi",
+}
+_WORDS_OF = {language: frozenset(words.split()) for language, words in _TELLING.items()}
+_ALL_TELLING = frozenset().union(*_WORDS_OF.values())
+_SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"))
+_SCRIPTS += (("\u0900", "\u097f", "hindi"), ("\u1f00", "\u1fff", "greek"))
+STEMMED = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPTS)}]")
+"""A letter of a script that stands for a language with stems."""
+
+
+def language_of(text: str) -> str:
+    """The language of a text in Latin letters, if it is one of those known here and not English; else nothing."""
+    found = _ALL_TELLING.intersection(text[:_LOOKED_AT].lower().split())
+    if len(found) < _ENOUGH:
+        return ""
+    counts = {language: len(found & words) for language, words in _WORDS_OF.items()}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] >= _ENOUGH else ""
+
+
+def languages_of(word: str) -> tuple[str, ...]:
+    """The languages whose stems a single word of a question may have: by its script, or all that use Latin letters."""
+    by_script = language_by_script(word)
+    if by_script:
+        return (by_script,)
+    return _LATIN if len(word) > 3 and word[0] < "\u0250" and not word.isdigit() else ()
+
+
+def language_by_script(word: str) -> str:
+    """The language that a word's script stands for, where there are stems for it."""
+    letter = word[0]
+    if letter < "\u0370":
+        return ""
+    return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "")
+
+
+@lru_cache(50_000)
+def stem(word: str, language: str) -> str:
+    """The stem of a word as the index holds it, marked with its language."""
+    return f"{MARK}{language[:2]}{_stemmer(language).stemWord(word)}"
+
+
+@lru_cache(len(_SMALL) + 1)
+def _stemmer(language: str) -> Stemmer:
+    # Loading it costs time, and most stores hold English alone.
+    from Stemmer import Stemmer
+
+    return Stemmer(language)
+
+
+def small_words_in(words: list[str]) -> frozenset[str]:
+    """Those words of a question that say little, by the language that most of its small words are of."""
+    counts = {language: len(known.intersection(words)) for language, known in SMALL_WORDS.items()}
+    best = max(counts, key=lambda language: (counts[language], language == "english"))
+    return SMALL_WORDS[best] if counts[best] else frozenset()

@@ -1,0 +1,185 @@
+"""The indexes of the SQLite store: late ones, the full text, and the places of memories in their conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+import msgspec
+
+from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
+from memglot.store.sqlite.connection import CACHE, Connection
+from memglot.store.sqlite.matching import is_written
+from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX
+from memglot.store.words import indexed, short_values
+
+_TEXT_CHUNK = 200_000
+_LARGE = 20_000
+_WORDS = """
+seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
+iif(tags IS NULL, NULL, memglot_words(tags, content)), tree, iif(meta IS NULL, NULL, memglot_values(meta))
+"""
+_FILL = f"INSERT INTO record_text (rowid, content, title, tags, tree, meta) SELECT {_WORDS} FROM records"
+_FAR = 64
+"""A session that comes up again after so many other memories is another one of the same name, as far as ranking goes."""
+_STRETCH = 1 << 20
+"""Positions in a thread go up by one; after such an interruption, to the next multiple of this."""
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Indexes(Connection):
+    """The part of the store that keeps its indexes up to date."""
+
+    def __init__(self, path: str, *, write: bool) -> None:
+        self._loading = False
+        self._loaded = 0
+        self._kept_index = ""
+        super().__init__(path, write=write)
+
+    def _register(self) -> None:
+        super()._register()
+        self.db.create_scalar_function("memglot_words", indexed, -1, deterministic=True)
+        self.db.create_scalar_function("memglot_values", short_values, 1, deterministic=True)
+        self.db.create_scalar_function("memglot_written", is_written, -1, deterministic=True)
+
+    @contextmanager
+    def loading(self, *, by_content: bool) -> Iterator[None]:
+        """Let the late indexes and the full text lag behind inside; a cut-off load is completed by the next open."""
+        self._loading = True
+        self._loaded = 0
+        self._kept_index = "records_content" if by_content else ""
+        try:
+            yield
+        except KeyboardInterrupt:
+            # Whoever stops a load does not want to wait; the next writing open completes it.
+            raise
+        except Exception:
+            self._loading = False
+            self.complete()
+            raise
+        finally:
+            self._loading = False
+        self.complete()
+
+    def _lighten(self, coming: int) -> None:
+        """Drop the late indexes once a load is large beside the store.
+
+        Random keys make every batch touch nearly every page of an index: beyond a tenth of the store, building it
+        anew at the end costs less.
+        """
+        before, self._loaded = self._loaded, self._loaded + coming
+        there = self._value("SELECT coalesce(max(seq), 0) FROM records")
+        if before == 0 and there == 0 or before <= max(_LARGE, there // 10) < self._loaded:
+            for name in LATE_INDEXES:
+                if name != self._kept_index:
+                    self.db.execute(f"DROP INDEX IF EXISTS {name}")
+
+    def complete(self) -> None:
+        """Create the late indexes that are missing, and index the text that is not indexed yet."""
+        missing = self._missing_indexes()
+        if missing:
+            # The cache also bounds what building an index holds in memory: a small one keeps that flat.
+            self.db.execute("PRAGMA cache_size = -8192")
+        for name in missing:
+            with self.writing():
+                if name in self._missing_indexes():
+                    self.db.execute(LATE_INDEXES[name])
+        if missing:
+            self.db.execute(f"PRAGMA cache_size = {CACHE}")
+        while self._value("SELECT coalesce(max(seq), 0) FROM records") > self.indexed_to():
+            with self.writing():
+                self.index_text(_TEXT_CHUNK)
+
+    def index_text(self, limit: int) -> None:
+        """Index the text of up to so many new records."""
+        start = self.indexed_to()
+        newest = self._value("SELECT coalesce(max(seq), 0) FROM records")
+        stop = min(newest, start + limit)
+        if stop > start:
+            many = stop - start > 1_000
+            if many:
+                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
+            self.db.execute(f"{_FILL} WHERE seq > ? AND seq <= ?", (start, stop))
+            if many:
+                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
+            self._place("seq > ? AND seq <= ?", (start, stop))
+            self.db.execute("UPDATE keeping SET value = ? WHERE name = 'indexed_to'", (stop,))
+
+    def reindex(self, seq: int) -> None:
+        """Index the text of one record again. It keeps its place in a thread."""
+        had = list(self._rows("SELECT thread, position FROM turns WHERE seq = ?", (seq,)))
+        self.unindex([seq])
+        self.db.execute(f"{_FILL} WHERE seq = ?", (seq,))
+        self._place("seq = ?", (seq,))
+        for thread, position in had:
+            self.db.execute("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", (position, seq, thread))
+
+    def unindex(self, numbers: Sequence[int]) -> None:
+        """Forget the text and the places of records."""
+        wanted = (msgspec.json.encode(list(numbers)).decode(),)
+        these = "IN (SELECT value FROM json_each(?))"
+        self.db.execute(f"DELETE FROM record_text WHERE rowid {these}", wanted)
+        self.db.execute(f"DELETE FROM turns WHERE seq {these}", wanted)
+
+    def rebuild_text(self) -> None:
+        """Make the full text and the places anew from the records."""
+        with self.writing():
+            self.db.execute("DROP TABLE IF EXISTS record_text")
+            self.db.execute(TEXT_INDEX)
+            self.db.execute("DELETE FROM turns")
+            self.db.execute("UPDATE keeping SET value = 0 WHERE name = 'indexed_to'")
+        self.complete()
+
+    def _place(self, where: str, bindings: tuple[int, ...]) -> None:
+        """Find the places of records that belong to a conversation, a session or a note."""
+        sql = f"SELECT seq, scope, meta, rest, content FROM records WHERE ({where}) AND ({MAY_BELONG}) ORDER BY seq"
+        last: dict[int, tuple[int, int]] = {}
+        rows = []
+        for seq, scope, meta, rest, content in self._rows(sql, bindings):
+            source = _decode(rest).get("source") or {} if rest else {}
+            turn = turn_of(scope, _decode(meta) if meta else {}, source, content)
+            if turn is not None:
+                position = self._next_position(turn, seq, last)
+                rows.append((seq, turn.thread, position, turn.speaker, turn.words, turn.traits))
+        self.db.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _next_position(self, turn: Turn, seq: int, last: dict[int, tuple[int, int]]) -> int:
+        known = last.get(turn.thread)
+        if known is None:
+            sql = "SELECT position, seq FROM turns WHERE thread = ? ORDER BY position DESC LIMIT 1"
+            known = next(((before, number) for before, number in self._rows(sql, (turn.thread,))), None)
+        position = 0 if known is None else known[0] + 1
+        if known is not None and seq - known[1] > _FAR:
+            position = (known[0] // _STRETCH + 1) * _STRETCH
+        last[turn.thread] = position, seq
+        return position
+
+    def check_text(self) -> bool:
+        """Tell whether the full text is whole and covers just the records that are there."""
+        try:
+            self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+            strays = self.db.execute(
+                "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
+                "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"
+            ).get
+        except (apsw.CorruptError, apsw.SQLError):
+            return False
+        return not strays
+
+    def is_complete(self) -> bool:
+        """Tell whether every index is there and covers every record."""
+        return not self._missing_indexes() and self.is_indexed()
+
+    def is_indexed(self) -> bool:
+        """Tell whether the full text covers every record."""
+        return bool(self._value("SELECT coalesce(max(seq), 0) FROM records") <= self.indexed_to())
+
+    def indexed_to(self) -> int:
+        """The last record whose text is indexed."""
+        return int(self._value("SELECT value FROM keeping WHERE name = 'indexed_to'"))
+
+    def _missing_indexes(self) -> list[str]:
+        found = {name for (name,) in self._rows("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+        return [name for name in LATE_INDEXES if name not in found]

@@ -1,0 +1,95 @@
+"""What lies near a record in the SQLite store: in its conversation, in order of arrival, by a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from memglot.store.contract import Filter, Place, Signals
+from memglot.store.sqlite.filters import condition
+from memglot.store.sqlite.records import Records
+
+_BESIDE = """
+SELECT DISTINCT other.seq, other.thread, other.position, other.speaker, other.words, other.traits
+FROM json_each(?1) JOIN turns AS own ON own.seq = value
+JOIN turns AS other ON other.thread = own.thread AND other.position BETWEEN own.position - ?2 AND own.position + ?2
+"""
+_ARRIVED = """
+SELECT own.seq, other.seq, other.seq - own.seq
+FROM json_each(?1) JOIN records AS own ON own.seq = value
+JOIN records AS other ON other.seq BETWEEN own.seq - ?2 AND own.seq + ?2 AND other.seq <> own.seq
+WHERE other.scope = own.scope AND own.seq NOT IN (SELECT seq FROM turns) AND other.seq NOT IN (SELECT seq FROM turns)
+"""
+_RELATED = """
+SELECT own.seq, other.seq FROM json_each(?1) JOIN records AS own ON own.seq = value
+JOIN relations ON relations.owner = own.id JOIN records AS other ON other.id = relations.other
+WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
+UNION
+SELECT own.seq, other.seq FROM json_each(?1) JOIN records AS own ON own.seq = value
+JOIN relations ON relations.other = own.id JOIN records AS other ON other.id = relations.owner
+WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
+"""
+
+
+class Nearby(Records):
+    """The part of the store that knows what stands next to what."""
+
+    def numbers(self, filter: Filter, limit: int, offset: int = 0) -> list[int]:
+        """The numbers of records, newest first."""
+        where, bindings = condition(filter)
+        sql = f"SELECT seq FROM records {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
+        return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
+
+    def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of the records with these ids."""
+        sql = "SELECT id, seq FROM records WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._rows(sql, (_json(ids),)))
+
+    def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
+        """Where records stand, with their neighbours in the same stretch of a thread."""
+        return [Place(*row) for row in self._rows(_BESIDE, (_json(numbers), reach))]
+
+    def arrivals(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:
+        """For records of no thread, those that came next to them in their scope."""
+        return [(own, other, distance) for own, other, distance in self._rows(_ARRIVED, (_json(numbers), reach))]
+
+    def around(self, number: int, count: int) -> list[int]:
+        """The numbers of up to `count` records stored before and after one."""
+        for thread, position in self._rows("SELECT thread, position FROM turns WHERE seq = ?", (number,)):
+            sql = "SELECT seq FROM turns WHERE thread = ? AND position {} ? ORDER BY position {} LIMIT ?"
+            bindings: tuple[object, ...] = (thread, position, count)
+            break
+        else:
+            scope = self._value("SELECT scope FROM records WHERE seq = ?", (number,))
+            sql = (
+                "SELECT seq FROM records WHERE scope = ? AND seq {} ? AND seq NOT IN (SELECT seq FROM turns) "
+                "ORDER BY seq {} LIMIT ?"
+            )
+            bindings = (scope, number, count)
+        before = [seq for (seq,) in self._rows(sql.format("<", "DESC"), bindings)]
+        after = [seq for (seq,) in self._rows(sql.format(">", "ASC"), bindings)]
+        return [*reversed(before), *after]
+
+    def related(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs of a record among some and one that an active relation ties to it."""
+        if self._value("SELECT 1 FROM relations LIMIT 1") is None:
+            return []
+        return [(own, other) for own, other in self._rows(_RELATED, (_json(numbers),)) if own != other]
+
+    def signals(self, numbers: Sequence[int]) -> dict[int, Signals]:
+        """What records say of themselves."""
+        sql = (
+            "SELECT seq, status, created_at, rest ->> '$.strength', coalesce(rest ->> '$.access_count', 0) "
+            "FROM json_each(?) JOIN records ON seq = value"
+        )
+        return {seq: Signals(*values) for seq, *values in self._rows(sql, (_json(numbers),))}
+
+    def speakers(self, names: Sequence[str]) -> set[str]:
+        """Those among some folded names that somebody speaks under."""
+        sql = "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM turns WHERE speaker = value AND speaker <> '')"
+        return {name for (name,) in self._rows(sql, (_json(names),))}
+
+
+def _json(values: Sequence[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()

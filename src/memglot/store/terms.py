@@ -1,0 +1,83 @@
+"""The words of a question, each with the forms in which the index may hold it."""
+
+from __future__ import annotations
+
+import re
+
+from memglot.store.contract import Term
+from memglot.store.languages import languages_of, small_words_in, stem
+from memglot.store.words import CAMEL, PAIRED, UNSPACED, folded, humps, pairs_of
+
+# A word: letters, digits and the marks that belong to them.
+_WORD = re.compile(rf"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+|(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+")
+_ENDINGS = re.compile(r"(?<=\w)['’](?:s|t|m|d|re|ve|ll)\b", re.IGNORECASE)
+_SHORTEST_PART = 3
+_MOST_TERMS = 200
+_WINDOW = {"thai": 4, "other": 2}
+_THAI = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
+
+
+def terms_of(text: str) -> tuple[Term, ...]:
+    """What a question asks for, without the words that say little, unless it has no others."""
+    pieces = [piece for word in text.split() if (piece := _ENDINGS.sub("", word)) and _WORD.search(piece)]
+    small = small_words_in([folded(piece).strip(".,;:!?()[]'\"") for piece in pieces])
+    found: dict[str, Term] = {}
+    for skipped in (small, frozenset[str]()):
+        for piece in pieces:
+            for term in _terms(piece, skipped):
+                found.setdefault(term.word, term)
+        if found:
+            break
+    return tuple(found.values())[:_MOST_TERMS]
+
+
+def _terms(piece: str, skipped: frozenset[str]) -> list[Term]:
+    words = _WORD.findall(piece)
+    if len(words) == 1:
+        return _of_word(words[0], skipped)
+    whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=(" ".join(_row(word) for word in map(folded, words)),))
+    if any(PAIRED.fullmatch(folded(word)) for word in words):
+        return [term for word in words for term in _of_word(word, skipped)]
+    parts = [word for word in words if len(word) >= _SHORTEST_PART]
+    return [whole, *(term for word in parts for term in _of_word(word, skipped))]
+
+
+def _row(word: str) -> str:
+    return " ".join(pairs_of(word)[:-1] or [word]) if PAIRED.fullmatch(word) else word
+
+
+def _of_word(word: str, skipped: frozenset[str]) -> list[Term]:
+    plain = folded(word)
+    if plain in skipped:
+        return []
+    if PAIRED.fullmatch(plain):
+        return _of_run(plain)
+    forms = [plain]
+    if CAMEL.fullmatch(word):
+        forms.append(folded(" ".join(humps(word))))
+    forms += [folded(stem(word.lower(), language)) for language in languages_of(word.lower())]
+    return [Term(word=word, forms=tuple(dict.fromkeys(forms)))]
+
+
+def _of_run(run: str) -> list[Term]:
+    """The pieces of a run of letters without spaces: what is too long to stand in a text as it is, is cut up."""
+    if len(run) == 1:
+        return [Term(word=run, forms=(f"{run}*",))]
+    window = _WINDOW["thai" if _THAI.search(run) else "other"]
+    starts = range(max(1, len(run) - window + 1))
+    pieces = [run[start : start + window] for start in starts]
+    if len(run) > window:
+        pieces.insert(0, run)
+    return [Term(word=piece, forms=(_row(piece),)) for piece in dict.fromkeys(pieces)]
+
+
+def narrowing(phrase: str) -> list[str]:
+    """Forms that every text has which holds a phrase as it is written; the index finds a few more with them."""
+    found = []
+    for word in _WORD.findall(phrase):
+        plain = folded(word)
+        if PAIRED.fullmatch(plain):
+            found.append(f"{plain}*" if len(plain) == 1 else _row(plain))
+        elif plain:
+            found.append(plain)
+    return found
