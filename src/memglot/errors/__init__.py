@@ -2,7 +2,7 @@
 
     MemglotError
     ├── UsageError            2  the call itself is wrong
-    │   ├── UnknownFormat, NotWritable
+    │   ├── UnknownFormat, UnknownEmbedder, NotWritable
     │   └── TargetExists, NeedsFolder
     ├── Unreadable            2  an input that cannot be read at all
     │   └── WrongPassphrase
@@ -60,6 +60,21 @@ class UnknownFormat(UsageError):
         near = get_close_matches(name, known, 1)
         hint = f"did you mean `{near[0]}`?" if near else "`memglot formats` lists what can be read and written"
         super().__init__(f"unknown format `{name}`", hint)
+        self.name = name
+
+
+class UnknownEmbedder(UsageError):
+    """An embedder's name that nothing is registered under."""
+
+    code = "unknown_embedder"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, 1)
+        listed = ", ".join(f"`{one}`" for one in known)
+        hint = f"did you mean `{near[0]}`?" if near else "install the package that brings it, or use one of these"
+        super().__init__(f"unknown embedder `{name}`; there is {listed}", hint)
         self.name = name
 
 
@@ -585,6 +600,18 @@ def no_target() -> UsageError:
 def two_plugins(name: str, first: str, second: str) -> UsageError:
     """Two packages that claim one format name."""
     return UsageError(f"two plugins offer the format `{name}`: `{first}` and `{second}`", "uninstall one of them")
+
+
+def two_embedders(name: str, first: str, second: str) -> UsageError:
+    """Two packages that claim one embedder's name."""
+    return UsageError(f"two plugins offer the embedder `{name}`: `{first}` and `{second}`", "uninstall one of them")
+
+
+def damaged_table(path: str) -> Unreadable:
+    """A table of vectors that is missing, cut off, or something else."""
+    return Unreadable(
+        path, "it is no whole table of vectors", "`pip install --force-reinstall memglot` brings the built-in one back"
+    )
 
 
 def zip_too_large(name: str) -> Unreadable:
