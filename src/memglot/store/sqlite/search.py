@@ -27,7 +27,7 @@ class Search(Records):
         if match is None:
             return self._scan(" AND ".join(parts), bindings, limit, offset)
         if parts == [f"({NOT_DELETED})"]:
-            where = f"record_text MATCH ?1 AND {NOT_DELETED.replace('seq', 'rowid', 1)}"
+            where = f"record_text MATCH ?1 AND {NOT_DELETED.replace('records.seq', 'record_text.rowid')}"
             source = "record_text"
         else:
             where = "record_text MATCH ?1 AND " + " AND ".join(f"({part})" for part in parts)
