@@ -6,10 +6,14 @@ import inspect
 import re
 from pathlib import Path
 
+import click
+
 import memglot
 from memglot import errors
+from memglot.cli.face import filter_options
 from memglot.cli.main import COMMANDS
 from memglot.formats import registry
+from memglot.store.contract import Filter
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,6 +58,17 @@ def test_every_public_method_is_documented() -> None:
     for name, _ in inspect.getmembers(memglot.Memory, callable):
         if not name.startswith("_"):
             assert f"| `{name}` |" in DOCS["python.md"], name
+
+
+def test_every_filter_has_an_option_and_is_documented() -> None:
+    options = [option for option in filter_options(click.Command("any")).params if isinstance(option, click.Option)]
+    inner = {"without_scopes", "with_conversations", "with_deleted"}
+    assert {option.name for option in options} == set(Filter.__struct_fields__) - inner
+    for option in options:
+        assert option.help, option.name
+        assert re.search(rf"^\| `{option.opts[0]}[^|]*` \| `{option.name}` \|", DOCS["filters.md"], re.MULTILINE), (
+            option.name
+        )
 
 
 def test_links_lead_somewhere() -> None:

@@ -116,7 +116,7 @@ def test_an_export_holds_exactly_what_tells_nothing_of_a_sensitive_scope(
     assert all(note.startswith(f"left out {left:,} ") for note in report.notes)
     everything = store_items(store, ExportOptions(include_embeddings=True, sensitive=INCLUDE), Report())
     assert shown(everything) == shown(kept)
-    some = store_items(store, ExportOptions(filter=Filter(kind="semantic")), Report())
+    some = store_items(store, ExportOptions(filter=Filter(kind=("semantic",))), Report())
     assert set(shown(some)) <= set(found)
 
 
@@ -125,7 +125,7 @@ def test_a_scope_takes_along_what_belongs_to_it(graph: tuple[list[Record], list[
     store = open_store(":memory:")
     kept = fill(store, *graph)
     report = Report()
-    found = list(store_items(store, ExportOptions(filter=Filter(scope=scope), follow_scope=True), report))
+    found = list(store_items(store, ExportOptions(filter=Filter(scope=(scope,)), follow_scope=True), report))
     ids = {record.id for record in graph[0] if record.scope == scope}
     for kind in (Record, Entity, Document, Tombstone):
         assert shown(item for item in found if isinstance(item, kind)) == shown(
@@ -149,13 +149,15 @@ def _owner(item: Item) -> str:
 def test_a_scope_is_followed_only_where_it_is_all_that_is_asked_for(memory: Memory) -> None:
     memory.add("x", scope="work", tags=["t"])
     memory.set_identity("I work", scope="work")
-    for filter, limit in ((Filter(scope="work", tags=("t",)), None), (Filter(scope="work"), 1), (Filter(), 1)):
+    for filter, limit in ((Filter(scope=("work",), tags=("t",)), None), (Filter(scope=("work",)), 1), (Filter(), 1)):
         report = Report()
         options = ExportOptions(filter=filter, limit=limit, follow_scope=True)
         assert len(list(store_items(memory.store, options, report))) == 1
         assert any("stayed in the store" in note for note in report.notes)
     memory.mark_sensitive("work")
-    assert list(store_items(memory.store, ExportOptions(filter=Filter(scope="work"), follow_scope=True), report)) == []
+    assert (
+        list(store_items(memory.store, ExportOptions(filter=Filter(scope=("work",)), follow_scope=True), report)) == []
+    )
 
 
 def secret_store(path: str) -> Memory:

@@ -141,39 +141,49 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
 def filter_options(function: F) -> F:
     """The filters of `list`, `export` and `search`."""
     for option in (
+        click.option("--temporal-after", metavar="TIME", help="About a time that begins after this moment."),
+        click.option("--temporal-before", metavar="TIME", help="About a time that is over at this moment."),
         click.option("--temporal-within", metavar="START,END", help="About a time inside this range."),
         click.option("--temporal-overlaps", metavar="START,END", help="About a time that overlaps this range."),
         click.option("--temporal-contains", metavar="TIME", help="About a time that contains this moment."),
+        click.option("--updated-until", metavar="TIME", help="Last changed before."),
+        click.option("--updated-since", metavar="TIME", help="Last changed at or after."),
         click.option("--until", metavar="TIME", help="Created before."),
-        click.option("--since", metavar="TIME", help="Created at or after."),
+        click.option("--since", metavar="TIME", help="Created at or after; `2024` and `2024-05` are times too."),
+        click.option(
+            "--source",
+            multiple=True,
+            metavar="SOURCE",
+            help="From this tool, or KEY=VALUE, or a JSON object; given several times, from any.",
+        ),
         click.option("--meta", metavar="JSON", help="Whose metadata contain this object."),
-        click.option("--status", help="Of this status."),
-        click.option("--scope", help="Of this scope."),
-        click.option("--kind", help="Of this kind."),
-        click.option("--tag", "tags", multiple=True, help="With this tag; may be given several times."),
-        click.option("--tree", metavar="PATH", help="At this path or below."),
+        click.option("--status", multiple=True, help="Of this status; given several times, of any."),
+        click.option("--scope", multiple=True, help="Of this scope; given several times, of any."),
+        click.option("--kind", multiple=True, help="Of this kind; given several times, of any."),
+        click.option("--not-tag", "without_tags", multiple=True, help="Without this tag; may be given several times."),
+        click.option("--tag", "tags", multiple=True, help="With this tag; given several times, with all."),
+        click.option(
+            "--tree", metavar="PATH", help="At this path or below; or a pattern, such as `work.*.a|b` or `a & !b`."
+        ),
     ):
         function = option(function)
     return function
 
 
+_FILTERS = (
+    *("tree", "tags", "without_tags", "kind", "scope", "status", "meta", "source"),
+    *("since", "until", "updated_since", "updated_until"),
+    *("temporal_contains", "temporal_overlaps", "temporal_within", "temporal_before", "temporal_after"),
+)
+
+
 def filters_of(options: dict[str, Any]) -> dict[str, Any]:
     """The filter options of a command, taken out of all its options and read."""
-    names = ("tree", "tags", "kind", "scope", "status", "meta", "since", "until")
-    found = {name: options.pop(name) for name in names}
+    found = {name: options.pop(name) for name in _FILTERS}
     found["meta"] = json_object(found["meta"], "--meta") if found["meta"] else None
-    found["temporal_contains"] = _moment(options.pop("temporal_contains"))
     for name in ("temporal_overlaps", "temporal_within"):
-        text = options.pop(name)
-        found[name] = range_of(text, name) if text else None
-    for name in ("since", "until"):
-        found[name] = _moment(found[name])
+        found[name] = range_of(found[name], name) if found[name] else None
     return found
-
-
-def _moment(text: str | None) -> str | None:
-    """A time; a date alone means its midnight in UTC."""
-    return f"{text}T00:00:00Z" if text and len(text) == 10 else text
 
 
 def range_of(text: str, name: str) -> tuple[str, str]:
@@ -181,7 +191,7 @@ def range_of(text: str, name: str) -> tuple[str, str]:
     start, comma, end = text.partition(",")
     if not comma:
         raise click.UsageError(f"--{name.replace('_', '-')} takes two times with a comma between, START,END")
-    return _moment(start.strip()) or "", _moment(end.strip()) or ""
+    return start.strip(), end.strip()
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def stats(store: Store) -> dict[str, Any]:
         "store": store.url,
         "bytes": size,
         "memories": sum(kinds.values()),
-        "deleted_in_source": store.count(Filter(status=DELETED)),
+        "deleted_in_source": store.count(Filter(status=(DELETED,))),
         "kinds": _most(kinds),
         "scopes": _most(scopes),
         "tags": _most(tags),

@@ -79,7 +79,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
     marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
     hiding = Hiding(store, marked) if marked else None
-    scope = filter.scope if options.follow_scope else None
+    scope = filter.scope[0] if options.follow_scope and len(filter.scope) == 1 else None
     if options.limit is None and (filter.is_all or scope is not None and filter == _scope_alone(filter)):
         talk = filter.with_conversations
         items = all_items(
@@ -87,7 +87,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
             embeddings=embeddings,
             conversations=talk,
             sealed=True,
-            scope=filter.scope,
+            scope=scope,
             hiding=hiding,
             graph_first=options.graph_first,
         )

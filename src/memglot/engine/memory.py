@@ -98,8 +98,8 @@ class Memory(Exchange):
     def list(
         self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
     ) -> Iterator[Record]:
-        """Memories by time. Filters: `tree tags kind scope status meta since until`, and `temporal_contains`,
-        `temporal_overlaps`, `temporal_within`; all that are given must hold."""
+        """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
+        updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
         return self.store.records(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
 
     def count(self, **filters: Any) -> int:

@@ -60,7 +60,7 @@ def sync_export(
     sealing = bool(secret and not plaintext and not v5)
     options = ExportOptions(
         format=V5 if v5 else FORMAT,
-        filter=Filter(scope=scope),
+        filter=Filter(scope=() if scope is None else (scope,)),
         include_embeddings=embeddings,
         sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
         follow_scope=True,

@@ -716,6 +716,35 @@ def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
     return UsageError(f"`{_short(pattern)}` is not a regular expression: {reason} at position {position}")
 
 
+def bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:
+    """A pattern of tree paths that breaks off, or has a sign where none can stand."""
+    return UsageError(
+        f"`{_short(pattern)}` is not a tree pattern: expected {expected} at position {position}",
+        "`work.*` matches `work` and all below, `*.a|b` what ends so, `a & !b` what has the one and not the other",
+    )
+
+
+def bad_moment(text: str) -> UsageError:
+    """A time of a filter in none of the ways it can be written."""
+    return UsageError(
+        f"`{_short(text)}` is not a time",
+        "write `2024`, `2024-05`, `2024-05-31`, or the whole with an offset, `2024-05-31T10:30:00Z`",
+    )
+
+
+def bad_range(name: str) -> UsageError:
+    """A range of a filter that is not two times, or ends before it starts."""
+    return UsageError(f"`{name}` takes two times, the earlier one first")
+
+
+def bad_source(text: str, reason: str) -> UsageError:
+    """A source to look for that is neither a word, nor a key with its value, nor an object."""
+    return UsageError(
+        f"`{_short(text)}` is not a source: {reason}",
+        'write the tool, such as `chatgpt`, or `tool=chatgpt`, or a JSON object such as `{"tool": "chatgpt"}`',
+    )
+
+
 def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
     """A value that is none of those that are known."""
     return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))

@@ -14,19 +14,36 @@ ContentKey = tuple[bytes, str, str]
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which records are meant. Every condition that is given must hold; deleted ones only where `status` says so."""
+    """Which records are meant. Every condition that is given must hold; deleted ones only where `status` says so.
+
+    Times are microseconds. Of a range `(start, end)` the end is no part, unless it is the start: that is a point.
+    """
 
     tree: str | None = None
+    """A path, for itself and all below, or a pattern as in `memglot.store.tree_pattern`."""
     tags: tuple[str, ...] = ()
-    kind: str | None = None
-    scope: str | None = None
-    status: str | None = None
+    """All of these; `without_tags` is none of those."""
+    without_tags: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    """Any of these, as with `scope` and `status`."""
+    scope: tuple[str, ...] = ()
+    status: tuple[str, ...] = ()
     meta: dict[str, Any] | None = None
+    """An object that `meta` contains: the same keys with the same values, lists as subsets."""
+    source: tuple[dict[str, Any], ...] = ()
+    """Objects of which `source` contains one or more."""
     since: int | None = None
+    """Created then or later; `until` is earlier."""
     until: int | None = None
+    updated_since: int | None = None
+    updated_until: int | None = None
     temporal_contains: int | None = None
+    """About a time that has this moment. What is about no time fits no `temporal_` condition."""
     temporal_overlaps: tuple[int, int] | None = None
     temporal_within: tuple[int, int] | None = None
+    temporal_before: int | None = None
+    """About a time that is over at this moment; `temporal_after` is one that has yet to begin."""
+    temporal_after: int | None = None
     without_scopes: tuple[str, ...] = ()
     with_conversations: bool = True
     with_deleted: bool = False
@@ -34,7 +51,16 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_all(self) -> bool:
         """Tell whether this asks for everything there is, conversations or not."""
-        return self == Filter(with_deleted=self.with_deleted, with_conversations=self.with_conversations)
+        # The root of the tree and the empty object leave nothing out.
+        every = msgspec.structs.replace(
+            self,
+            tree=self.tree or None,
+            meta=self.meta or None,
+            source=() if {} in self.source else self.source,
+            with_deleted=False,
+            with_conversations=True,
+        )
+        return every == Filter()
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):

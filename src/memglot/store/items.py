@@ -47,7 +47,7 @@ def all_items(
     What `hiding` leaves out is not among it. With `graph_first`, entities and the relations between them come before
     the records.
     """
-    filter = Filter(with_deleted=True, with_conversations=conversations, scope=scope)
+    filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
     riding = _riding(store, embeddings)
     found_records = store.records(open_filter(filter, hiding), sealed=sealed)
     records: Iterator[Item] = _with_riders(store, found_records, riding, hiding)

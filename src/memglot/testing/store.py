@@ -14,20 +14,18 @@ from memglot.model import (
     DELETED,
     Entity,
     Relation,
-    Temporal,
     Tombstone,
     content_hash,
     plain,
 )
 from memglot.store.chain import first_broken
 from memglot.store.contract import Filter, Import, Query, Revision, Store
+from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record
 from memglot.testing.settings import SettingsConformance
 
-HOUR = 3_600_000_000
 
-
-class StoreConformance(SettingsConformance):
+class StoreConformance(SettingsConformance, FilterConformance):
     """Tests of the contract in `memglot.store.contract`."""
 
     def test_a_record_comes_back_equal_with_every_field(self, store: Store) -> None:
@@ -108,52 +106,6 @@ class StoreConformance(SettingsConformance):
             store.add([*alone, *records])
         groups = [sorted(record.id for record in some) for some in (records[:3], records[3:])]
         assert sorted(store.doubles()) == sorted(groups)
-
-    @pytest.mark.parametrize(
-        ("filter", "found"),
-        [
-            (Filter(), "abcd"),
-            (Filter(tree="work"), "ab"),
-            (Filter(tree="wor"), ""),
-            (Filter(tags=("x", "y")), "b"),
-            (Filter(kind="note"), "c"),
-            (Filter(scope="team"), "d"),
-            (Filter(status=DELETED), "e"),
-            (Filter(with_deleted=True), "abcde"),
-            (Filter(meta={"k": {"n": 1}}), "a"),
-            (Filter(meta={"l": [2]}), "b"),
-            (Filter(since=2, until=4), "bc"),
-            (Filter(temporal_contains=5 * HOUR), "a"),
-            (Filter(temporal_contains=7 * HOUR), "b"),
-            (Filter(temporal_overlaps=(HOUR, 6 * HOUR)), "a"),
-            (Filter(temporal_overlaps=(6 * HOUR, 9 * HOUR)), "b"),
-            (Filter(temporal_within=(0, 6 * HOUR)), "a"),
-            (Filter(with_conversations=False), "abc"),
-            (Filter(tree="work", tags=("x",), since=2), "b"),
-        ],
-    )
-    def test_filters(self, store: Store, filter: Filter, found: str) -> None:
-        with store.writing():
-            store.add(
-                [
-                    make(
-                        "a", tree="work", created_at=1, meta={"k": {"n": 1, "m": 2}}, temporal=Temporal(HOUR, 6 * HOUR)
-                    ),
-                    make(
-                        "b",
-                        tree="work.x",
-                        created_at=2,
-                        tags=["x", "y"],
-                        meta={"l": [1, 2]},
-                        temporal=Temporal(7 * HOUR),
-                    ),
-                    make("c", tree="workshop", created_at=3, kind="note"),
-                    make("d", created_at=4, scope="team", source={"conversation": "c"}),
-                    make("e", created_at=5, status=DELETED),
-                ]
-            )
-        assert "".join(record.content for record in store.records(filter)) == found
-        assert store.count(filter) == len(found)
 
     def test_search_ranks_counts_and_excludes(self, store: Store) -> None:
         with store.writing():

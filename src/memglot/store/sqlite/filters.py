@@ -1,17 +1,22 @@
-"""Filters as SQL conditions."""
+"""Filters as SQL conditions on the table `records`, which every column names, so that another may stand beside it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from memglot.model import DELETED, canonical
 from memglot.store.contract import Filter
+from memglot.store.tree_pattern import check_tree_pattern, is_pattern, literal_start
 
-NOT_DELETED = f"records.seq NOT IN (SELECT seq FROM records WHERE status = '{DELETED}')"
+NOT_DELETED = f"records.seq NOT IN (SELECT gone.seq FROM records AS gone WHERE gone.status = '{DELETED}')"
+
+Part = tuple[str, list[Any]]
+"""A condition and its bindings."""
 
 
 def condition(filter: Filter, *, joined: bool = False) -> tuple[str, list[Any]]:
     """A WHERE clause, or with `joined` only what follows it, and its bindings."""
-    found = [*_places(filter), *_values(filter), *_times(filter)]
-    if filter.status is None and not filter.with_deleted:
+    found = [*_places(filter), *_values(filter), *_times(filter), *_temporals(filter)]
+    if not filter.status and not filter.with_deleted:
         found.append((NOT_DELETED, []))
     text = " AND ".join(f"({sql})" for sql, _ in found)
     bindings = [value for _, values in found for value in values]
@@ -20,43 +25,90 @@ def condition(filter: Filter, *, joined: bool = False) -> tuple[str, list[Any]]:
     return f"WHERE {text}" if text else "", bindings
 
 
-def _places(filter: Filter) -> list[tuple[str, list[Any]]]:
-    found: list[tuple[str, list[Any]]] = []
+def _places(filter: Filter) -> list[Part]:
+    found: list[Part] = []
     if filter.tree:
-        # A slash is the character after a dot, so this range is exactly what lies below the path.
-        found.append(("tree = ? OR (tree > ? AND tree < ?)", [filter.tree, filter.tree + ".", filter.tree + "/"]))
+        found += _tree(filter.tree)
     for column in ("kind", "scope", "status"):
-        if (value := getattr(filter, column)) is not None:
-            found.append((f"{column} = ?", [value]))
+        if values := getattr(filter, column):
+            found.append((f"records.{column} IN {_LISTED}", [_json(values)]))
     if filter.without_scopes:
-        found.append(("scope NOT IN (SELECT value FROM json_each(?))", [canonical(filter.without_scopes).decode()]))
+        found.append((f"records.scope NOT IN {_LISTED}", [_json(filter.without_scopes)]))
     return found
 
 
-def _values(filter: Filter) -> list[tuple[str, list[Any]]]:
-    found: list[tuple[str, list[Any]]] = [
-        ("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", [tag]) for tag in filter.tags
-    ]
+# However many values there are, they are one binding: SQLite has limits on both these and the depth of conditions.
+_LISTED = "(SELECT listed.value FROM json_each(?) AS listed)"
+
+
+def _tree(tree: str) -> list[Part]:
+    path = literal_start(check_tree_pattern(tree)) if is_pattern(tree) else tree
+    found: list[Part] = []
+    if path:
+        # A slash is the character after a dot, so this range is exactly what lies below the path.
+        sql = "records.tree = ? OR (records.tree > ? AND records.tree < ?)"
+        found.append((sql, [path, path + ".", path + "/"]))
+    if path != tree:
+        found.append(("memglot_matches_tree(?, records.tree)", [tree]))
+    return found
+
+
+def _values(filter: Filter) -> list[Part]:
+    found: list[Part] = []
+    tags = "(SELECT tag.value FROM json_each(records.tags) AS tag)"
+    if filter.tags:
+        sql = f"NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN {tags})"
+        found.append((sql, [_json(filter.tags)]))
+    if filter.without_tags:
+        sql = f"NOT EXISTS (SELECT 1 FROM json_each(?) AS unwanted WHERE unwanted.value IN {tags})"
+        found.append((sql, [_json(filter.without_tags)]))
     if filter.meta:
-        found.append(("memglot_holds(meta, ?)", [canonical(filter.meta).decode()]))
+        found.append(("memglot_holds(records.meta, ?)", [canonical(filter.meta).decode()]))
+    if filter.source and {} not in filter.source:
+        sql = "EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE memglot_holds(records.rest, wanted.value))"
+        found.append((sql, [_json([{"source": source} for source in filter.source])]))
     if not filter.with_conversations:
-        found.append(("json_extract(rest, '$.source.conversation') IS NULL", []))
+        found.append(("json_extract(records.rest, '$.source.conversation') IS NULL", []))
     return found
 
 
-def _times(filter: Filter) -> list[tuple[str, list[Any]]]:
-    found: list[tuple[str, list[Any]]] = []
-    if filter.since is not None:
-        found.append(("created_at >= ?", [filter.since]))
-    if filter.until is not None:
-        found.append(("created_at < ?", [filter.until]))
+def _times(filter: Filter) -> list[Part]:
+    found: list[Part] = []
+    for column, since, until in (
+        ("created_at", filter.since, filter.until),
+        ("updated_at", filter.updated_since, filter.updated_until),
+    ):
+        if since is not None:
+            found.append((f"records.{column} >= ?", [since]))
+        if until is not None:
+            found.append((f"records.{column} < ?", [until]))
+    return found
+
+
+# A record about a point has no end. Comparisons with NULL hold for no record, so one about no time is never found.
+_CONTAINS = "records.temporal_start = ? OR (records.temporal_start <= ? AND records.temporal_end > ?)"
+_OVERLAPS = "records.temporal_start < ? AND coalesce(records.temporal_end > ?, records.temporal_start >= ?)"
+_WITHIN = "records.temporal_start >= ? AND coalesce(records.temporal_end <= ?, records.temporal_start < ?)"
+_BEFORE = "coalesce(records.temporal_end <= ?, records.temporal_start < ?)"
+
+
+def _temporals(filter: Filter) -> list[Part]:
+    found: list[Part] = []
     if (moment := filter.temporal_contains) is not None:
-        found.append(("temporal_start = ? OR (temporal_start <= ? AND temporal_end > ?)", [moment, moment, moment]))
+        found.append((_CONTAINS, [moment, moment, moment]))
     if filter.temporal_overlaps is not None:
         start, end = filter.temporal_overlaps
-        sql = "temporal_start < ? AND coalesce(temporal_end > ?, temporal_start >= ?)"
-        found.append((sql, [end, start, start]))
+        found.append((_CONTAINS, [start, start, start]) if start == end else (_OVERLAPS, [end, start, start]))
     if filter.temporal_within is not None:
         start, end = filter.temporal_within
-        found.append(("temporal_start >= ? AND coalesce(temporal_end <= ?, temporal_start < ?)", [start, end, end]))
+        point = "records.temporal_start = ? AND records.temporal_end IS NULL"
+        found.append((point, [start]) if start == end else (_WITHIN, [start, end, end]))
+    if (moment := filter.temporal_before) is not None:
+        found.append((_BEFORE, [moment, moment]))
+    if (moment := filter.temporal_after) is not None:
+        found.append(("records.temporal_start > ?", [moment]))
     return found
+
+
+def _json(values: Sequence[Any]) -> str:
+    return canonical(list(values)).decode()

@@ -8,6 +8,8 @@ from unicodedata import combining, normalize
 import apsw
 import msgspec
 
+from memglot.store.tree_pattern import matches_tree
+
 # Scripts that put no space between words: the index holds their whole sentences, so a word is looked for in the text.
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -16,7 +18,12 @@ UNSPACED = re.compile(
 
 def register(db: apsw.Connection) -> None:
     """Make the functions known to a connection."""
-    functions: dict[str, Any] = {"memglot_holds": _holds, "memglot_grep": _grep, "memglot_has": _has}
+    functions: dict[str, Any] = {
+        "memglot_holds": _holds,
+        "memglot_grep": _grep,
+        "memglot_has": _has,
+        "memglot_matches_tree": matches_tree,
+    }
     for name, function in functions.items():
         db.create_scalar_function(name, function, -1, deterministic=True)
 

@@ -1,0 +1,224 @@
+"""Patterns of tree paths, in the language of PostgreSQL's ltree.
+
+A pattern is items with dots between, which together match a whole path (`lquery`): `*` is any number of labels,
+`a|b` one of them, `!a` any other; behind an item `{n}`, `{n,}`, `{n,m}` or `{,m}` say how many labels in a row. With
+`&` in it a pattern asks instead which labels a path has, in whatever place (`ltxtquery`): `a & (b | !c)`. Behind a
+label `@` takes either case, `*` whatever begins so, and `%` looks at the words that `_` parts.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from memglot.errors import bad_tree_pattern
+
+MAX_LABELS = 65_535
+"""The greatest number that may stand in braces."""
+_SIGN = re.compile(r"[*!{}|@%&]")
+_LABEL = re.compile(r"([A-Za-z0-9_]+)([@*%]*)")
+_TIMES = re.compile(r"\{(?=[0-9,])([0-9]*)(,?)([0-9]*)\}")
+_A_LABEL = "a label of letters, digits and `_`"
+_NUMBERS = f"`{{n}}`, `{{n,}}`, `{{,m}}` or `{{n,m}}` with n <= m <= {MAX_LABELS}"
+
+
+def is_pattern(text: str) -> bool:
+    """Tell a pattern from a path, which means itself and all that lies below."""
+    return _SIGN.search(text) is not None
+
+
+def check_tree_pattern(text: str) -> str:
+    """A pattern that can be used; raises `UsageError` with the position of what is wrong."""
+    _compiled(text)
+    return text
+
+
+def literal_start(text: str) -> str:
+    """A path at or below which everything lies that the pattern matches, so that an index can be asked."""
+    labels: list[str] = []
+    for item in text.split(".") if "&" not in text else ():
+        if is_pattern(item):
+            break
+        labels.append(item)
+    return ".".join(labels)
+
+
+# A store asks for every record, and many records share a path.
+@lru_cache(1 << 14)
+def matches_tree(pattern: str, tree: str) -> bool:
+    """Tell whether a pattern matches a path; the time is at most the product of their lengths."""
+    return _compiled(pattern)(tree.split(".") if tree else [])
+
+
+class _Word(NamedTuple):
+    """A label of a pattern, with the signs behind it."""
+
+    text: str
+    any_case: bool
+    begins: bool
+    in_words: bool
+
+    def fits(self, label: str) -> bool:
+        text = self.text
+        if self.any_case:
+            text, label = text.lower(), label.lower()
+        if self.in_words:
+            there = set(filter(None, label.split("_")))
+            return all(self._one(word, there) for word in text.split("_") if word)
+        return label.startswith(text) if self.begins else label == text
+
+    def _one(self, word: str, there: set[str]) -> bool:
+        return any(other.startswith(word) for other in there) if self.begins else word in there
+
+
+class _Item(NamedTuple):
+    """So many labels in a row that fit one of some words, or with `unlike` none; all labels where no word is given."""
+
+    plain: frozenset[str]
+    words: tuple[_Word, ...]
+    unlike: bool
+    least: int
+    most: int
+
+    def fits(self, label: str) -> bool:
+        found = label in self.plain or any(word.fits(label) for word in self.words)
+        return found is not self.unlike
+
+
+@lru_cache(64)
+def _compiled(text: str) -> Callable[[list[str]], bool]:
+    return _labels_query(text) if "&" in text else _path_query(text)
+
+
+def _path_query(text: str) -> Callable[[list[str]], bool]:
+    items: list[_Item] = []
+    place = 0
+    while True:
+        item, place = _item(text, place)
+        items.append(item)
+        if place == len(text):
+            return lambda labels: _walk(items, labels)
+        if text[place] != ".":
+            raise bad_tree_pattern(text, "`.` or the end", place)
+        place += 1
+
+
+def _walk(items: list[_Item], labels: list[str]) -> bool:
+    """Tell whether the items match all labels, by the places each can end at: there is nothing to go back to."""
+    reached = [True] + [False] * len(labels)
+    for item in items:
+        before = [0, *accumulate(reached)]
+        run = 0
+        after: list[bool] = []
+        for place in range(len(reached)):
+            if place and not item.fits(labels[place - 1]):
+                run = place
+            first, last = max(run, place - item.most), place - item.least
+            after.append(first <= last and before[last + 1] > before[first])
+        reached = after
+    return reached[-1]
+
+
+def _item(text: str, place: int) -> tuple[_Item, int]:
+    if text.startswith("*", place):
+        least, most, place = _times(text, place + 1, (0, MAX_LABELS))
+        return _Item(frozenset(), (), True, least, most), place
+    unlike = text.startswith("!", place)
+    words: list[_Word] = []
+    place += unlike
+    while True:
+        word, place = _word(text, place)
+        words.append(word)
+        if not text.startswith("|", place):
+            break
+        place += 1
+    least, most, place = _times(text, place, (1, 1))
+    plain = frozenset(word.text for word in words if not any(word[1:]))
+    return _Item(plain, tuple(word for word in words if any(word[1:])), unlike, least, most), place
+
+
+def _word(text: str, place: int) -> tuple[_Word, int]:
+    match = _LABEL.match(text, place)
+    if match is None:
+        raise bad_tree_pattern(text, _A_LABEL, place)
+    signs = match[2]
+    return _Word(match[1], "@" in signs, "*" in signs, "%" in signs), match.end()
+
+
+def _times(text: str, place: int, usual: tuple[int, int]) -> tuple[int, int, int]:
+    """How often, and where what follows begins."""
+    if not text.startswith("{", place):
+        return *usual, place
+    match = _TIMES.match(text, place)
+    if match is None:
+        raise bad_tree_pattern(text, _NUMBERS, place)
+    least = _number(match[1] or "0")
+    most = _number(match[3] or str(MAX_LABELS)) if match[2] else least
+    if not least <= most <= MAX_LABELS:
+        raise bad_tree_pattern(text, _NUMBERS, place)
+    return least, most, match.end()
+
+
+def _number(digits: str) -> int:
+    # Python refuses to read very long numbers, and any of six digits is too great.
+    return int(digits.lstrip("0")[:6] or "0")
+
+
+def _labels_query(text: str) -> Callable[[list[str]], bool]:
+    """The query with each operator behind what it joins, so that depth costs no stack, neither now nor later."""
+    query: list[_Word | str] = []
+    waiting: list[tuple[str, int]] = []
+    place, wants_word = 0, True
+    while place < len(text):
+        sign = text[place]
+        if sign in " \t\r\n":
+            place += 1
+        elif wants_word and sign in "!(":
+            waiting.append((sign, place))
+            place += 1
+        elif wants_word:
+            word, place = _word(text, place)
+            query.append(word)
+            wants_word = False
+        else:
+            wants_word = _join(text, place, waiting, query)
+            place += 1
+    if wants_word:
+        raise bad_tree_pattern(text, _A_LABEL, place)
+    while waiting:
+        operator, where = waiting.pop()
+        if operator == "(":
+            raise bad_tree_pattern(text, "a `)` for the `(`", where)
+        query.append(operator)
+    return lambda labels: _weigh(query, labels)
+
+
+def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Word | str]) -> bool:
+    """Take the sign behind a word; tells whether another word must follow."""
+    sign = text[place]
+    if sign not in "&|)":
+        raise bad_tree_pattern(text, "`&`, `|`, `)` or the end", place)
+    # What binds closer is done first.
+    while waiting and waiting[-1][0] in ("!&" if sign == "&" else "!&|"):
+        query.append(waiting.pop()[0])
+    if sign != ")":
+        waiting.append((sign, place))
+        return True
+    if not waiting:
+        raise bad_tree_pattern(text, "a `(` for the `)`", place)
+    waiting.pop()
+    return False
+
+
+def _weigh(query: list[_Word | str], labels: list[str]) -> bool:
+    stack: list[bool] = []
+    for part in query:
+        if isinstance(part, _Word):
+            stack.append(any(part.fits(label) for label in labels))
+        elif part == "!":
+            stack.append(not stack.pop())
+        else:
+            one, other = stack.pop(), stack.pop()
+            stack.append(one and other if part == "&" else one or other)
+    return stack[-1]
