@@ -116,6 +116,19 @@ def make_filter(**filters: Any) -> Filter:
         raise UsageError(str(error)) from None
 
 
+def narrowed(filter: Filter, operators: dict[str, list[str]]) -> Filter:
+    """A filter, and what the operators of a question ask for beyond it: `{"tag": ["x"], "before": ["2024-05"]}`."""
+    further = []
+    together = {"tag": "tags", "not_tag": "without_tags", "kind": "kind", "scope": "scope", "status": "status"}
+    for name, values in operators.items():
+        if name in together:
+            further.append(make_filter(**{together[name]: values}))
+        else:
+            argument = {"tree": "tree", "before": "until", "after": "since"}[name]
+            further += [make_filter(**{argument: value}) for value in values]
+    return msgspec.structs.replace(filter, also=(*filter.also, *further)) if further else filter
+
+
 def _range(name: str, value: Any) -> tuple[int, int]:
     times = [moment(time) for time in value] if isinstance(value, (list, tuple)) else []
     if len(times) != 2 or times[0] > times[1]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from memglot.embed import Embedder, embedder
+import msgspec
+
+from memglot.embed import BUILT_IN, Embedder, embedder
+from memglot.errors import MemglotError
+from memglot.notes import note_not_embedded
+from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store, VectorState
 
 if TYPE_CHECKING:
@@ -18,6 +23,15 @@ if TYPE_CHECKING:
 _MOST = 300_000
 """Beyond so many vectors, those of candidates are read one by one rather than all of them held in memory."""
 _SAMPLE = 5_000
+
+
+class Embedded(msgspec.Struct):
+    """How many memories were given a vector, of which model, and how many have one now."""
+
+    embedded: int
+    model: str
+    dimensions: int
+    total: int
 
 
 class Near:
@@ -83,8 +97,48 @@ class Meaning:
         mean, deviation = float(cosines.mean()), float(cosines.std()) or 1.0
         return Near(self._numbers[: self._filled], numpy.asarray(cosines), mean, deviation)
 
-    def _model(self, name: str) -> Embedder:
-        if self._embedder is None or self._embedder.name != name:
+    def embed_new(self, ids: Sequence[str]) -> None:
+        """Give vectors to memories that were just written. What stands in the way is noted: they are kept anyway."""
+        try:
+            with self._store.writing():
+                numbers = list(self._store.numbers_of(ids).values())
+                self._embed(self._store.without_vector(0, len(numbers), numbers))
+        except MemglotError as error:
+            self._store.notes.append(note_not_embedded(str(error)))
+
+    def embed(
+        self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Embedded:
+        """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
+        state = self.state()
+        wanted = self._model(model or state.model or None)
+        with self._store.writing():
+            if again:
+                self._store.use_model("", 0)
+            self._store.use_model(wanted.name, wanted.dimensions)
+        whole = self.state().missing
+        done = after = 0
+        while True:
+            with self._store.writing():
+                texts = self._store.without_vector(after, BATCH_SIZE)
+                self._embed(texts)
+            if not texts:
+                break
+            done, after = done + len(texts), texts[-1][0]
+            if progress is not None:
+                progress(done, max(whole, done))
+        state = self.state()
+        return Embedded(embedded=done, model=state.model, dimensions=state.dimensions, total=state.count)
+
+    def _embed(self, texts: Sequence[tuple[int, str]]) -> None:
+        if texts:
+            model = self._model(self.state().model or None)
+            self._store.use_model(model.name, model.dimensions)
+            vectors = packed(model.embed([text for _, text in texts]))
+            self._store.put_vectors([(number, vector) for (number, _), vector in zip(texts, vectors, strict=True)])
+
+    def _model(self, name: str | None) -> Embedder:
+        if self._embedder is None or self._embedder.name != (name or BUILT_IN):
             self._embedder = embedder(name)
         return self._embedder
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal
 from memglot.engine.exchange import Exchange
-from memglot.errors import NoStore, no_meaning
+from memglot.engine.meaning import Embedded, Meaning
+from memglot.errors import NoStore
 from memglot.model import Record, Relation
 from memglot.store.contract import Store
 from memglot.store.location import open_store
@@ -58,6 +60,11 @@ class Memory(Exchange):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What the store knows of the meaning of its memories."""
+        return Meaning(self.store)
+
     # One memory
 
     def add(
@@ -89,7 +96,9 @@ class Memory(Exchange):
             strength=strength,
             confidence=confidence,
         )
-        return edit.add(self.store, record)
+        added = edit.add(self.store, record)
+        self.meaning.embed_new([added.id])
+        return added
 
     def get(self, id: str) -> Record:
         """The memory with this id, or with an id that begins so."""
@@ -115,6 +124,7 @@ class Memory(Exchange):
         for field in changes:
             choice("field", field, CHANGEABLE)
         record = edit.update(self.store, id, changes)
+        self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
         return record
 
@@ -127,6 +137,7 @@ class Memory(Exchange):
     def undelete(self, id: str) -> Record:
         """Bring a deleted memory back."""
         record = edit.undelete(self.store, id)
+        self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
         return record
 
@@ -146,17 +157,35 @@ class Memory(Exchange):
         *,
         limit: int | None = 10,
         offset: int = 0,
-        mode: str = "fulltext",
+        mode: str = "hybrid",
         grep: str | None = None,
         **filters: Any,
     ) -> searching.Results:
-        """The memories that contain every word of the query, best first; `"a phrase"` and `-word` work too."""
-        choice("mode", mode, ("fulltext", "hybrid", "semantic"))
-        if mode != "fulltext":
-            raise no_meaning(mode)
+        """The memories that answer a question, best first. Modes: `hybrid`, `fulltext`, `semantic`.
+
+        `"a phrase"` must be there as written, `-word` must not; `tag:x kind:x tree:a.b scope:x status:x`,
+        `before:2024-05` and `after:2024` filter, as the filters of `list` do. Each hit says why it was found.
+        """
+        choice("mode", mode, searching.MODES)
         return searching.search(
-            self.store, query, make_filter(**filters), limit=-1 if limit is None else limit, offset=offset, grep=grep
+            self.store,
+            self.meaning,
+            query,
+            make_filter(**filters),
+            mode=mode,
+            limit=-1 if limit is None else limit,
+            offset=offset,
+            grep=grep,
         )
+
+    def embed(
+        self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Embedded:
+        """Let memories without a vector be found by meaning, too; `again` makes all vectors anew.
+
+        `model` names another embedder, whose vectors take the place of all others.
+        """
+        return self.meaning.embed(model, again=again, progress=progress)
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
         """The tree at and below a path, with counts."""

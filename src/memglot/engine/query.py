@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -45,7 +44,7 @@ def parse_query(text: str, filter: Filter = Filter(), grep: str | None = None) -
         without_phrases=tuple(reader.without_phrases),
         grep=grep,
     )
-    chosen = narrowed(filter, **reader.filters)
+    chosen = narrowed(filter, reader.filters)
     if not query.asks_words and not (query.without or query.without_phrases or grep or reader.filters):
         if text.strip() or filter == Filter():
             raise no_words(text)
@@ -60,7 +59,7 @@ class _Reader:
         self.phrases: list[str] = []
         self.without: list[str] = []
         self.without_phrases: list[str] = []
-        self.filters: dict[str, Any] = {}
+        self.filters: dict[str, list[str]] = {}
 
     def take(self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str, word: str) -> None:
         """Take what one match of the pattern found: something in quotes, or a word."""

@@ -95,7 +95,7 @@ def _listed(store: Store, asked: Asked, limit: int, offset: int) -> Results:
     found = store.numbers(asked.query, asked.filter, limit, offset)
     why = [f"matches `{asked.query.grep}`"] if asked.query.grep is not None else []
     hits = [Hit(record, 0.0, list(why)) for record in store.at(found)]
-    return Results(hits, store.count_matches(asked.query, asked.filter))
+    return Results(hits, store.count_allowed(asked.query, asked.filter))
 
 
 class _Searching:

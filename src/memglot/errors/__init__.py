@@ -777,6 +777,6 @@ def no_viewer() -> NotYet:
     return NotYet("this version of memglot has no web viewer", "`memglot list`, `tree` and `search` show what is kept")
 
 
-def no_meaning(mode: str) -> NotYet:
-    """Searching by meaning is not part of this version."""
-    return NotYet(f"this version of memglot cannot search by meaning (`--mode {mode}`)", "use `--mode fulltext`")
+def no_vectors() -> NotYet:
+    """A search by meaning in a store that knows nothing of it yet."""
+    return NotYet("no memory can be found by its meaning yet", "`memglot embed` makes that possible, offline")

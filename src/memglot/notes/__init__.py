@@ -215,3 +215,14 @@ def note_unopened(count: int) -> str:
     """A check that cannot look at what is sealed."""
     noun = "1 thing is sealed" if count == 1 else f"{count:,} things are sealed"
     return f"{noun}: give the passphrase to have them checked too"
+
+
+def note_missing_vectors(count: int) -> str:
+    """Memories that a search by meaning cannot see."""
+    which = "1 memory is" if count == 1 else f"{count:,} memories are"
+    return f"{which} not yet found by meaning, only by words; `memglot embed` changes that"
+
+
+def note_not_embedded(reason: str) -> str:
+    """A memory that was kept and has no vector."""
+    return f"kept, but not found by meaning: {reason}"

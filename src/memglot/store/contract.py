@@ -47,6 +47,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     without_scopes: tuple[str, ...] = ()
     with_conversations: bool = True
     with_deleted: bool = False
+    also: tuple["Filter", ...] = ()
+    """Further filters that must hold too."""
 
     @property
     def is_all(self) -> bool:
@@ -249,8 +251,11 @@ class Store(Protocol):
     def at(self, numbers: Sequence[int]) -> list[Record]:
         """The records with these numbers, in their order; those that are gone are left out."""
 
-    def numbers(self, filter: Filter, limit: int, offset: int = 0) -> list[int]:
-        """The numbers of records, newest first."""
+    def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
+        """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
+
+    def count_allowed(self, query: Query, filter: Filter) -> int:
+        """How many `numbers` would give without a limit."""
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the records with these ids."""
@@ -287,8 +292,8 @@ class Store(Protocol):
     def vectors(self, after: int = 0, among: Sequence[int] | None = None) -> Iterator[tuple[int, bytes]]:
         """The vectors of records that came after a number, or of some, in the order of their numbers."""
 
-    def without_vector(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """Records without a vector from a number on, with the text to be embedded: title and content."""
+    def without_vector(self, after: int, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, str]]:
+        """Records without a vector from a number on, or among some, with the text to be embedded: title and content."""
 
     def branches(self, filter: Filter = ...) -> Iterator[tuple[str, int]]:
         """The tree paths that have records of their own, with their number, in order."""

@@ -25,10 +25,13 @@ _TIME = re.compile(
 )
 ENDS_ASKING, ASKS, TELLS_TIME = 1, 2, 4
 """What a turn is, as bits: it ends with a question mark, holds one, holds a word for a time."""
-MAY_BELONG = " OR ".join(f"instr({column}, '\"{key}\"')" for column, key in (
-    *(("meta", key) for key in (*_THREADS, *_NOTES)),
-    *(("rest", key) for key in ("conversation", *_NOTES)),
-))
+MAY_BELONG = " OR ".join(
+    f"instr({column}, '\"{key}\"')"
+    for column, key in (
+        *(("meta", key) for key in (*_THREADS, *_NOTES)),
+        *(("rest", key) for key in ("conversation", *_NOTES)),
+    )
+)
 
 
 class Turn(msgspec.Struct, frozen=True):

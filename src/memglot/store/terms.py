@@ -9,7 +9,9 @@ from memglot.store.languages import languages_of, small_words_in, stem
 from memglot.store.words import CAMEL, PAIRED, UNSPACED, folded, humps, pairs_of
 
 # A word: letters, digits and the marks that belong to them.
-_WORD = re.compile(rf"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+|(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+")
+_WORD = re.compile(
+    rf"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+|(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+"
+)
 _ENDINGS = re.compile(r"(?<=\w)['’](?:s|t|m|d|re|ve|ll)\b", re.IGNORECASE)
 _SHORTEST_PART = 3
 _MOST_TERMS = 200

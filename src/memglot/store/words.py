@@ -27,7 +27,9 @@ CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 _CASES = bytes(ord("A" if chr(byte).isupper() else "a" if chr(byte).isalnum() else " ") for byte in range(128))
 _CASES += bytes(128)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_MARKS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+)
 _LETTERS_WITH_MARKS = {"đ": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 _LETTERS_WITH_MARKS |= {"ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
 _UNMARKED = str.maketrans(_LETTERS_WITH_MARKS)
@@ -51,7 +53,11 @@ def indexed(text: str | None, about: str | None = None) -> str | None:
     """What the index is given for a text; `about` is a longer text that tells its language better."""
     if not text:
         return text
-    camel = [part for name in CAMEL.findall(text) for part in humps(name)] if b"aA" in text.encode().translate(_CASES) else []
+    camel = (
+        [part for name in CAMEL.findall(text) for part in humps(name)]
+        if b"aA" in text.encode().translate(_CASES)
+        else []
+    )
     plain = text if text.isascii() else PAIRED.sub(_pairs, folded(text))
     more = f"{' '.join(camel)} {_stems(text, about or text)}".strip()
     return f"{plain}\n{more}" if more else plain

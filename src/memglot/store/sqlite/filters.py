@@ -15,14 +15,19 @@ Part = tuple[str, list[Any]]
 
 def condition(filter: Filter, *, joined: bool = False) -> tuple[str, list[Any]]:
     """A WHERE clause, or with `joined` only what follows it, and its bindings."""
-    found = [*_places(filter), *_values(filter), *_times(filter), *_temporals(filter)]
-    if not filter.status and not filter.with_deleted:
+    found = _parts(filter)
+    if not filter.with_deleted and not any(part.status for part in (filter, *filter.also)):
         found.append((NOT_DELETED, []))
     text = " AND ".join(f"({sql})" for sql, _ in found)
     bindings = [value for _, values in found for value in values]
     if joined:
         return text or "1", bindings
     return f"WHERE {text}" if text else "", bindings
+
+
+def _parts(filter: Filter) -> list[Part]:
+    found = [*_places(filter), *_values(filter), *_times(filter), *_temporals(filter)]
+    return [*found, *(part for further in filter.also for part in _parts(further))]
 
 
 def _places(filter: Filter) -> list[Part]:

@@ -23,7 +23,7 @@ iif(tags IS NULL, NULL, memglot_words(tags, content)), tree, iif(meta IS NULL, N
 """
 _FILL = f"INSERT INTO record_text (rowid, content, title, tags, tree, meta) SELECT {_WORDS} FROM records"
 _FAR = 64
-"""A session that comes up again after so many other memories is another one of the same name, as far as ranking goes."""
+"""A session that comes up again after so many other memories is ranked as another one of the same name."""
 _STRETCH = 1 << 20
 """Positions in a thread go up by one; after such an interruption, to the next multiple of this."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode

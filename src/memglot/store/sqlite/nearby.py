@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memglot.store.contract import Filter, Place, Signals
-from memglot.store.sqlite.filters import condition
+from memglot.store.contract import Place, Signals
 from memglot.store.sqlite.records import Records
 
 _BESIDE = """
@@ -34,12 +33,6 @@ WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
 
 class Nearby(Records):
     """The part of the store that knows what stands next to what."""
-
-    def numbers(self, filter: Filter, limit: int, offset: int = 0) -> list[int]:
-        """The numbers of records, newest first."""
-        where, bindings = condition(filter)
-        sql = f"SELECT seq FROM records {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
-        return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the records with these ids."""
@@ -87,7 +80,9 @@ class Nearby(Records):
 
     def speakers(self, names: Sequence[str]) -> set[str]:
         """Those among some folded names that somebody speaks under."""
-        sql = "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM turns WHERE speaker = value AND speaker <> '')"
+        sql = (
+            "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM turns WHERE speaker = value AND speaker <> '')"
+        )
         return {name for (name,) in self._rows(sql, (_json(names),))}
 
 

@@ -10,7 +10,6 @@ import msgspec
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
 from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey, Filter
-from memglot.store.sqlite.vectors import Vectors
 from memglot.store.sqlite.filters import condition
 from memglot.store.sqlite.rows import (
     COLUMNS,
@@ -24,6 +23,7 @@ from memglot.store.sqlite.rows import (
     searched,
     to_row,
 )
+from memglot.store.sqlite.vectors import Vectors
 
 
 class Records(Vectors):

@@ -96,7 +96,7 @@ def _rest_of(record: Record) -> str | None:
 
 
 SEARCHED = ("title", "content_hash", "tags", "tree", "meta", "scope", "rest")
-"""The columns that the indexes are made of, or that tell whether they have changed; a vector is made of the first two."""
+"""The columns that tell whether an index has to change; a vector is made of the first two."""
 DIGEST = -2
 """Where the digest stands in a row."""
 TEXT = tuple(_ALL_COLUMNS.index(column) for column in SEARCHED)

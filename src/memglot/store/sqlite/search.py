@@ -21,6 +21,7 @@ from memglot.store.words import indexed, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
 _TEXTS = "content, title, tags, tree, meta"
+_WANTED = "(SELECT value AS wanted, key AS place FROM json_each(?))"
 T = TypeVar("T")
 
 
@@ -53,9 +54,7 @@ class Search(Nearby):
 
     def count_matches(self, query: Query, filter: Filter) -> int:
         """How many `match` would give without a limit."""
-        return self._either(
-            lambda: self._count_indexed(query, filter), lambda: len(self._match_scanned(query, filter))
-        )
+        return self._either(lambda: self._count_indexed(query, filter), lambda: len(self._match_scanned(query, filter)))
 
     def matching(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that `match` would give."""
@@ -72,6 +71,17 @@ class Search(Nearby):
         where, bindings = self._filtered(query, filter)
         sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
         return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
+
+    def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
+        """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
+        where, bindings = self._filtered(query, filter)
+        sql = f"SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
+        return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
+
+    def count_allowed(self, query: Query, filter: Filter) -> int:
+        """How many `numbers` would give without a limit."""
+        where, bindings = self._filtered(query, filter)
+        return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
 
     def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T]) -> T:
         """Ask the index; where it is damaged or lags behind, look at the texts themselves."""
@@ -135,7 +145,7 @@ class Search(Nearby):
     def matched(self, query: Query, numbers: Sequence[int]) -> dict[int, list[str]]:
         """Which words of a query each of some records holds."""
         lookup = Lookup(query, self._tokens)
-        sql = f"SELECT seq, {_TEXTS} FROM json_each(?) JOIN records ON seq = value"
+        sql = f"SELECT seq, {_TEXTS} FROM {_WANTED} JOIN records ON seq = wanted"
         return {seq: lookup.words_in(self._cut(texts)) for seq, *texts in self._rows(sql, (_json(numbers),))}
 
     def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
@@ -162,7 +172,7 @@ class Search(Nearby):
 
     def at(self, numbers: Sequence[int]) -> list[Record]:
         """The records with these numbers, in their order."""
-        sql = f"SELECT {COLUMNS} FROM json_each(?) JOIN records ON seq = value ORDER BY json_each.key"
+        sql = f"SELECT {COLUMNS} FROM {_WANTED} JOIN records ON seq = wanted ORDER BY place"
         return [from_row(row) for row in self._rows(sql, (_json(numbers),))]
 
 

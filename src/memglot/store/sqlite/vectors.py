@@ -62,13 +62,17 @@ class Vectors(Indexes):
     def _pairs(self, sql: str, bindings: tuple[object, ...]) -> Iterator[tuple[int, bytes]]:
         return ((seq, vector) for seq, vector in self._rows(sql, bindings))
 
-    def without_vector(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """The numbers of records without a vector, from a number on, with the text to be embedded."""
+    def without_vector(self, after: int, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, str]]:
+        """Records without a vector from a number on, or among some, with the text to be embedded."""
         sql = (
             "SELECT seq, iif(title IS NULL, content, title || char(10) || content) FROM records "
-            "WHERE seq > ? AND seq NOT IN (SELECT seq FROM vectors) ORDER BY seq LIMIT ?"
+            "WHERE seq > ? AND seq NOT IN (SELECT seq FROM vectors)"
         )
-        return [(seq, text) for seq, text in self._rows(sql, (after, limit))]
+        bindings: list[object] = [after]
+        if among is not None:
+            sql += " AND seq IN (SELECT value FROM json_each(?))"
+            bindings.append(msgspec.json.encode(list(among)).decode())
+        return [(seq, text) for seq, text in self._rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
 
     def _count(self, change: int) -> None:
         self.db.execute("UPDATE keeping SET value = value + ? WHERE name = 'vector_count'", (change,))
