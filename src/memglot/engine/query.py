@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import msgspec
 
@@ -30,7 +31,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return not self.query.asks_words
 
 
-def parse_query(text: str, filter: Filter = Filter(), grep: str | None = None) -> Asked:
+def parse_query(
+    text: str, filter: Filter = Filter(), grep: str | None = None, languages: Collection[str] = ()
+) -> Asked:
     """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
     text = text[:_LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     reader = _Reader()
@@ -38,9 +41,9 @@ def parse_query(text: str, filter: Filter = Filter(), grep: str | None = None) -
         reader.take(*match.groups())
     plain = " ".join(reader.words)
     query = Query(
-        terms=terms_of(plain),
+        terms=terms_of(plain, languages),
         phrases=tuple(dict.fromkeys(reader.phrases)),
-        without=tuple(term for word in reader.without for term in terms_of(word)[:1]),
+        without=tuple(term for word in reader.without for term in terms_of(word, languages)[:1]),
         without_phrases=tuple(reader.without_phrases),
         grep=grep,
     )

@@ -16,6 +16,7 @@ from memglot.errors import no_vectors
 from memglot.model import Record
 from memglot.notes import note_missing_vectors
 from memglot.store.contract import Filter, Query, Store
+from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
 
 MODES = ("hybrid", "fulltext", "semantic")
@@ -83,7 +84,7 @@ def search(
     grep: str | None = None,
 ) -> Results:
     """The memories that answer a question, best first."""
-    asked = parse_query(text, filter, grep)
+    asked = parse_query(text, filter, grep, store.languages())
     if asked.is_filter:
         return _listed(store, asked, limit, offset)
     searching = _Searching(store, meaning, asked, mode)
@@ -129,14 +130,14 @@ class _Searching:
 
     def _weigh(self, words: Sequence[str]) -> list[float]:
         """How telling each word is in this store, from 0.01 to 1."""
-        unknown = [word for word in words if folded(word) not in self._frequencies]
+        unknown = [
+            word for word in words if folded(word) not in self._frequencies and word not in SMALL_WORDS["english"]
+        ]
         counts, _ = self._store.frequencies([folded(word) for word in unknown])
         self._frequencies |= {folded(word): count for word, count in zip(unknown, counts, strict=True)}
         most = log(self._whole + 2)
-        return [
-            min(1.0, max(0.01, log((self._whole + 2) / (self._frequencies[folded(word)] + 0.5)) / most))
-            for word in words
-        ]
+        counts = [self._frequencies.get(folded(word), self._whole) for word in words]
+        return [min(1.0, max(0.01, log((self._whole + 2) / (count + 0.5)) / most)) for count in counts]
 
     def _find_by_words(self) -> None:
         matches = self._store.match(self._query, self._filter, CANDIDATES)
@@ -241,8 +242,8 @@ class _Searching:
         beyond = [scored.number for scored in self._head if scored.number not in self._by_words]
         if len(self._by_words) < CANDIDATES:
             return len(self._head)
-        others = self._store.matching(self._query, self._filter, beyond)
-        return self._store.count_matches(self._query, self._filter) + len(beyond) - len(others)
+        by_words, counted = self._store.count_matches(self._query, self._filter, beyond)
+        return by_words + len(beyond) - counted
 
     def _near_total(self) -> int:
         if self._near is None:

@@ -233,17 +233,17 @@ class Store(Protocol):
         MUST also work, slower and with a note, where an index is damaged or not complete.
         """
 
-    def count_matches(self, query: Query, filter: Filter) -> int:
-        """How many `match` would give without a limit."""
-
-    def matching(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
-        """Those among some records that `match` would give."""
+    def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
+        """How many `match` would give without a limit, and how many of these are among some records."""
 
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
 
     def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
         """How many records hold each form of a word, and how many records there are."""
+
+    def languages(self) -> frozenset[str]:
+        """The languages that the index holds stems of, beside English."""
 
     def matched(self, query: Query, numbers: Sequence[int]) -> dict[int, list[str]]:
         """Which words of a query each of some records holds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -112,12 +113,14 @@ def language_of(text: str) -> str:
     return best if counts[best] >= _ENOUGH else ""
 
 
-def languages_of(word: str) -> tuple[str, ...]:
-    """The languages whose stems a single word of a question may have: by its script, or all that use Latin letters."""
+def languages_of(word: str, known: Collection[str]) -> list[str]:
+    """Those of the known languages whose stem a single word of a question may have."""
     by_script = language_by_script(word)
     if by_script:
-        return (by_script,)
-    return _LATIN if len(word) > 3 and word[0] < "\u0250" and not word.isdigit() else ()
+        return [by_script] if by_script in known else []
+    if len(word) <= 3 or word[0] >= "\u0250" or word.isdigit():
+        return []
+    return [language for language in _LATIN if language in known]
 
 
 def language_by_script(word: str) -> str:

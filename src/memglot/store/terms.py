@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from memglot.store.contract import Term
 from memglot.store.languages import languages_of, small_words_in, stem
@@ -19,36 +20,39 @@ _WINDOW = {"thai": 4, "other": 2}
 _THAI = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
 
 
-def terms_of(text: str) -> tuple[Term, ...]:
-    """What a question asks for, without the words that say little, unless it has no others."""
+def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
+    """What a question asks for, without the words that say little, unless it has no others.
+
+    `languages` are those that the index holds stems of.
+    """
     pieces = [piece for word in text.split() if (piece := _ENDINGS.sub("", word)) and _WORD.search(piece)]
     small = small_words_in([folded(piece).strip(".,;:!?()[]'\"") for piece in pieces])
     found: dict[str, Term] = {}
     for skipped in (small, frozenset[str]()):
         for piece in pieces:
-            for term in _terms(piece, skipped):
+            for term in _terms(piece, skipped, languages):
                 found.setdefault(term.word, term)
         if found:
             break
     return tuple(found.values())[:_MOST_TERMS]
 
 
-def _terms(piece: str, skipped: frozenset[str]) -> list[Term]:
+def _terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
     words = _WORD.findall(piece)
     if len(words) == 1:
-        return _of_word(words[0], skipped)
+        return _of_word(words[0], skipped, languages)
     whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=(" ".join(_row(word) for word in map(folded, words)),))
     if any(PAIRED.fullmatch(folded(word)) for word in words):
-        return [term for word in words for term in _of_word(word, skipped)]
+        return [term for word in words for term in _of_word(word, skipped, languages)]
     parts = [word for word in words if len(word) >= _SHORTEST_PART]
-    return [whole, *(term for word in parts for term in _of_word(word, skipped))]
+    return [whole, *(term for word in parts for term in _of_word(word, skipped, languages))]
 
 
 def _row(word: str) -> str:
     return " ".join(pairs_of(word)[:-1] or [word]) if PAIRED.fullmatch(word) else word
 
 
-def _of_word(word: str, skipped: frozenset[str]) -> list[Term]:
+def _of_word(word: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
     plain = folded(word)
     if plain in skipped:
         return []
@@ -57,7 +61,7 @@ def _of_word(word: str, skipped: frozenset[str]) -> list[Term]:
     forms = [plain]
     if CAMEL.fullmatch(word):
         forms.append(folded(" ".join(humps(word))))
-    forms += [folded(stem(word.lower(), language)) for language in languages_of(word.lower())]
+    forms += [folded(stem(word.lower(), language)) for language in languages_of(word.lower(), languages)]
     return [Term(word=word, forms=tuple(dict.fromkeys(forms)))]
 
 

@@ -49,8 +49,11 @@ def folded(text: str) -> str:
     return plain.translate(_UNMARKED) if _MARKED.search(plain) else plain
 
 
-def indexed(text: str | None, about: str | None = None) -> str | None:
-    """What the index is given for a text; `about` is a longer text that tells its language better."""
+def indexed(text: str | None, about: str | None = None, seen: set[str] | None = None) -> str | None:
+    """What the index is given for a text; `about` is a longer text that tells its language better.
+
+    The languages of whose words it gives stems are added to `seen`.
+    """
     if not text:
         return text
     camel = (
@@ -59,7 +62,7 @@ def indexed(text: str | None, about: str | None = None) -> str | None:
         else []
     )
     plain = text if text.isascii() else PAIRED.sub(_pairs, folded(text))
-    more = f"{' '.join(camel)} {_stems(text, about or text)}".strip()
+    more = f"{' '.join(camel)} {_stems(text, about or text, seen)}".strip()
     return f"{plain}\n{more}" if more else plain
 
 
@@ -77,7 +80,7 @@ def pairs_of(run: str) -> list[str]:
     return [run[start : start + 2] for start in range(len(run))]
 
 
-def _stems(text: str, about: str) -> str:
+def _stems(text: str, about: str, seen: set[str] | None) -> str:
     language = language_of(about)
     if not language and (text.isascii() or not STEMMED.search(text)):
         return ""
@@ -87,6 +90,8 @@ def _stems(text: str, about: str) -> str:
         own = language_by_script(word) or (language if word[0] < "\u0250" else "")
         if own and len(word) > 2:
             found.append(stem(word, own))
+            if seen is not None:
+                seen.add(own)
     return folded(" ".join(found))
 
 

@@ -36,11 +36,15 @@ class Indexes(Connection):
         self._loading = False
         self._loaded = 0
         self._kept_index = ""
+        self._seen: set[str] = set()
         super().__init__(path, write=write)
+
+    def _words(self, text: str | None, about: str | None = None) -> str | None:
+        return indexed(text, about, self._seen)
 
     def _register(self) -> None:
         super()._register()
-        self.db.create_scalar_function("memglot_words", indexed, -1, deterministic=True)
+        self.db.create_scalar_function("memglot_words", self._words, -1, deterministic=True)
         self.db.create_scalar_function("memglot_values", short_values, 1, deterministic=True)
         self.db.create_scalar_function("memglot_written", is_written, -1, deterministic=True)
 
@@ -105,6 +109,7 @@ class Indexes(Connection):
             if many:
                 self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
             self._place("seq > ? AND seq <= ?", (start, stop))
+            self._keep_languages()
             self.db.execute("UPDATE keeping SET value = ? WHERE name = 'indexed_to'", (stop,))
 
     def reindex(self, seq: int) -> None:
@@ -113,6 +118,7 @@ class Indexes(Connection):
         self.unindex([seq])
         self.db.execute(f"{_FILL} WHERE seq = ?", (seq,))
         self._place("seq = ?", (seq,))
+        self._keep_languages()
         for thread, position in had:
             self.db.execute("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", (position, seq, thread))
 
@@ -131,6 +137,18 @@ class Indexes(Connection):
             self.db.execute("DELETE FROM turns")
             self.db.execute("UPDATE keeping SET value = 0 WHERE name = 'indexed_to'")
         self.complete()
+
+    def languages(self) -> frozenset[str]:
+        """The languages that the index holds stems of."""
+        return frozenset(self._value("SELECT value FROM keeping WHERE name = 'languages'").split())
+
+    def _keep_languages(self) -> None:
+        if self._seen:
+            known = self.languages()
+            if not self._seen <= known:
+                value = " ".join(sorted(known | self._seen))
+                self.db.execute("UPDATE keeping SET value = ? WHERE name = 'languages'", (value,))
+            self._seen.clear()
 
     def _place(self, where: str, bindings: tuple[int, ...]) -> None:
         """Find the places of records that belong to a conversation, a session or a note."""

@@ -52,19 +52,14 @@ class Search(Nearby):
             lambda: self._match_scanned(query, filter)[offset:][: None if limit < 0 else limit],
         )
 
-    def count_matches(self, query: Query, filter: Filter) -> int:
-        """How many `match` would give without a limit."""
-        return self._either(lambda: self._count_indexed(query, filter), lambda: len(self._match_scanned(query, filter)))
+    def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
+        """How many `match` would give without a limit, and how many of these are among some records."""
 
-    def matching(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
-        """Those among some records that `match` would give."""
+        def scanned() -> tuple[int, int]:
+            found = {match.number for match in self._match_scanned(query, filter)}
+            return len(found), len(found.intersection(among))
 
-        def indexed() -> set[int]:
-            source, where, bindings = self._asked(query, filter)
-            sql = f"SELECT record_text.rowid FROM {source} WHERE {where} AND record_text.rowid = ?"
-            return {number for number in numbers if self._value(sql, (*bindings, number)) is not None}
-
-        return self._either(indexed, lambda: {m.number for m in self._match_scanned(query, filter, numbers)})
+        return self._either(lambda: self._count_indexed(query, filter, among), scanned)
 
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
@@ -101,9 +96,12 @@ class Search(Nearby):
         )
         return [Match(number, score) for number, score in self.db.execute(sql, bindings)]
 
-    def _count_indexed(self, query: Query, filter: Filter) -> int:
+    def _count_indexed(self, query: Query, filter: Filter, among: Sequence[int]) -> tuple[int, int]:
         source, where, bindings = self._asked(query, filter)
-        return int(self.db.execute(f"SELECT count(*) FROM {source} WHERE {where}", bindings).get)
+        these = "record_text.rowid IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT count(*), coalesce(sum({these}), 0) FROM {source} WHERE {where}"
+        ((count, of_these),) = self.db.execute(sql, (_json(among), *bindings))
+        return count, of_these
 
     def _asked(self, query: Query, filter: Filter) -> tuple[str, str, list[Any]]:
         """Where to look and under which conditions, by way of the index."""
@@ -122,12 +120,9 @@ class Search(Nearby):
             bindings.extend(values)
         return where, bindings
 
-    def _match_scanned(self, query: Query, filter: Filter, among: Sequence[int] | None = None) -> list[Match]:
+    def _match_scanned(self, query: Query, filter: Filter) -> list[Match]:
         """Match without the index: the more words of a query a text has, the better."""
         where, bindings = self._filtered(query, filter)
-        if among is not None:
-            where += " AND records.seq IN (SELECT value FROM json_each(?))"
-            bindings.append(_json(among))
         lookup = Lookup(query, self._tokens)
         found = []
         for seq, *texts in self._rows(f"SELECT seq, {_TEXTS} FROM records WHERE {where}", bindings):
