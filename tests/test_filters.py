@@ -57,7 +57,7 @@ def records(draw: Any) -> Record:
         kind=draw(KINDS),
         scope=draw(SCOPES),
         tree=draw(TREES),
-        tags=draw(st.lists(WORDS, max_size=2, unique=True)),
+        tags=draw(st.lists(WORDS, max_size=3)),
         meta=draw(OBJECTS),
         temporal=draw(st.none() | st.just(Temporal(start, start + length if length else None))),
         status=draw(STATUSES),

@@ -37,7 +37,7 @@ def check_tree_pattern(text: str) -> str:
 def literal_start(text: str) -> str:
     """A path at or below which everything lies that the pattern matches, so that an index can be asked."""
     labels: list[str] = []
-    for item in text.split(".") if "&" not in text else ():
+    for item in text.split("."):
         if is_pattern(item):
             break
         labels.append(item)

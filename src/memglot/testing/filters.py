@@ -19,7 +19,9 @@ def _records() -> list[Record]:
     return [
         make(a, tree="work", created_at=1, updated_at=9, meta={"k": {"n": 1, "m": 2}}, temporal=hours),
         make(b, tree="work.x", created_at=2, tags=["x", "y"], meta={"l": [1, 2]}, temporal=Temporal(7 * HOUR)),
-        make(c, tree="workshop.X_1", created_at=3, kind="note", tags=["x"], source={"tool": "t", "n": {"m": [1, 2]}}),
+        make(
+            c, tree="workshop.X_1", created_at=3, kind="note", tags=["x"] * 2, source={"tool": "t", "n": {"m": [1, 2]}}
+        ),
         make(d, created_at=4, scope="team", source={"conversation": "c", "kind": "t"}),
         make(e, created_at=5, status=DELETED),
     ]

@@ -60,18 +60,17 @@ def _tree(tree: str) -> list[Part]:
 
 def _values(filter: Filter) -> list[Part]:
     found: list[Part] = []
-    tags = "(SELECT tag.value FROM json_each(records.tags) AS tag)"
+    tagged = f"FROM json_each(records.tags) AS tag WHERE tag.value IN {_LISTED}"
     if filter.tags:
-        sql = f"NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN {tags})"
-        found.append((sql, [_json(filter.tags)]))
+        wanted = set(filter.tags)
+        found.append((f"(SELECT count(DISTINCT tag.value) {tagged}) = ?", [_json(sorted(wanted)), len(wanted)]))
     if filter.without_tags:
-        sql = f"NOT EXISTS (SELECT 1 FROM json_each(?) AS unwanted WHERE unwanted.value IN {tags})"
-        found.append((sql, [_json(filter.without_tags)]))
+        found.append((f"NOT EXISTS (SELECT 1 {tagged})", [_json(filter.without_tags)]))
     if filter.meta:
         found.append(("memglot_holds(records.meta, ?)", [canonical(filter.meta).decode()]))
     if filter.source and {} not in filter.source:
-        sql = "EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE memglot_holds(records.rest, wanted.value))"
-        found.append((sql, [_json([{"source": source} for source in filter.source])]))
+        objects = [{"source": source} for source in filter.source]
+        found.append(("memglot_holds_any(records.rest, ?)", [_json(objects)]))
     if not filter.with_conversations:
         found.append(("json_extract(records.rest, '$.source.conversation') IS NULL", []))
     return found

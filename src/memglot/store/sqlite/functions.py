@@ -20,6 +20,7 @@ def register(db: apsw.Connection) -> None:
     """Make the functions known to a connection."""
     functions: dict[str, Any] = {
         "memglot_holds": _holds,
+        "memglot_holds_any": _holds_any,
         "memglot_grep": _grep,
         "memglot_has": _has,
         "memglot_matches_tree": matches_tree,
@@ -31,6 +32,14 @@ def register(db: apsw.Connection) -> None:
 def _holds(stored: str | None, wanted: str) -> bool:
     """Tell whether a JSON object contains another: its keys with equal values, lists as subsets."""
     return contains(msgspec.json.decode(stored) if stored else {}, _decoded(wanted))
+
+
+def _holds_any(stored: str | None, wanted: str) -> bool:
+    """Tell whether a JSON object contains one or more of a list of others."""
+    if stored is None:
+        return {} in _decoded(wanted)
+    found = msgspec.json.decode(stored)
+    return any(contains(found, one) for one in _decoded(wanted))
 
 
 def contains(stored: Any, wanted: Any) -> bool:
