@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from memglot.engine.show import record_value
-from memglot.errors import bad_pattern, no_words
+from memglot.errors import no_words
 from memglot.model import Record
 from memglot.store.contract import Filter, Found, Query, Store
+from memglot.store.grep import compile_pattern
 
 _PIECE = re.compile(r'(-?)"([^"]*)"?|(-?)(\S+)')
 
@@ -62,10 +63,7 @@ def parse_query(text: str, grep: str | None = None) -> Query:
             continue
         (without if not_phrase or not_word else words if phrase is None else phrases).append(found)
     if grep is not None:
-        try:
-            re.compile(grep)
-        except re.error as error:
-            raise bad_pattern(grep, error.msg, error.pos) from None
+        compile_pattern(grep)
     elif not (words or phrases or without):
         raise no_words(text)
     return Query(words=tuple(words), phrases=tuple(phrases), without=tuple(without), grep=grep)

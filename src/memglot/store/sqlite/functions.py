@@ -2,16 +2,21 @@
 
 import re
 from functools import lru_cache
+from itertools import count
 from typing import Any
 from unicodedata import combining, normalize
 
 import apsw
 import msgspec
 
+from memglot.store.grep import Grep
+
 # Scripts that put no space between words: the index holds their whole sentences, so a word is looked for in the text.
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+# The number of a search keeps its time apart from that of others, in whatever connection or thread they are.
+_SEARCHES = count(1)
 
 
 def register(db: apsw.Connection) -> None:
@@ -43,8 +48,21 @@ def _equal_numbers(one: Any, other: Any) -> bool:
     return not booleans and isinstance(one, numbers) and isinstance(other, numbers) and one == other
 
 
-def _grep(pattern: str, text: str) -> bool:
-    return _compiled(pattern).search(text) is not None
+def grep_condition(pattern: str) -> tuple[str, list[Any]]:
+    """An SQL condition on records, and its bindings: their content or title matches a pattern, within its time.
+
+    Each call begins a search of its own; all that use the same bindings share its time.
+    """
+    return "memglot_grep(?, ?, id, content, title)", [pattern, next(_SEARCHES)]
+
+
+def _grep(pattern: str, search: int, id: str, *texts: str | None) -> bool:
+    return _searched(pattern, search).found_in(id, *texts)
+
+
+@lru_cache(32)
+def _searched(pattern: str, search: int) -> Grep:
+    return Grep(pattern)
 
 
 def _has(wanted: str, *texts: str | None) -> bool:
@@ -71,8 +89,3 @@ def _folded(text: str) -> str:
 @lru_cache(8)
 def _decoded(text: str) -> Any:
     return msgspec.json.decode(text)
-
-
-@lru_cache(8)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)

@@ -8,7 +8,7 @@ import apsw
 
 from memglot.store.contract import Filter, Found, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
-from memglot.store.sqlite.functions import UNSPACED
+from memglot.store.sqlite.functions import UNSPACED, grep_condition
 from memglot.store.sqlite.records import Records
 from memglot.store.sqlite.rows import COLUMNS, from_row
 
@@ -69,7 +69,7 @@ def _plan(query: Query, indexed: bool) -> tuple[str | None, list[tuple[str, list
     asked = [text for text in wanted if text not in scanned]
     scans: list[tuple[str, list[Any]]] = [("memglot_has(?, content, title, tags, tree)", [text]) for text in scanned]
     if query.grep is not None:
-        scans.append(("memglot_grep(?, content)", [query.grep]))
+        scans.append(grep_condition(query.grep))
     match = " AND ".join(map(_quoted, asked)) or None
     for text in query.without:
         if match is None or not indexed or UNSPACED.search(text):
