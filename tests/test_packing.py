@@ -193,6 +193,16 @@ def test_endless_fences_are_cut_before_they_eat_up_the_budget() -> None:
     assert found.text.count("after") == 1 and found.tokens <= 400
 
 
+def test_a_very_long_text_is_cut_too() -> None:
+    found = pack([Item(id="a", text="word " * 200_000)], 500)
+    assert found.states == ("cut",) and found.tokens > 490
+    assert " of 240,000 tokens; " in found.text
+    # What is told of the whole is never less than what is there of it.
+    dense = Item(id="a", text="w" * 50_000 + "数" * 200_000)
+    (kept, whole) = re.findall(r"\[cut: ([\d,]+) of ([\d,]+) tokens", pack([dense], 100_000).text)[0]
+    assert kept == whole
+
+
 # Cutting
 
 

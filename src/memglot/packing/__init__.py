@@ -27,6 +27,7 @@ _LEAST_TEXT = cost_for(8)
 """What a memory that is cut shows of its text at the least, where the budget is the least that works."""
 _WORTH_CUTTING = cost_for(40)
 """Less than this of another memory is not worth its heading."""
+_COUNTED_SIGNS = 50_000
 _TITLE_SIGNS, _DETAIL_SIGNS = 100, 80
 
 
@@ -138,10 +139,11 @@ def _whole(item: Item, room: int) -> _Entry | None:
 
 def _cut(item: Item, room: int) -> _Entry:
     """A memory with so much of its text as fits."""
-    tokens = tokens_of(item.text)
+    whole = _about(item.text)
 
     def render(text: str) -> str:
-        return _render(item, text, note_cut(tokens_of(text), tokens, _short(item.id, _DETAIL_SIGNS)))
+        tokens = tokens_of(text)
+        return _render(item, text, note_cut(tokens, max(tokens, whole), _short(item.id, _DETAIL_SIGNS)))
 
     longest = signs_for(item.text, room - _shell(item))
     text = render(beginning(item.text, lambda text: cost_of(render(text)) <= room, longest))
@@ -150,8 +152,14 @@ def _cut(item: Item, room: int) -> _Entry:
 
 def _shell(item: Item) -> int:
     """What a memory that is cut costs beside its text."""
-    tokens = tokens_of(item.text)
-    return cost_of(_render(item, "", note_cut(tokens, tokens, _short(item.id, _DETAIL_SIGNS))))
+    whole = _about(item.text)
+    return cost_of(_render(item, "", note_cut(whole, whole, _short(item.id, _DETAIL_SIGNS))))
+
+
+def _about(text: str) -> int:
+    """The tokens of a text; those of a very long one by its beginning, for it is only told, and counting takes time."""
+    counted = tokens_of(text[:_COUNTED_SIGNS])
+    return counted if len(text) <= _COUNTED_SIGNS else counted * len(text) // _COUNTED_SIGNS
 
 
 def _render(item: Item, text: str, note: str = "") -> str:
