@@ -19,8 +19,8 @@ MAX_PATTERN = 1_000
 """The longest pattern that is taken, in characters."""
 MAX_PARTS = 100_000
 """`a{1000}` is compiled into a thousand parts, a repeat of it into as many times more; each takes 300 bytes."""
-_FAIR_SECONDS, _FAIR_SIGNS_A_SECOND = 0.000_05, 10_000_000
-"""What a fair pattern takes: for each text, and for its length. Ordinary ones were measured at 1 to 70 million."""
+_FAIR_SECONDS, _FAIR_SIGNS_A_SECOND = 0.000_05, 4_000_000
+"""What a fair pattern takes: for each text, and for its length. Ordinary ones were measured at 5 to 250 million."""
 
 # A count, also as the verbose mode has it, with blanks and comments; what stands before it tells what it repeats.
 _COUNT = re.compile(r"(?s)(.?)\{((?:[\s0-9]|#[^\n]*\n)*)")
