@@ -139,6 +139,15 @@ def test_the_budget_is_kept(root: Path) -> None:
     assert ask(root, "word", 1e9)["estimated_tokens"] > 2000
 
 
+@pytest.mark.parametrize("sign", ["e\u0301\u0323", "👩‍👩‍👧‍👦", "🇩🇪"])
+def test_what_is_cut_ends_between_signs_and_words(root: Path, sign: str) -> None:
+    saved(root, nodes=[feature("Words", "zebra giraffe " * 900), feature("Signs", "gnu " + sign * 2000)])
+    words = ask(root, "zebra", 501)["markdown"]
+    assert "zebra…\n" in words or "giraffe…\n" in words
+    (signs,) = (line for line in ask(root, "gnu", 501)["markdown"].split("\n") if line.startswith("gnu"))
+    assert signs == "gnu " + sign * signs.count(sign) + "…"
+
+
 @pytest.mark.parametrize("budget", [500, 0, -1, 501.5])
 def test_a_budget_that_is_none_is_refused(root: Path, budget: float) -> None:
     error = do(root, deeds.query, "x", budget)["error"]

@@ -10,6 +10,7 @@ import msgspec
 from memglot.engine.arguments import narrowed
 from memglot.errors import no_words
 from memglot.store.contract import Filter, Query, Term
+from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
 
 _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-?)(\S+)')
@@ -36,6 +37,8 @@ def parse_query(
 ) -> Asked:
     """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
     text = text[:_LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    if grep is not None:
+        compile_pattern(grep)
     reader = _Reader()
     for match in _PIECE.finditer(text):
         reader.take(*match.groups())

@@ -713,7 +713,35 @@ def no_words(query: str) -> UsageError:
 
 def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
     """A regular expression that is none."""
-    return UsageError(f"`{_short(pattern)}` is not a regular expression: {reason} at position {position}")
+    where = "" if position is None else f" at position {position}"
+    return UsageError(f"`{_short(pattern)}` is not a regular expression: {reason}{where}")
+
+
+def pattern_too_large(pattern: str, reason: str) -> UsageError:
+    """A regular expression that would take too much memory or time before it is even run."""
+    return UsageError(f"the pattern `{_short(pattern)}` is too large: {reason}", "search for a smaller part of it")
+
+
+def pattern_calls_itself(pattern: str, position: int) -> UsageError:
+    """A regular expression that calls a part of itself, which has no bound in memory."""
+    text = f"the pattern `{_short(pattern)}` calls a part of itself at position {position}"
+    return UsageError(text, "write the part out where it is needed again")
+
+
+def pattern_too_slow(pattern: str, id: str, reason: str) -> UsageError:
+    """A regular expression that was stopped at a memory."""
+    return UsageError(
+        f"the pattern `{_short(pattern)}` was stopped at memory `{id}`: {reason}",
+        "give words or filters too, so that it is tried on fewer memories, or avoid a repeat inside a repeat, as in"
+        " `(a+)+`",
+    )
+
+
+def budget_too_small(budget: int, least: int) -> UsageError:
+    """A budget that cannot hold the beginning of one memory."""
+    return UsageError(
+        f"a budget of {budget:,} tokens is too small for these memories", f"the least that works here is {least:,}"
+    )
 
 
 def bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:

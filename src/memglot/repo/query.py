@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from memglot.errors.repo import blank_question
 from memglot.notes.words import one_line
+from memglot.packing.cutting import good_end
 from memglot.repo.node import Node
 from memglot.repo.ranking import rank
 from memglot.repo.snapshot import Snapshot
@@ -81,7 +82,7 @@ def _blocks(snapshot: Snapshot, nodes: list[Node], budget: int) -> tuple[list[st
         room = left - tokens_of(head)
         if blocks and room <= 0:
             return blocks, True
-        blocks.append(f"{head}\n{cut(body, max(0, room * _UNITS_A_TOKEN - 1)).rstrip()}…")
+        blocks.append(f"{head}\n{_beginning(body, room * _UNITS_A_TOKEN - 1)}…")
         return blocks, True
     return blocks, False
 
@@ -102,7 +103,12 @@ def _title(node: Node) -> str:
 def _short(text: str, units: int) -> str:
     """A text on one line, cut where it would eat up the budget."""
     line = one_line(text)
-    return line if units_of(line) <= units else cut(line, units - 1).rstrip() + "…"
+    return line if units_of(line) <= units else _beginning(line, units - 1) + "…"
+
+
+def _beginning(text: str, units: int) -> str:
+    """The beginning of a text, cut as all texts are cut that a budget is too small for."""
+    return text[: good_end(text, len(cut(text, units)))]
 
 
 def _neighbours(snapshot: Snapshot, nodes: list[Node]) -> tuple[list[_Neighbour], list[_Neighbour]]:

@@ -1,4 +1,8 @@
-"""How long a text is for a model: an estimate by its length, the same that the real tool makes."""
+"""How long a text is for a model: an estimate by its length, the same that the real tool makes.
+
+Its files and answers tell these numbers, so project memory keeps to them. `memglot.packing` has an estimate that is
+safe in every script; a Chinese text takes about four times the tokens that this one tells.
+"""
 
 from __future__ import annotations
 

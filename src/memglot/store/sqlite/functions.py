@@ -1,19 +1,17 @@
 """SQL functions that the queries of the SQLite store use."""
 
-import re
 from functools import lru_cache
+from itertools import count
 from typing import Any
-from unicodedata import combining, normalize
 
 import apsw
 import msgspec
 
+from memglot.store.grep import Grep
 from memglot.store.tree_pattern import matches_tree
 
-# Scripts that put no space between words: the index holds their whole sentences, so a word is looked for in the text.
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+# The number of a search keeps its time apart from that of others, in whatever connection or thread they are.
+_SEARCHES = count(1)
 
 
 def register(db: apsw.Connection) -> None:
@@ -22,7 +20,6 @@ def register(db: apsw.Connection) -> None:
         "memglot_holds": _holds,
         "memglot_holds_any": _holds_any,
         "memglot_grep": _grep,
-        "memglot_has": _has,
         "memglot_matches_tree": matches_tree,
     }
     for name, function in functions.items():
@@ -59,36 +56,23 @@ def _equal_numbers(one: Any, other: Any) -> bool:
     return not booleans and isinstance(one, numbers) and isinstance(other, numbers) and one == other
 
 
-def _grep(pattern: str, text: str) -> bool:
-    return _compiled(pattern).search(text) is not None
+def grep_condition(pattern: str) -> tuple[str, list[Any]]:
+    """An SQL condition on records, and its bindings: their content or title matches a pattern, within its time.
+
+    Each call begins a search of its own; all that use the same bindings share its time.
+    """
+    return "memglot_grep(?, ?, records.id, records.content, records.title)", [pattern, next(_SEARCHES)]
 
 
-def _has(wanted: str, *texts: str | None) -> bool:
-    """Tell whether words stand in one of the texts as the index would find them; without spaces, as they are."""
-    pattern = _words(wanted)
-    return any(text is not None and pattern.search(_folded(text)) is not None for text in texts)
+def _grep(pattern: str, search: int, id: str, *texts: str | None) -> bool:
+    return _searched(pattern, search).found_in(id, *texts)
 
 
-@lru_cache(8)
-def _words(wanted: str) -> re.Pattern[str]:
-    folded = _folded(wanted)
-    if UNSPACED.search(wanted):
-        return re.compile(re.escape(folded))
-    return re.compile(r"(?<!\w)" + r"\W+".join(map(re.escape, re.findall(r"\w+", folded))) + r"(?!\w)")
-
-
-def _folded(text: str) -> str:
-    """Without case and accents, as the index folds it."""
-    if text.isascii():
-        return text.lower()
-    return "".join(letter for letter in normalize("NFD", text.casefold()) if not combining(letter))
+@lru_cache(32)
+def _searched(pattern: str, search: int) -> Grep:
+    return Grep(pattern)
 
 
 @lru_cache(8)
 def _decoded(text: str) -> Any:
     return msgspec.json.decode(text)
-
-
-@lru_cache(8)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)

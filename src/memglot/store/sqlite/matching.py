@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from memglot.store.contract import Query, Term
+from memglot.store.sqlite.functions import grep_condition
 from memglot.store.terms import narrowing
 from memglot.store.words import UNSPACED
 
@@ -47,7 +48,7 @@ def hard_conditions(query: Query, indexed: bool) -> list[tuple[str, list[Any]]]:
         else:
             found.append((f"NOT memglot_written(?, {texts})", [term.word]))
     if query.grep is not None:
-        found.append(("memglot_grep(?, records.content)", [query.grep]))
+        found.append(grep_condition(query.grep))
     return found
 
 

@@ -28,6 +28,8 @@ T = TypeVar("T")
 class Search(Nearby):
     """The part of the store that finds records by their text."""
 
+    _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
+
     @cached_property
     def _tokens(self) -> Callable[[str], list[str]]:
         """Cuts a text into words as the index does."""
@@ -114,11 +116,14 @@ class Search(Nearby):
         return source, f"record_text MATCH ? AND {hard}", [expression(query), *bindings]
 
     def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
-        where, bindings = condition(filter, joined=True)
-        for sql, values in hard_conditions(query, self.is_indexed()):
-            where += f" AND ({sql})"
-            bindings.extend(values)
-        return where, bindings
+        """What must hold for a record to be found at all. A search asks several times, and shares a pattern's time."""
+        asked = query, filter, self.is_indexed()
+        if self._last is None or self._last[0] != asked:
+            where, bindings = condition(filter, joined=True)
+            hard = hard_conditions(query, asked[2])
+            where = " AND ".join([where, *(f"({sql})" for sql, _ in hard)])
+            self._last = asked, where, [*bindings, *(value for _, values in hard for value in values)]
+        return self._last[1], list(self._last[2])
 
     def _match_scanned(self, query: Query, filter: Filter) -> list[Match]:
         """Match without the index: the more words of a query a text has, the better."""
