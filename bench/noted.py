@@ -24,7 +24,7 @@ class Note(NamedTuple):
     """A note."""
 
     key: str
-    title: str
+    title: str | None
     tags: list[str]
     tree: str
     content: str
@@ -57,7 +57,7 @@ def _notes(text: str) -> Iterator[Note]:
     for piece in text.split("%% ")[1:]:
         head, _, content = piece.partition("\n")
         key, title, tags, tree = (field.strip() for field in head.split("|"))
-        yield Note(key, title, [tag.strip() for tag in tags.split(",")], tree, content.strip())
+        yield Note(key, title or None, [tag.strip() for tag in tags.split(",")], tree, content.strip())
 
 
 def read_questions(folder: Path = FOLDER) -> list[Question]:
@@ -75,7 +75,7 @@ def measure(modes: list[str], folder: Path) -> dict[str, Any]:
     """
     plain, ours = Plain(folder / "plain-notes.db"), Ours(folder / "notes.db")
     notes, questions = read_notes(), read_questions()
-    plain.add((note.key, f"{note.title}\n{' '.join(note.tags)}\n{note.tree}\n{note.content}") for note in notes)
+    plain.add((note.key, f"{note.title or ''}\n{' '.join(note.tags)}\n{note.tree}\n{note.content}") for note in notes)
     for note in notes:
         ours.add(note.key, note.content, title=note.title, tags=note.tags, tree=note.tree)
     finders = {PLAIN: plain.find, **{mode: ours.finder(mode) for mode in modes}}
