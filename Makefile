@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: test lint types unit wheel fix accept demo bench bench-formats bench-repo bench-sync docs clean
+.PHONY: test lint types unit wheel fix accept demo bench bench-formats bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -56,6 +56,9 @@ bench-formats: $(STAMP)  ## the formats of other tools
 
 bench-repo: $(STAMP)  ## project memory
 	$(BIN)/python bench/repo.py
+
+bench-search: $(STAMP)  ## how well and how fast search finds
+	$(BIN)/python bench/search.py
 
 bench-sync: $(STAMP)  ## memories.json
 	$(BIN)/python bench/sync.py
