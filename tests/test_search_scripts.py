@@ -64,7 +64,9 @@ class Shelf:
         spaced = sorted({word for text in texts for word in SPACED.findall(text) if SAYS.search(word)})
         runs = [run for text in texts for run in UNSPACED.findall(text) if len(run) > 1]
         # Chinese, Japanese and Thai notes hold Latin words and numbers too, as a small part of what is drawn.
-        unspaced = sorted({_slice(run, source) for run in source.choices(runs, k=WORDS)}) if len(runs) > 20 else []
+        unspaced = (
+            sorted({_slice(run, source) for run in source.choices(runs, k=WORDS)}) if sum(map(len, runs)) > 60 else []
+        )
         words = [*unspaced, *source.sample(spaced, min(len(spaced), 20 if unspaced else WORDS))]
         return words
 

@@ -12,8 +12,9 @@ from memglot.errors import no_words
 from memglot.store.contract import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
+from memglot.store.words import WORD
 
-_PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-?)(\S+)')
+_PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
 _LONGEST = 20_000
 """So many characters of a question are read: a page pasted by mistake is answered by its beginning."""
@@ -67,7 +68,9 @@ class _Reader:
         self.without_phrases: list[str] = []
         self.filters: dict[str, list[str]] = {}
 
-    def take(self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str, word: str) -> None:
+    def take(
+        self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str | None, word: str
+    ) -> None:
         """Take what one match of the pattern found: something in quotes, or a word."""
         if quoted is None:
             self._word(word, bool(not_word))
@@ -81,7 +84,7 @@ class _Reader:
     def _word(self, word: str, excluded: bool) -> None:
         if self._operator(word, excluded):
             return
-        if not any(letter.isalnum() for letter in word):
+        if not WORD.search(word):
             if any(letter > "\u2000" and not letter.isspace() for letter in word):
                 # A sign such as an emoji is no word of the index, but can be looked for as it stands.
                 (self.without_phrases if excluded else self.phrases).append(word)
@@ -90,7 +93,7 @@ class _Reader:
 
     def _phrase(self, phrase: str, excluded: bool) -> None:
         if phrase.strip() and any(not letter.isspace() for letter in phrase):
-            if any(letter.isalnum() or letter > "\u2000" for letter in phrase):
+            if WORD.search(phrase) or any(letter > "\u2000" for letter in phrase):
                 (self.without_phrases if excluded else self.phrases).append(phrase.strip())
 
     def _operator(self, piece: str, excluded: bool) -> bool:

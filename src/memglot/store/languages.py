@@ -85,7 +85,7 @@ SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.
 """Words that say little in each language."""
 # Words that tell one language from the others and from English.
 _TELLING = {
-    "german": "und nicht ist der das ein mit auf für von sich auch wird sind dass",
+    "german": "und nicht ist der das die ein mit auf für von sich auch wird sind dass im zu wir ihre",
     "french": "les est des une dans pour du sur avec pas sont et cette nous",
     "spanish": "el los del una por las con para está como más y pero",
     "italian": "il che della di per una sono con alla gli anche più",
@@ -132,9 +132,14 @@ def language_by_script(word: str) -> str:
 
 
 @lru_cache(50_000)
-def stem(word: str, language: str) -> str:
-    """The stem of a word as the index holds it, marked with its language."""
-    return f"{MARK}{language[:2]}{_stemmer(language).stemWord(word)}"
+def stems(word: str, language: str) -> tuple[str, ...]:
+    """The stems of a word as the index holds them, marked with its language."""
+    mark, stemmer = f"{MARK}{language[:2]}", _stemmer(language)
+    found = [mark + stemmer.stemWord(word)]
+    if language == "russian" and word.endswith("ть"):
+        # Taken for a verb, which it need not be.
+        found.append(mark + word[:-1])
+    return tuple(found)
 
 
 @lru_cache(len(_SMALL) + 1)

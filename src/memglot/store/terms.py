@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from unicodedata import normalize
 
 from memglot.store.contract import Term
-from memglot.store.languages import languages_of, small_words_in, stem
-from memglot.store.words import CAMEL, PAIRED, UNSPACED, folded, humps, pairs_of
+from memglot.store.languages import languages_of, small_words_in, stems
+from memglot.store.words import CAMEL, PAIRED, WORD, folded, humps, pairs_of
 
-# A word: letters, digits and the marks that belong to them.
-_WORD = re.compile(
-    rf"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+|(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+"
-)
 _ENDINGS = re.compile(r"(?<=\w)['’](?:s|t|m|d|re|ve|ll)\b", re.IGNORECASE)
+_VERSION = re.compile(r"v?(\d+(?: \d+)+)")
 _SHORTEST_PART = 3
 _MOST_TERMS = 200
 _WINDOW = {"thai": 4, "other": 2}
@@ -25,7 +23,7 @@ def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
 
     `languages` are those that the index holds stems of.
     """
-    pieces = [piece for word in text.split() if (piece := _ENDINGS.sub("", word)) and _WORD.search(piece)]
+    pieces = [piece for word in text.split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)]
     small = small_words_in([folded(piece).strip(".,;:!?()[]'\"") for piece in pieces])
     found: dict[str, Term] = {}
     for skipped in (small, frozenset[str]()):
@@ -38,10 +36,13 @@ def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
 
 
 def _terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
-    words = _WORD.findall(piece)
+    words = WORD.findall(piece)
     if len(words) == 1:
         return _of_word(words[0], skipped, languages)
-    whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=(" ".join(_row(word) for word in map(folded, words)),))
+    row = " ".join(map(folded, words))
+    version = _VERSION.fullmatch(row)
+    forms = (row, f"v{version[1]}", version[1]) if version else (row,)
+    whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=tuple(dict.fromkeys(forms)))
     if any(PAIRED.fullmatch(folded(word)) for word in words):
         return [term for word in words for term in _of_word(word, skipped, languages)]
     parts = [word for word in words if len(word) >= _SHORTEST_PART]
@@ -61,7 +62,8 @@ def _of_word(word: str, skipped: frozenset[str], languages: Collection[str]) -> 
     forms = [plain]
     if CAMEL.fullmatch(word):
         forms.append(folded(" ".join(humps(word))))
-    forms += [folded(stem(word.lower(), language)) for language in languages_of(word.lower(), languages)]
+    lower = normalize("NFC", word).lower()
+    forms += [folded(form) for language in languages_of(lower, languages) for form in stems(lower, language)]
     return [Term(word=word, forms=tuple(dict.fromkeys(forms)))]
 
 
@@ -80,7 +82,7 @@ def _of_run(run: str) -> list[Term]:
 def narrowing(phrase: str) -> list[str]:
     """Forms that every text has which holds a phrase as it is written; the index finds a few more with them."""
     found = []
-    for word in _WORD.findall(phrase):
+    for word in WORD.findall(phrase):
         plain = folded(word)
         if PAIRED.fullmatch(plain):
             found.append(f"{plain}*" if len(plain) == 1 else _row(plain))

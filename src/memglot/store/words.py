@@ -13,15 +13,18 @@ from unicodedata import normalize
 
 import msgspec
 
-from memglot.store.languages import STEMMED, language_by_script, language_of, stem
+from memglot.store.languages import STEMMED, language_by_script, language_of, stems
 
 # Thai, Lao, Tibetan, Burmese, Khmer; kana, Chinese characters and their extensions.
 UNSPACED = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
 UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces between words, as a range of a regular expression."""
 # Korean has spaces, but its words carry endings that the pairs see through.
-PAIRED = re.compile(f"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+")
+_PAIRED = f"{UNSPACED}\u1100-\u11ff\uac00-\ud7af"
+PAIRED = re.compile(f"[{_PAIRED}]+")
 """What is indexed as pairs of letters."""
+WORD = re.compile(f"[{_PAIRED}]+|(?:[^\\W_{_PAIRED}]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+")
+"""A word of a question: letters that are paired, or letters and digits with the marks that belong to them."""
 CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 # Whether a capital follows a small letter anywhere is asked of every text: a table of bytes is the quickest way.
 _CASES = bytes(ord("A" if chr(byte).isupper() else "a" if chr(byte).isalnum() else " ") for byte in range(128))
@@ -89,7 +92,7 @@ def _stems(text: str, about: str, seen: set[str] | None) -> str:
     for word in _LETTERS.findall(normalize("NFC", text).lower()):
         own = language_by_script(word) or (language if word[0] < "\u0250" else "")
         if own and len(word) > 2:
-            found.append(stem(word, own))
+            found += stems(word, own)
             if seen is not None:
                 seen.add(own)
     return folded(" ".join(found))
