@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot import Memory
-from memglot.engine.search import parse_query
+from memglot.engine.query import parse_query
 from memglot.errors import MemglotError, UsageError
 from memglot.store import grep
 from memglot.store.grep import MAX_PATTERN, Grep, compile_pattern
@@ -110,7 +110,7 @@ def test_what_only_looks_like_a_call_is_none() -> None:
 )
 def test_a_pattern_that_would_eat_up_the_memory_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match="is too large: ") as error:
-        parse_query("", pattern)
+        parse_query("", grep=pattern)
     assert len(str(error.value)) < 300
 
 

@@ -16,13 +16,13 @@ import pytest
 from memglot import Memory
 from memglot.errors import DamagedStore, FullStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore
 from memglot.model import Conflict, canonical
-from memglot.store.contract import Filter, Query, Store
+from memglot.store.contract import Store
 from memglot.store.location import open_store
 from memglot.store.sqlite import connection
 from memglot.store.sqlite.schema import LATE_INDEXES, MIGRATIONS
 from memglot.store.sqlite.store import SqliteStore
 from memglot.testing.samples import make
-from memglot.testing.store import StoreConformance
+from memglot.testing.store import StoreConformance, count_found
 
 VERSIONS = sorted((Path(__file__).parent / "store" / "versions").glob("v*.sql"))
 
@@ -195,7 +195,7 @@ def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
 
     reading = open_store(store_path, write=False)
     assert any("cut off" in note for note in reading.notes)
-    assert reading.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+    assert count_found(reading, "apple") == 1
     assert any("full text" in problem for problem in reading.verify())
     reading.close()
 
@@ -204,7 +204,7 @@ def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
     names = {name for (name,) in writing.db.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
     assert set(LATE_INDEXES) <= names
     assert writing.notes == []
-    assert writing.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+    assert count_found(writing, "apple") == 1
     assert list(writing.verify()) == []
     writing.close()
 

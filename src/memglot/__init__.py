@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from memglot.engine.care import restore
     from memglot.engine.consolidate import Consolidation
     from memglot.engine.diff import Difference, diff
+    from memglot.engine.hits import Hit, Results
     from memglot.engine.memory import Memory
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.scopes import Scope
-    from memglot.engine.search import Hit, Results
     from memglot.engine.verify import Verdict, verify
     from memglot.errors import MemglotError
     from memglot.formats.format import Format
@@ -32,13 +32,13 @@ _PLACES = {
     "Document": "memglot.model",
     "Entity": "memglot.model",
     "ExportResult": "memglot.engine.results",
-    "Hit": "memglot.engine.search",
+    "Hit": "memglot.engine.hits",
     "ImportResult": "memglot.engine.results",
     "MemglotError": "memglot.errors",
     "Memory": "memglot.engine.memory",
     "Record": "memglot.model",
     "Relation": "memglot.model",
-    "Results": "memglot.engine.search",
+    "Results": "memglot.engine.hits",
     "Scope": "memglot.engine.scopes",
     "Supersession": "memglot.model",
     "Temporal": "memglot.model",

@@ -13,27 +13,48 @@ from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, m
 @command("search")
 @click.argument("query", required=False, default="")
 @click.option(
-    "--mode", type=click.Choice(["fulltext", "hybrid", "semantic"]), default="fulltext", help="How to search."
+    "--mode",
+    type=click.Choice(["hybrid", "fulltext", "semantic"]),
+    default="hybrid",
+    show_default=True,
+    help="By words and meaning, by words alone, by meaning alone.",
 )
 @filter_options
-@click.option("--limit", type=LIMIT, default=10, show_default=True, help="At most so many.")
+@click.option("--limit", type=LIMIT, help="At most so many; 10, or 50 with --budget.")
 @click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
 @click.option("--grep", metavar="RE", help="Only those that match this regular expression.")
-def search(face: Face, query: str, **options: Any) -> None:
-    """Find memories by their words: every word must be there.
+@click.option("--context", type=click.IntRange(0, 100), default=0, metavar="N", help="N memories around each hit too.")
+@click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="The best set as one block of Markdown.")
+@click.option("--touch", is_flag=True, help="Count that what is shown was used.")
+def search(face: Face, query: str, limit: int | None, touch: bool, budget: int | None, **options: Any) -> None:
+    """Find memories by their words and their meaning, the best first.
 
-    "a quoted phrase" is found as it stands, -word must not be there.
+    "a quoted phrase" must be there as written, -word must not. tag:x kind:x tree:a.b scope:x status:x filter, as do
+    before:2024-05 and after:2024-05-31.
     """
-    from memglot.engine.search import hit_value
+    from memglot.engine.hits import results_value
 
     filters = filters_of(options)
-    with face.memory() as memory:
-        results = memory.search(query, **options, **filters)
+    if limit is None:
+        limit = 10 if budget is None else 50
+    with face.memory(write=touch) as memory:
+        results = memory.search(query, limit=limit, budget=budget, touch=touch, **options, **filters)
+    face.tell(results.notes)
+    lines = [results.block] if results.block is not None else _found(results)
+    face.answer(results_value(results), lines, asked=True)
+
+
+def _found(results: Any) -> list[str]:
+    from memglot.engine.show import first_line
+
     lines: list[str] = []
     for hit in results:
         lines += _lines(hit.record, f"{hit.score:.3g}")
-    lines.append(f"{results.total:,} found" + (f", {len(results):,} shown" if len(results) < results.total else ""))
-    face.answer({"results": [hit_value(hit) for hit in results], "total": results.total}, lines, asked=True)
+        lines += [f"    | {record.id}  {first_line(record.title or record.content)}" for record in hit.context]
+        if hit.why:
+            lines.append("    " + "; ".join(hit.why))
+    shown = f", {len(results):,} shown" if len(results) < results.total else ""
+    return [*lines, f"{results.total:,} found{shown}"]
 
 
 @command("list")

@@ -11,6 +11,7 @@ from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal
 from memglot.engine.exchange import Exchange
+from memglot.engine.hits import Results
 from memglot.engine.meaning import Embedded, Meaning
 from memglot.errors import NoStore
 from memglot.model import Record, Relation
@@ -159,24 +160,29 @@ class Memory(Exchange):
         offset: int = 0,
         mode: str = "hybrid",
         grep: str | None = None,
+        context: int = 0,
+        budget: int | None = None,
+        touch: bool = False,
         **filters: Any,
-    ) -> searching.Results:
+    ) -> Results:
         """The memories that answer a question, best first. Modes: `hybrid`, `fulltext`, `semantic`.
 
         `"a phrase"` must be there as written, `-word` must not; `tag:x kind:x tree:a.b scope:x status:x`,
         `before:2024-05` and `after:2024` filter, as the filters of `list` do. Each hit says why it was found.
+        `context` brings so many memories before and after each hit; `budget` packs them into the `block` of the
+        result, of at most so many tokens; `touch` counts that they were used.
         """
         choice("mode", mode, searching.MODES)
-        return searching.search(
-            self.store,
-            self.meaning,
-            query,
-            make_filter(**filters),
+        wanted = searching.Wanted(
             mode=mode,
             limit=-1 if limit is None else limit,
             offset=offset,
             grep=grep,
+            context=context,
+            budget=budget,
+            touch=touch,
         )
+        return searching.search(self.store, self.meaning, query, make_filter(**filters), wanted)
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None

@@ -12,7 +12,7 @@ from memglot.errors import no_words
 from memglot.store.contract import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
-from memglot.store.words import WORD
+from memglot.store.words import CAMEL, WORD
 
 _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
@@ -107,6 +107,13 @@ class _Reader:
             name = "not_tag"
         self.filters.setdefault(name, []).append(value)
         return True
+
+
+def plainness(text: str) -> float:
+    """How much of a question is words rather than names of code, numbers and paths, of which meaning knows nothing."""
+    pieces = [piece.strip(".,;:!?()[]{}'\"`") for piece in text.split()]
+    plain = [piece for piece in pieces if piece.replace("'", "").replace("’", "").replace("-", "").isalpha()]
+    return sum(not CAMEL.search(piece) for piece in plain) / max(1, len(pieces))
 
 
 def without_common(query: Query, common: frozenset[str]) -> Query:

@@ -18,7 +18,9 @@ from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.
 _KERNEL = {0: (1.0, 0.18), -1: (0.60, 0.055), 1: (0.20, 0.045), -2: (0.35, 0.08), 2: (0.20, 0.025)}
 _STRETCH = (1.10, 0.06)
-"""What every memory of a stretch gets of its best one. A memory alone is its own stretch."""
+"""What every memory of a stretch gets of its best one."""
+_ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.45)
+"""A memory of no thread is its own stretch, and has more of its meaning to itself than a turn."""
 _ARRIVAL = {-1: 0.05, 1: 0.05}
 _RELATED = 0.15
 _SPEAKER = 0.45
@@ -69,7 +71,7 @@ def rank(evidence: Evidence, question: Question) -> list[Scored]:
     alone = (set(evidence.words) | set(evidence.meaning) | set(lent)) - set(found)
     for number in alone:
         words, meaning = evidence.words.get(number, 0.0), evidence.meaning.get(number, 0.0)
-        own = (_KERNEL[0][0] + _STRETCH[0]) * words + (_KERNEL[0][1] + _STRETCH[1]) * meaning
+        own = _ALONE[0] * words + _ALONE[1] * meaning
         found[number] = Scored(number, own, [])
     for number, (score, lenders) in lent.items():
         found[number].score += score

@@ -117,7 +117,7 @@ class Signals(NamedTuple):
     access_count: int
 
 
-class VectorState(NamedTuple):
+class VectorState(msgspec.Struct, frozen=True):
     """Which model a store's vectors are of, how many records have one and how many do not.
 
     `changes` grows with every change but the addition of vectors of newer records.

@@ -97,8 +97,13 @@ _TELLING = {
 }
 _WORDS_OF = {language: frozenset(words.split()) for language, words in _TELLING.items()}
 _ALL_TELLING = frozenset().union(*_WORDS_OF.values())
-_SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"))
-_SCRIPTS += (("\u0900", "\u097f", "hindi"), ("\u1f00", "\u1fff", "greek"))
+_SCRIPTS = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u04ff", "russian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u1f00", "\u1fff", "greek"),
+)
 STEMMED = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPTS)}]")
 """A letter of a script that stands for a language with stems."""
 

@@ -88,7 +88,7 @@ def _stems(text: str, about: str, seen: set[str] | None) -> str:
     if not language and (text.isascii() or not STEMMED.search(text)):
         return ""
     # Stems are made of words as they are written: their endings may hang on an accent.
-    found = []
+    found: list[str] = []
     for word in _LETTERS.findall(normalize("NFC", text).lower()):
         own = language_by_script(word) or (language if word[0] < "\u0250" else "")
         if own and len(word) > 2:

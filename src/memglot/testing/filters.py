@@ -7,6 +7,7 @@ import pytest
 from memglot.errors import UsageError
 from memglot.model import DELETED, Record, Temporal
 from memglot.store.contract import Filter, Query, Store
+from memglot.store.terms import terms_of
 from memglot.testing.samples import make
 
 HOUR = 3_600_000_000
@@ -102,8 +103,10 @@ class FilterConformance:
         assert store.count(filter) == len(found)
         assert sum(count for _, count in store.branches(filter)) == len(found)
         assert sum(count for _, count in store.scopes(filter)) == len(found)
-        hits, total = store.search(Query(words=("apple",)), filter, 9)
-        assert (sorted(hit.record.content[0] for hit in hits), total) == (list(found), len(found))
+        query = Query(terms=terms_of("apple"))
+        hits = store.at([match.number for match in store.match(query, filter, 9)])
+        total, _ = store.count_matches(query, filter)
+        assert (sorted(record.content[0] for record in hits), total) == (list(found), len(found))
 
     @pytest.mark.parametrize("newest_first", [False, True])
     def test_pages_partition_the_whole(self, store: Store, newest_first: bool) -> None:

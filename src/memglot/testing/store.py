@@ -8,6 +8,8 @@ class TestMyStore(StoreConformance):
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memglot.model import (
@@ -20,9 +22,20 @@ from memglot.model import (
 )
 from memglot.store.chain import first_broken
 from memglot.store.contract import Filter, Import, Query, Revision, Store
+from memglot.store.terms import terms_of
 from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record
 from memglot.testing.settings import SettingsConformance
+
+
+def asked(text: str, **more: Any) -> Query:
+    """A query for the words of a text."""
+    return Query(terms=terms_of(text), **more)
+
+
+def count_found(store: Store, text: str, filter: Filter = Filter()) -> int:
+    """How many records a store finds by the words of a text."""
+    return store.count_matches(asked(text), filter)[0]
 
 
 class StoreConformance(SettingsConformance, FilterConformance):
@@ -52,7 +65,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
                 store.log("add", "x", "user", {})
             raise ZeroDivisionError
         assert [record.content for record in store.records()] == ["before"]
-        assert store.search(Query(words=("inside",)), Filter(), 10)[1] == 0
+        assert count_found(store, "inside") == 0
         assert list(store.events()) == []
 
     def test_replace_changes_what_is_read_and_found(self, store: Store) -> None:
@@ -67,8 +80,8 @@ class StoreConformance(SettingsConformance, FilterConformance):
         with store.writing():
             store.replace(record)
         assert store.get([record.id]) == [record]
-        assert store.search(Query(words=("apples",)), Filter(), 10)[1] == 0
-        assert store.search(Query(words=("fruit",)), Filter(), 10)[1] == 1
+        assert count_found(store, "apples") == 0
+        assert count_found(store, "fruit") == 1
         assert list(store.verify()) == []
 
     def test_remove_forgets_and_a_new_record_is_found_again(self, store: Store) -> None:
@@ -78,8 +91,8 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.remove([records[1].id, "not-there"])
         with store.writing():
             store.add([make("medlar")])
-        assert store.search(Query(words=("quince",)), Filter(), 10)[1] == 0
-        assert store.search(Query(words=("medlar",)), Filter(), 10)[1] == 1
+        assert count_found(store, "quince") == 0
+        assert count_found(store, "medlar") == 1
         assert list(store.verify()) == []
 
     def test_known_and_prefixes(self, store: Store) -> None:
@@ -117,14 +130,14 @@ class StoreConformance(SettingsConformance, FilterConformance):
                     make("quick", status=DELETED),
                 ]
             )
-        hits, total = store.search(Query(words=("quick",)), Filter(), 2)
-        assert (len(hits), total) == (2, 3)
+        hits = store.match(asked("quick"), Filter(), 2)
+        assert (len(hits), count_found(store, "quick")) == (2, 3)
         assert hits[0].score >= hits[1].score
-        assert store.search(Query(phrases=("quick brown",)), Filter(), 9)[1] == 1
-        assert store.search(Query(words=("quick",), without=("fox",)), Filter(), 9)[1] == 2
-        assert store.search(Query(words=("重跑",)), Filter(), 9)[1] == 1
-        assert store.search(Query(words=("quick",), grep="^the"), Filter(), 9)[1] == 1
-        assert store.search(Query(words=('a" OR "b',)), Filter(), 9)[1] == 0
+        assert store.count_matches(Query(phrases=("quick brown",)), Filter())[0] == 1
+        assert store.count_matches(asked("quick", without=terms_of("fox")), Filter())[0] == 2
+        assert count_found(store, "重跑") == 1
+        assert store.count_matches(asked("quick", grep="^the"), Filter())[0] == 1
+        assert count_found(store, 'zebra" OR "yak') == 0
 
     def test_branches_count_their_own(self, store: Store) -> None:
         with store.writing():
@@ -218,7 +231,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
                     with store.writing():
                         store.add([make(f"apple {number}"), make("pear")])
         assert store.count() == 12
-        assert store.search(Query(words=("apple",)), Filter(), 99)[1] == 6
+        assert count_found(store, "apple") == 6
         assert list(store.verify()) == []
 
     def test_sealed_records_carry_their_digest(self, store: Store) -> None:
@@ -236,7 +249,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.add([make("apple")])
         store.repair()
         assert list(store.verify()) == []
-        assert store.search(Query(words=("apple",)), Filter(), 9)[1] == 1
+        assert count_found(store, "apple") == 1
 
     def _batch(self, store: Store) -> int:
         store.put_import(Import(id="i0", at=0, sources=[], format=""))

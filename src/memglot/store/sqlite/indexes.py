@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -44,9 +43,13 @@ class Indexes(Connection):
 
     def _register(self) -> None:
         super()._register()
-        self.db.create_scalar_function("memglot_words", self._words, -1, deterministic=True)
-        self.db.create_scalar_function("memglot_values", short_values, 1, deterministic=True)
-        self.db.create_scalar_function("memglot_written", is_written, -1, deterministic=True)
+        functions: dict[str, Any] = {
+            "memglot_words": self._words,
+            "memglot_values": short_values,
+            "memglot_written": is_written,
+        }
+        for name, function in functions.items():
+            self.db.create_scalar_function(name, function, -1, deterministic=True)
 
     @contextmanager
     def loading(self, *, by_content: bool) -> Iterator[None]:

@@ -36,14 +36,14 @@ class Search(Nearby):
         cut = self.db.fts5_tokenizer(*TOKENIZER)
 
         def tokens(text: str) -> list[str]:
-            found: list[str] = cut(
+            found: Any = cut(
                 text.encode("utf-8", "replace"),
                 apsw.FTS5_TOKENIZE_QUERY,
                 None,
                 include_offsets=False,
                 include_colocated=False,
             )
-            return found
+            return list(found)
 
         return tokens
 

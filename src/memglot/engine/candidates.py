@@ -1,0 +1,200 @@
+"""One search under way: candidates by words and by meaning, ranked together with their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+
+from memglot.engine.hits import Hit, Results
+from memglot.engine.meaning import Meaning, Near
+from memglot.engine.query import Asked, plainness, without_common
+from memglot.engine.ranking import REACH, Evidence, Question, Scored, by_signals, rank
+from memglot.errors import no_vectors
+from memglot.model import Record
+from memglot.notes import note_missing_vectors
+from memglot.store.contract import Store
+from memglot.store.languages import SMALL_WORDS
+from memglot.store.words import folded
+
+CANDIDATES = 100
+"""So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
+_SIGNALLED = 50
+_NEAR = 0.25
+"""A memory without any word of the question is found by its meaning from this cosine on."""
+_COMMON, _FEW = 0.5, 20
+
+
+class Searching:
+    """One search under way."""
+
+    def __init__(self, store: Store, meaning: Meaning, asked: Asked, mode: str) -> None:
+        self._store, self._mode = store, mode
+        self._filter, self._query, self._text = asked.filter, asked.query, asked.text
+        self._notes: list[str] = []
+        self._frequencies: dict[str, int] = {}
+        self._whole = 0
+        self._by_words: dict[int, float] = {}
+        self._word_ranks: dict[int, int] = {}
+        self._near: Near | None = None
+        self._cosines: dict[int, tuple[float, float]] = {}
+        self._meaning_ranks: dict[int, int] = {}
+        self._weigh_words()
+        if mode != "fulltext":
+            self._find_by_meaning(meaning)
+        if mode != "semantic":
+            self._find_by_words()
+        self._head = self._ranked()
+
+    def _weigh_words(self) -> None:
+        terms = self._query.terms
+        counts, self._whole = self._store.frequencies([term.forms[0] for term in terms])
+        self._frequencies = {folded(term.word): count for term, count in zip(terms, counts, strict=True)}
+        many = max(self._whole * _COMMON, _FEW)
+        common = frozenset(term.word for term, count in zip(terms, counts, strict=True) if count > many)
+        self._query = without_common(self._query, common)
+
+    def _weigh(self, words: Sequence[str]) -> list[float]:
+        """How telling each word is in this store, from 0.01 to 1."""
+        unknown = [
+            word for word in words if folded(word) not in self._frequencies and word not in SMALL_WORDS["english"]
+        ]
+        counts, _ = self._store.frequencies([folded(word) for word in unknown])
+        self._frequencies |= {folded(word): count for word, count in zip(unknown, counts, strict=True)}
+        most = log(self._whole + 2)
+        counts = [self._frequencies.get(folded(word), self._whole) for word in words]
+        return [min(1.0, max(0.01, log((self._whole + 2) / (count + 0.5)) / most)) for count in counts]
+
+    def _find_by_words(self) -> None:
+        matches = self._store.match(self._query, self._filter, CANDIDATES)
+        best = max((match.score for match in matches), default=0.0)
+        for place, match in enumerate(matches):
+            self._by_words[match.number] = match.score / best if best > 0 else 1.0
+            self._word_ranks[match.number] = place + 1
+
+    def _find_by_meaning(self, meaning: Meaning) -> None:
+        state = meaning.state()
+        if not state.count and self._mode == "semantic":
+            raise no_vectors()
+        if state.count and state.missing > 0:
+            self._notes.append(note_missing_vectors(state.missing))
+        self._near = meaning.near(self._text, self._weigh)
+        if self._near is None:
+            return
+        for place, number in enumerate(self._best_by_meaning(self._near)):
+            self._meaning_ranks[number] = place + 1
+
+    def _best_by_meaning(self, near: Near) -> list[int]:
+        """The nearest memories that the filter lets through."""
+        found: list[int] = []
+        offset, step = 0, 2 * CANDIDATES
+        while len(found) < CANDIDATES:
+            more = near.best(step, offset)
+            allowed = self._store.allowed(self._query, self._filter, more)
+            found += [number for number in more if number in allowed]
+            if len(more) < step:
+                break
+            offset, step = offset + step, step * 4
+        return found[:CANDIDATES]
+
+    def _ranked(self) -> list[Scored]:
+        """The candidates and their neighbours, best first."""
+        store = self._store
+        first = list(dict.fromkeys([*self._by_words, *self._meaning_ranks]))
+        places = store.places(first, REACH)
+        related = store.related(list(self._by_words)[:20])
+        arrivals = store.arrivals(list(self._by_words), 1)
+        everyone = list(dict.fromkeys([*first, *(place.number for place in places), *(other for _, other in related)]))
+        if self._near is not None:
+            self._cosines = self._near.of(everyone)
+        trust = plainness(self._text) if self._mode == "hybrid" else 1.0
+        evidence = Evidence(
+            words=self._by_words,
+            meaning={number: trust * above for number, (_, above) in self._cosines.items()},
+            places=places,
+            arrivals=[tie for tie in arrivals if tie[1] in self._by_words],
+            related=related,
+        )
+        ranked = rank(evidence, self._question())
+        allowed = store.allowed(self._query, self._filter, [scored.number for scored in ranked])
+        ranked = [scored for scored in ranked if scored.number in allowed and self._is_found(scored)]
+        head, rest = ranked[:_SIGNALLED], ranked[_SIGNALLED:]
+        return [*by_signals(head, store.signals([scored.number for scored in head])), *rest]
+
+    def _is_found(self, scored: Scored) -> bool:
+        """Tell whether a candidate is a hit: by a word, by a neighbour, or because it means nearly the same."""
+        number = scored.number
+        if number in self._by_words or scored.near or self._mode == "semantic":
+            return True
+        return number in self._cosines and self._cosines[number][0] >= _NEAR
+
+    def _question(self) -> Question:
+        words = [folded(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
+        named = self._store.speakers(list(dict.fromkeys(words))) if words else set()
+        asks_when = words[:1] == ["when"] or words[:2] == ["how", "long"]
+        return Question(named.pop() if len(named) == 1 else "", asks_when)
+
+    def page(self, limit: int, offset: int) -> Results:
+        """One page of what was found, and the number of all."""
+        end = None if limit < 0 else offset + limit
+        wanted = self._head[offset:end]
+        if end is None or end > len(self._head):
+            wanted += self._tail(max(0, offset - len(self._head)), None if end is None else end - len(self._head))
+        total = self._total()
+        return Results(self._hits(wanted), total, self._notes)
+
+    def _tail(self, start: int, end: int | None) -> list[Scored]:
+        """What comes after the candidates: further matches by words, or in semantic mode the less near ones."""
+        known = {scored.number for scored in self._head}
+        if self._mode == "semantic":
+            numbers = self._near.best(self._whole) if self._near is not None else []
+            allowed = self._store.allowed(self._query, self._filter, numbers)
+            rest = [Scored(number, -1.0, []) for number in numbers if number in allowed and number not in known]
+            return rest[start:end]
+        needed = -1 if end is None else end + len(known)
+        if len(self._by_words) < CANDIDATES:
+            return []
+        matches = self._store.match(self._query, self._filter, needed)
+        lowest = min((scored.score for scored in self._head), default=0.0)
+        rest = [
+            Scored(match.number, lowest - 1 + match.score / (matches[0].score or 1.0), [])
+            for match in matches
+            if match.number not in known
+        ]
+        return rest[start:end]
+
+    def _total(self) -> int:
+        if self._mode == "semantic":
+            return self._near_total()
+        beyond = [scored.number for scored in self._head if scored.number not in self._by_words]
+        if len(self._by_words) < CANDIDATES:
+            return len(self._head)
+        by_words, counted = self._store.count_matches(self._query, self._filter, beyond)
+        return by_words + len(beyond) - counted
+
+    def _near_total(self) -> int:
+        if self._near is None:
+            return 0
+        return len(self._store.allowed(self._query, self._filter, self._near.best(self._whole)))
+
+    def _hits(self, wanted: Sequence[Scored]) -> list[Hit]:
+        numbers = [scored.number for scored in wanted]
+        matched = self._store.matched(self._query, numbers)
+        records = {number: record for number, record in zip(numbers, self._store.at(numbers), strict=False)}
+        return [self._hit(scored, records[scored.number], matched.get(scored.number, [])) for scored in wanted]
+
+    def _hit(self, scored: Scored, record: Record, matched: list[str]) -> Hit:
+        ranks = {}
+        why = []
+        if matched:
+            why.append("has " + ", ".join(f"`{word}`" for word in matched))
+        if scored.number in self._word_ranks:
+            ranks["fulltext"] = self._word_ranks[scored.number]
+            why.append(f"number {ranks['fulltext']} by words")
+        if scored.number in self._meaning_ranks:
+            ranks["semantic"] = self._meaning_ranks[scored.number]
+            why.append(f"number {ranks['semantic']} by meaning, {self._cosines[scored.number][0]:.2f}")
+        if scored.near:
+            why.append(f"next to {len(scored.near)} that match" if matched else "stands next to a match")
+        if self._query.grep is not None:
+            why.append(f"matches `{self._query.grep}`")
+        return Hit(record, round(scored.score, 6), why, matched, ranks)
