@@ -1,4 +1,4 @@
-"""`formats`, `stats`, `consolidate`, `doctor`, `backup`, `restore`, `completion`, `serve`."""
+"""`formats`, `stats`, `embed`, `consolidate`, `doctor`, `backup`, `restore`, `completion`, `serve`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,28 @@ def stats(face: Face) -> None:
     for name in ("kinds", "scopes", "tags", "things"):
         if value[name]:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
+    vectors = value["vectors"]
+    if vectors["count"]:
+        missing = f", {vectors['missing']:,} cannot yet" if vectors["missing"] else ""
+        lines.append(f"found by meaning: {vectors['count']:,}{missing} ({vectors['model']})")
     lines.append(f"{value['imports']:,} imports, {value['events']:,} audit rows")
     face.answer(value, lines, asked=True)
+
+
+@command("embed")
+@click.option("--model", metavar="NAME", help="Another embedder; its vectors take the place of all others.")
+@click.option("--again", is_flag=True, help="Make all vectors anew.")
+def embed(face: Face, model: str | None, again: bool) -> None:
+    """Let memories that were imported be found by their meaning.
+
+    Everything happens on this machine. What is added one by one can be found at once. A run that is stopped goes on
+    where it was.
+    """
+    with face.memory(write=True) as memory, face.counting("embedding") as count:
+        done = memory.embed(model, again=again, progress=count)
+    text = f"embedded {memories(done.embedded)}" if done.embedded else "nothing to embed"
+    value = {"embedded": done.embedded, "total": done.total, "model": done.model, "dimensions": done.dimensions}
+    face.answer(value, f"{text}; {done.total:,} can be found by meaning ({done.model})")
 
 
 @command("consolidate")
@@ -127,6 +147,7 @@ def serve(face: Face, port: int | None, open_: bool) -> None:
 COMMANDS = {
     "formats": formats,
     "stats": stats,
+    "embed": embed,
     "consolidate": consolidate,
     "doctor": doctor,
     "backup": backup,

@@ -58,6 +58,17 @@ class Face:
         with Bar(what) as bar:
             yield bar.show
 
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
+        """A progress bar for so many done of so many."""
+        if self.quiet or self.no_progress or not sys.stderr.isatty():
+            yield None
+            return
+        from memglot.cli.progress import Bar
+
+        with Bar(what) as bar:
+            yield bar.count
+
     def answer(self, value: Any, text: str | list[str], *, asked: bool = False) -> None:
         """Give the result: as JSON if that was wanted, else as text.
 

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("check", "Show what differs between two files, folders or stores."),
     "doctor": ("care", "Check the store, and mend what can be mended."),
     "edit": ("one", "Open a memory in your editor."),
+    "embed": ("care", "Let memories be found by their meaning."),
     "entities": ("knowledge", "List the entities that memories mention."),
     "entity": ("knowledge", "Keep an entity."),
     "export": ("transfer", "Write memories to a file, a folder or standard output."),

@@ -28,10 +28,8 @@ class Bar:
 
     def show(self, report: Report) -> None:
         """Move on."""
-        if self._progress is None:
-            if time.monotonic() - self._start < _PATIENCE:
-                return
-            self._begin()
+        if not self._is_shown():
+            return
         source = report.current
         total = source.size if source is not None else None
         done = source.consumed if source is not None else report.written_count
@@ -42,6 +40,16 @@ class Bar:
             description=f"{self._what} {report.source}",
             count=f"{max(report.read, report.written_count):,}",
         )
+
+    def count(self, done: int, total: int) -> None:
+        """Move on to so many done of so many."""
+        if self._is_shown():
+            self._progress.update(self._task, total=total, completed=done, count=f"{done:,} of {total:,}")
+
+    def _is_shown(self) -> bool:
+        if self._progress is None and time.monotonic() - self._start >= _PATIENCE:
+            self._begin()
+        return self._progress is not None
 
     def _begin(self) -> None:
         from rich.console import Console

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
 @passphrase_option
 @click.option("--accept-broken-audit", is_flag=True, help="Import memories.json though its audit chain is broken.")
+@click.option("--embed", is_flag=True, help="Let it all be found by meaning at once; `memglot embed` does so later.")
 @click.option("--recursive", "-r", is_flag=True, help="Accepted; folders are always read whole.")
 def import_(
     face: Face,

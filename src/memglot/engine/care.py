@@ -27,6 +27,7 @@ def stats(store: Store) -> dict[str, Any]:
         for tag in record.tags:
             tags[tag] = tags.get(tag, 0) + 1
     things = {name: store.count_things(kind) for name, kind in THINGS.items()}
+    vectors = store.vector_state()
     size = os.path.getsize(store.url) if os.path.exists(store.url) else 0
     return {
         "store": store.url,
@@ -37,6 +38,7 @@ def stats(store: Store) -> dict[str, Any]:
         "scopes": _most(scopes),
         "tags": _most(tags),
         "things": {name: count for name, count in things.items() if count},
+        "vectors": {"model": vectors.model, "count": vectors.count, "missing": vectors.missing},
         "imports": sum(1 for _ in store.imports()),
         "events": store.chain_head()[0],
     }

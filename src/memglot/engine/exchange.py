@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memglot.engine.arguments import choice, make_filter, make_tags, without_conversations
 from memglot.engine.knowledge import Knowledge
+from memglot.notes import note_embedded
 from memglot.report import Report
 from memglot.settings import Passphrase
 
@@ -39,11 +40,13 @@ class Exchange(Knowledge):
         restore_deleted: bool = False,
         passphrase: Passphrase = None,
         accept_broken_audit: bool = False,
+        embed: bool = False,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
-        One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it.
+        One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it. `embed` lets
+        what was imported be found by meaning at once; `Memory.embed` does so later.
         """
         from memglot.engine.import_ import ImportOptions, import_into
         from memglot.engine.results import ImportResult
@@ -76,6 +79,8 @@ class Exchange(Knowledge):
         finally:
             # What landed before an import was stopped may have clashed, or made a scope sensitive.
             self.mirror_conflicts()
+        if embed and (done := self.meaning.embed().embedded):
+            report.note(note_embedded(done))
         return ImportResult(report, entry, dry_run=False)
 
     def export(

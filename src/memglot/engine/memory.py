@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal
 from memglot.engine.exchange import Exchange
 from memglot.engine.hits import Results
-from memglot.engine.meaning import Embedded, Meaning
+from memglot.engine.meaning import Embedded
 from memglot.errors import NoStore
 from memglot.model import Record, Relation
 from memglot.store.contract import Store
@@ -60,11 +59,6 @@ class Memory(Exchange):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @cached_property
-    def meaning(self) -> Meaning:
-        """What the store knows of the meaning of its memories."""
-        return Meaning(self.store)
 
     # One memory
 

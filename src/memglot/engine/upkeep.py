@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memglot.engine import past, undo
+from memglot.engine.meaning import Meaning
 from memglot.errors import NoStore
 from memglot.model import Conflict, Event, Record
 from memglot.report import Report
@@ -30,6 +32,11 @@ class Upkeep:
         if self._store is None:
             raise NoStore("dry run")
         return self._store
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What the store knows of the meaning of its memories."""
+        return Meaning(self.store)
 
     def history(self, id: str) -> tuple[Sequence[past.Version], str | None]:
         """Every version of a memory, oldest first, and the import that brought it."""

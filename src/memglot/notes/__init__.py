@@ -223,6 +223,16 @@ def note_missing_vectors(count: int) -> str:
     return f"{which} not yet found by meaning, only by words; `memglot embed` changes that"
 
 
+def note_embedded(count: int) -> str:
+    """Memories that an import made findable by meaning."""
+    return f"{count:,} can now be found by meaning" if count != 1 else "1 can now be found by meaning"
+
+
+def note_vectors() -> str:
+    """Vectors that do not fit the memories."""
+    return "the vectors do not fit the memories; `memglot doctor --fix` drops what is wrong, then `memglot embed`"
+
+
 def note_not_embedded(reason: str) -> str:
     """A memory that was kept and has no vector."""
     return f"kept, but not found by meaning: {reason}"

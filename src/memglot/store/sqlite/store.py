@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memglot.errors import TargetExists
-from memglot.notes import note_damage, note_text_index
+from memglot.notes import note_damage, note_text_index, note_vectors
 from memglot.store.sqlite.search import Search
 from memglot.store.sqlite.things import Things
 from memglot.store.sqlite.track import Track
@@ -21,11 +21,14 @@ class SqliteStore(Search, Things, Track):
         yield from self._amiss()
         if not self.is_complete() or (self.write and not self.check_text()):
             yield note_text_index()
+        if not self.check_vectors():
+            yield note_vectors()
 
     def repair(self) -> None:
         """Rebuild the indexes and the full text from the records."""
         with self.writing():
             self.db.execute("REINDEX")
+            self.mend_vectors()
         self.rebuild_text()
 
     def copy_to(self, path: str) -> None:

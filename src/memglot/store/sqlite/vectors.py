@@ -74,6 +74,20 @@ class Vectors(Indexes):
             bindings.append(msgspec.json.encode(list(among)).decode())
         return [(seq, text) for seq, text in self._rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
 
+    def check_vectors(self) -> bool:
+        """Tell whether every vector belongs to a record and has the model's length, and whether they are counted."""
+        state = self.vector_state()
+        sql = "SELECT count(*) FROM vectors"
+        odd = f"{sql} WHERE seq NOT IN (SELECT seq FROM records) OR length(vector) <> ?"
+        return not self._value(odd, (state.dimensions,)) and self._value(sql) == state.count
+
+    def mend_vectors(self) -> None:
+        """Drop vectors that belong to no record or are of another length, and count the others."""
+        odd = "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM records) OR length(vector) <> ?"
+        self.db.execute(odd, (self.vector_state().dimensions,))
+        self._keep(vector_count=self._value("SELECT count(*) FROM vectors"))
+        self._changed()
+
     def _count(self, change: int) -> None:
         self.db.execute("UPDATE keeping SET value = value + ? WHERE name = 'vector_count'", (change,))
 
