@@ -46,6 +46,7 @@ def main() -> None:
         run(memglot, "repo", "check", cwd=project, env=home)
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
         assert (Path(typed.strip()) / "py.typed").exists()
+        run(python, "-c", "from memglot.embed import embedder; assert embedder().embed(['a wheel']).any()", cwd=folder)
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
     print("the wheel works in an environment of its own")
 

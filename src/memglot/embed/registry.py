@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "memglot.embedders"
-BUILT_IN = "memglot-table-256-1"
+BUILT_IN = "memglot-table-256-2"
 """The embedder that is used when none is named. A test holds it to the name in the table itself."""
 
 

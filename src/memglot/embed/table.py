@@ -1,7 +1,7 @@
 """The built-in embedder: a table with a row for each wordpiece; a text's vector is the sum of the rows of its pieces.
 
-The table was distilled from all-MiniLM-L6-v2 by `scripts/distil.py`. It knows English well, other languages in Latin
-script a little, and other scripts not at all: text in them gives no vector, and is found by its words.
+The table was distilled from all-MiniLM-L6-v2; docs/embedding.md tells how. It knows English well, other languages in
+Latin script a little, and other scripts not at all: text in them gives no vector, and is found by its words.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from memglot.embed.embedder import Weigh
+from memglot.embed.pieces import Pieces
 from memglot.errors import damaged_table
 
-MAX_CHARACTERS = 8_192
-"""How much of a text counts: what it is about shows by then, and its sum would only blur."""
 MAGIC = b"mgtable1"
 _LENGTHS = struct.Struct("<4I")
-_UNKNOWN = "[UNK]"
 _BATCH = 64  # The rows of more texts at once fall out of the processor's cache.
 
 
@@ -59,33 +53,27 @@ class Table:
         self.dimensions = width
         self._scales = np.frombuffer(stored, "<f4", count, scales)
         self._rows = np.frombuffer(stored, np.int8, count * width, scales + 4 * count).reshape(count, width)
-        # What is not in the table comes last, as a number beyond its rows.
-        vocabulary = {piece: number for number, piece in enumerate(pieces)} | {_UNKNOWN: count}
-        self._tokenizer = Tokenizer(WordPiece(vocabulary, unk_token=_UNKNOWN))
-        self._tokenizer.normalizer = BertNormalizer(lowercase=True)
-        self._tokenizer.pre_tokenizer = BertPreTokenizer()
+        self._pieces = Pieces(pieces)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text; of a text beyond 8,192 characters, the first of them count."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), _BATCH):
-            pieces = [self._encode(text)[1].ids for text in texts[start : start + _BATCH]]
+            pieces = [self._pieces.numbers(text) for text in texts[start : start + _BATCH]]
             numbers = np.fromiter(chain.from_iterable(pieces), np.int64)
             owners = np.repeat(np.arange(start, start + len(pieces)), [len(part) for part in pieces])
-            known = numbers < len(self._rows)
+            known = numbers != self._pieces.unknown
             _total(vectors, self._taken(numbers[known]), owners[known])
         return vectors
 
     def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
         """The query's vector: the rows of each word's pieces count as much as the word tells in the store."""
         vectors = np.zeros((1, self.dimensions), np.float32)
-        text, encoded = self._encode(text)
-        known = [place for place, number in enumerate(encoded.ids) if number < len(self._rows)]
-        if known:
-            words, owners = _words(text, encoded, known)
+        words, pieces = self._pieces.words(text)
+        if words:
+            owners, numbers = np.array(pieces).T
             shares = np.asarray(weigh(words), np.float32)[owners]
-            numbers = np.array(encoded.ids)[known]
-            _total(vectors, self._taken(numbers) * shares[:, None], np.zeros(len(known), np.int64))
+            _total(vectors, self._taken(numbers) * shares[:, None], np.zeros_like(owners))
         vector: NDArray[np.float32] = vectors[0]
         return vector
 
@@ -93,27 +81,6 @@ class Table:
         """The rows of these pieces, as they were before they were made small."""
         rows: NDArray[np.float32] = self._rows[numbers] * self._scales[numbers, None]
         return rows
-
-    def _encode(self, text: str) -> tuple[str, Encoding]:
-        """The part of a text that counts, and its pieces."""
-        # One text at a time: a batch would use threads, and the tokenizer warns when a process forks after that.
-        text = text[:MAX_CHARACTERS]
-        try:
-            return text, self._tokenizer.encode(text, add_special_tokens=False)
-        except TypeError:  # half of a surrogate pair, which the tokenizer cannot take
-            text = text.encode("utf-8", "replace").decode()
-            return text, self._tokenizer.encode(text, add_special_tokens=False)
-
-
-def _words(text: str, encoded: Encoding, known: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The words that these pieces belong to, and for each piece the place of its word among them."""
-    spans: dict[int | None, tuple[int, int]] = {}
-    of_words, offsets = encoded.word_ids, encoded.offsets
-    for word, (start, end) in zip(of_words, offsets, strict=True):
-        spans[word] = (spans[word][0] if word in spans else start, end)
-    places = {word: place for place, word in enumerate(dict.fromkeys(of_words[piece] for piece in known))}
-    words = [text[slice(*spans[word])].lower() for word in places]
-    return words, [places[of_words[piece]] for piece in known]
 
 
 def _total(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDArray[np.int64]) -> None:
