@@ -19,7 +19,7 @@ from memglot.store.words import folded
 CANDIDATES = 100
 """So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
 _SIGNALLED = 50
-_NEAR = 0.25
+_NEAR = 0.2
 """A memory without any word of the question is found by its meaning from this cosine on."""
 _COMMON, _FEW = 0.5, 20
 

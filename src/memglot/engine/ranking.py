@@ -19,7 +19,7 @@ from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 _KERNEL = {0: (1.0, 0.18), -1: (0.60, 0.055), 1: (0.20, 0.045), -2: (0.35, 0.08), 2: (0.20, 0.025)}
 _STRETCH = (1.10, 0.06)
 """What every memory of a stretch gets of its best one."""
-_ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.45)
+_ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.8)
 """A memory of no thread is its own stretch, and has more of its meaning to itself than a turn."""
 _ARRIVAL = {-1: 0.05, 1: 0.05}
 _RELATED = 0.15
