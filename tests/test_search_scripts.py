@@ -63,12 +63,12 @@ class Shelf:
         texts = [unicodedata.normalize("NFC", text) for text in self.notes[language]]
         spaced = sorted({word for text in texts for word in SPACED.findall(text) if SAYS.search(word)})
         runs = [run for text in texts for run in UNSPACED.findall(text) if len(run) > 1]
-        # Chinese, Japanese and Thai notes hold Latin words and numbers too, as a small part of what is drawn.
-        unspaced = (
-            sorted({_slice(run, source) for run in source.choices(runs, k=WORDS)}) if sum(map(len, runs)) > 60 else []
-        )
-        words = [*unspaced, *source.sample(spaced, min(len(spaced), 20 if unspaced else WORDS))]
-        return words
+        # Notes in Chinese, Japanese and Thai hold Latin words and numbers too, others a few letters of such scripts:
+        # the smaller part is a small part of what is drawn.
+        mostly_spaced = sum(map(len, runs)) < sum(map(len, SPACED.findall(" ".join(texts))))
+        slices = [_slice(run, source) for run in source.choices(runs, k=2 * WORDS)] if runs else []
+        slices = list(dict.fromkeys(slices))[: 20 if mostly_spaced else WORDS]
+        return sorted({*slices, *source.sample(spaced, min(len(spaced), WORDS if mostly_spaced else 20))})
 
     def phrases(self, language: str) -> list[str]:
         """Two words with a space between them, or five to eight letters in a row where words have none."""
