@@ -13,7 +13,7 @@ from memglot import errors
 from memglot.cli.face import filter_options
 from memglot.cli.main import COMMANDS
 from memglot.formats import registry
-from memglot.store.contract import Filter
+from memglot.store.asking import Filter
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def test_every_public_method_is_documented() -> None:
 
 def test_every_filter_has_an_option_and_is_documented() -> None:
     options = [option for option in filter_options(click.Command("any")).params if isinstance(option, click.Option)]
-    inner = {"without_scopes", "with_conversations", "with_deleted"}
+    inner = {"without_scopes", "with_conversations", "with_deleted", "also"}
     assert {option.name for option in options} == set(Filter.__struct_fields__) - inner
     for option in options:
         assert option.help, option.name

@@ -15,7 +15,7 @@ from memglot import Memory
 from memglot.engine.arguments import make_filter, moment
 from memglot.errors import BadRecord, MemglotError, UsageError
 from memglot.model import DELETED, Record, Temporal, parse_time
-from memglot.store.contract import Filter
+from memglot.store.asking import Filter
 from memglot.store.location import open_store
 
 # Few values each, so that conditions meet and miss often.

@@ -28,7 +28,7 @@ def short_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(memory: Memory, pattern: str, query: str = "") -> list[str]:
-    results = memory.search(query, grep=pattern)
+    results = memory.search(query, grep=pattern, mode="fulltext")
     assert results.total == len(results)
     return sorted(hit.content for hit in results)
 

@@ -35,7 +35,8 @@ from memglot.model import (
     plain,
 )
 from memglot.report import Report
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.store.location import open_store
 from memglot.store.sensitive import Hiding
 from memglot.testing.samples import make

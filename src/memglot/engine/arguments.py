@@ -29,7 +29,7 @@ from memglot.model import (
     check_value,
     parse_time,
 )
-from memglot.store.contract import Filter
+from memglot.store.asking import Filter
 from memglot.store.tree_pattern import check_tree_pattern, is_pattern
 
 CHANGEABLE = (

@@ -11,7 +11,7 @@ from memglot.engine.query import Asked, plainness, without_common
 from memglot.engine.ranking import REACH, Evidence, Question, Scored, by_signals, rank
 from memglot.errors import no_vectors
 from memglot.model import Record
-from memglot.notes import note_missing_vectors
+from memglot.notes import note_missing_vectors, note_stale_vectors
 from memglot.store.contract import Store
 from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
@@ -19,6 +19,7 @@ from memglot.store.words import folded
 CANDIDATES = 100
 """So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
 _SIGNALLED = 50
+_LENDING = 20
 _NEAR = 0.2
 """A memory without any word of the question is found by its meaning from this cosine on."""
 _COMMON, _FEW = 0.5, 20
@@ -73,9 +74,11 @@ class Searching:
 
     def _find_by_meaning(self, meaning: Meaning) -> None:
         state = meaning.state()
-        if not state.count and self._mode == "semantic":
+        if self._mode == "semantic" and (not state.count or meaning.is_stale()):
             raise no_vectors()
-        if state.count and state.missing > 0:
+        if meaning.is_stale():
+            self._notes.append(note_stale_vectors(state.model))
+        elif state.count and state.missing > 0:
             self._notes.append(note_missing_vectors(state.missing))
         self._near = meaning.near(self._text, self._weigh)
         if self._near is None:
@@ -101,9 +104,10 @@ class Searching:
         store = self._store
         first = list(dict.fromkeys([*self._by_words, *self._meaning_ranks]))
         places = store.places(first, REACH)
-        related = store.related(list(self._by_words)[:20])
-        arrivals = store.arrivals(list(self._by_words), 1)
-        everyone = list(dict.fromkeys([*first, *(place.number for place in places), *(other for _, other in related)]))
+        related = store.related(list(self._by_words)[:_LENDING])
+        placed = {place.number for place in places}
+        arrivals = store.arrivals([number for number in self._by_words if number not in placed], 1)
+        everyone = list(dict.fromkeys([*first, *placed]))
         if self._near is not None:
             self._cosines = self._near.of(everyone)
         trust = plainness(self._text) if self._mode == "hybrid" else 1.0
@@ -112,7 +116,7 @@ class Searching:
             meaning={number: trust * above for number, (_, above) in self._cosines.items()},
             places=places,
             arrivals=[tie for tie in arrivals if tie[1] in self._by_words],
-            related=related,
+            related=[tie for tie in related if tie[1] in self._by_words or tie[1] in self._meaning_ranks],
         )
         ranked = rank(evidence, self._question())
         allowed = store.allowed(self._query, self._filter, [scored.number for scored in ranked])
@@ -123,7 +127,9 @@ class Searching:
     def _is_found(self, scored: Scored) -> bool:
         """Tell whether a candidate is a hit: by a word, by a neighbour, or because it means nearly the same."""
         number = scored.number
-        if number in self._by_words or scored.near or self._mode == "semantic":
+        if self._mode == "semantic":
+            return number in self._cosines
+        if number in self._by_words or scored.near:
             return True
         return number in self._cosines and self._cosines[number][0] >= _NEAR
 
@@ -164,17 +170,12 @@ class Searching:
 
     def _total(self) -> int:
         if self._mode == "semantic":
-            return self._near_total()
+            return self._store.count_vectors(self._query, self._filter) if self._near is not None else 0
         beyond = [scored.number for scored in self._head if scored.number not in self._by_words]
         if len(self._by_words) < CANDIDATES:
             return len(self._head)
         by_words, counted = self._store.count_matches(self._query, self._filter, beyond)
         return by_words + len(beyond) - counted
-
-    def _near_total(self) -> int:
-        if self._near is None:
-            return 0
-        return len(self._store.allowed(self._query, self._filter, self._near.best(self._whole)))
 
     def _hits(self, wanted: Sequence[Scored]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]

@@ -10,7 +10,8 @@ from memglot.engine.verify import Verdict, verify_store
 from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.model import DELETED, THINGS
 from memglot.store.as_format import is_store
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.store.location import open_store, quiet, store_file
 
 _FILES = ("", "-wal", "-shm")

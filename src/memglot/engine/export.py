@@ -19,7 +19,8 @@ from memglot.model import Blob, Item
 from memglot.notes import note_filtered, note_no_match
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.store.items import ALONE, all_items, some_items
 from memglot.store.sensitive import Hiding, sensitive_scopes
 

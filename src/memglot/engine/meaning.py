@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memglot.embed import BUILT_IN, Embedder, embedder
-from memglot.errors import MemglotError
-from memglot.notes import note_not_embedded
+from memglot.errors import MemglotError, UnknownEmbedder
+from memglot.notes import note_not_embedded, note_stale_vectors
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Store, VectorState
+from memglot.store.asking import VectorState
+from memglot.store.contract import Store
 
 if TYPE_CHECKING:
     import numpy
@@ -87,10 +88,11 @@ class Meaning:
         import numpy
 
         state = self.state()
-        if not state.count:
+        model = self._known(state) if state.count else None
+        if model is None:
             return None
         self._refresh(state)
-        query = self._model(state.model).embed_query(text, weigh)
+        query = model.embed_query(text, weigh)
         if not query.any() or not self._filled:
             return None
         # Faster than a product of matrices, for which the library would start threads.
@@ -98,8 +100,23 @@ class Meaning:
         mean, deviation = float(cosines.mean()), float(cosines.std()) or 1.0
         return Near(self._numbers[: self._filled], numpy.asarray(cosines), mean, deviation)
 
+    def _known(self, state: VectorState) -> Embedder | None:
+        """The model of the vectors, if it is here: a plugin may be gone, or the built-in one have changed."""
+        try:
+            return self._model(state.model)
+        except UnknownEmbedder:
+            return None
+
+    def is_stale(self) -> bool:
+        """Tell whether there are vectors that nothing here can be compared with."""
+        state = self.state()
+        return bool(state.count) and self._known(state) is None
+
     def embed_new(self, ids: Sequence[str]) -> None:
         """Give vectors to memories that were just written. What stands in the way is noted: they are kept anyway."""
+        if self.is_stale():
+            self._store.notes.append(note_stale_vectors(self.state().model))
+            return
         try:
             with self._store.writing():
                 numbers = list(self._store.numbers_of(ids).values())
@@ -112,7 +129,7 @@ class Meaning:
     ) -> Embedded:
         """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
         state = self.state()
-        wanted = self._model(model or state.model or None)
+        wanted = self._model(model or (None if self.is_stale() else state.model or None))
         with self._store.writing():
             if again:
                 self._store.use_model("", 0)

@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.engine.arguments import narrowed
 from memglot.errors import no_words
-from memglot.store.contract import Filter, Query, Term
+from memglot.store.asking import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
 from memglot.store.words import CAMEL, WORD
@@ -52,7 +52,7 @@ def parse_query(
         grep=grep,
     )
     chosen = narrowed(filter, reader.filters)
-    if not query.asks_words and not (query.without or query.without_phrases or grep or reader.filters):
+    if not query.asks_words and not (query.without or query.without_phrases or grep is not None or reader.filters):
         if text.strip() or filter == Filter():
             raise no_words(text)
     return Asked(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())

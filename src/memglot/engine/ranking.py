@@ -12,7 +12,7 @@ from math import log
 
 import msgspec
 
-from memglot.store.contract import Place, Signals
+from memglot.store.asking import Place, Signals
 from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.

@@ -11,7 +11,8 @@ from memglot.engine.hits import Hit, Results, pack_results
 from memglot.engine.meaning import Meaning
 from memglot.engine.query import Asked, parse_query
 from memglot.model import now
-from memglot.store.contract import Filter, Query, Store
+from memglot.store.asking import Filter, Query
+from memglot.store.contract import Store
 
 MODES = ("hybrid", "fulltext", "semantic")
 

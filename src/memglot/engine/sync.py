@@ -28,7 +28,8 @@ from memglot.formats.target import Target
 from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Item, Record, Thing, Tombstone
 from memglot.report import Report, Spool
 from memglot.settings import BATCH_SIZE, Passphrase
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.store.sensitive import sensitive_scopes
 
 FORMAT, V5 = "memories-json", "mcp-memory-v5"

@@ -9,7 +9,8 @@ from memglot.engine.edit import delete, update
 from memglot.errors import tree_into_itself
 from memglot.model import Minter, Record, check_tree, content_hash, now
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 
 
 class Branch(msgspec.Struct):

@@ -233,6 +233,11 @@ def note_vectors() -> str:
     return "the vectors do not fit the memories; `memglot doctor --fix` drops what is wrong, then `memglot embed`"
 
 
+def note_stale_vectors(model: str) -> str:
+    """Vectors of a model that is not here any more."""
+    return f"the vectors are of `{model}`, which is not here: only words count until `memglot embed` makes them anew"
+
+
 def note_not_embedded(reason: str) -> str:
     """A memory that was kept and has no vector."""
     return f"kept, but not found by meaning: {reason}"

@@ -24,7 +24,8 @@ from memglot.model import (
     owner_of,
 )
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.store.sensitive import Hiding, batches
 
 _RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)

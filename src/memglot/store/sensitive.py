@@ -21,7 +21,8 @@ from memglot.model import (
 from memglot.notes import note_sensitive
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 
 _ALL = Filter(with_deleted=True)
 _HEAVY = 1 << 20

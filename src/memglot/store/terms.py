@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from unicodedata import normalize
 
-from memglot.store.contract import Term
+from memglot.store.asking import Term
 from memglot.store.languages import languages_of, small_words_in, stems
 from memglot.store.words import CAMEL, PAIRED, WORD, folded, humps, pairs_of
 

@@ -90,11 +90,12 @@ def _stems(text: str, about: str, seen: set[str] | None) -> str:
     # Stems are made of words as they are written: their endings may hang on an accent.
     found: list[str] = []
     for word in _LETTERS.findall(normalize("NFC", text).lower()):
-        own = language_by_script(word) or (language if word[0] < "\u0250" else "")
-        if own and len(word) > 2:
-            found += stems(word, own)
-            if seen is not None:
-                seen.add(own)
+        if len(word) > 2:
+            own = language if word[0] < "\u0250" else language_by_script(word)
+            if own:
+                found += stems(word, own)
+                if seen is not None:
+                    seen.add(own)
     return folded(" ".join(found))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from memglot.errors import UsageError
 from memglot.model import DELETED, Record, Temporal
-from memglot.store.contract import Filter, Query, Store
+from memglot.store.asking import Filter, Query
+from memglot.store.contract import Store
 from memglot.store.terms import terms_of
 from memglot.testing.samples import make
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memglot.model import DELETED
-from memglot.store.contract import Filter, Store
+from memglot.store.asking import Filter
+from memglot.store.contract import Store
 from memglot.testing.samples import make
 
 ODD = ["", "two\nlines", "50%_", "chain_seq", "健康", "a'b"]

@@ -20,8 +20,9 @@ from memglot.model import (
     content_hash,
     plain,
 )
+from memglot.store.asking import Filter, Query
 from memglot.store.chain import first_broken
-from memglot.store.contract import Filter, Import, Query, Revision, Store
+from memglot.store.contract import Import, Revision, Store
 from memglot.store.terms import terms_of
 from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from memglot.store.contract import Query, Term
+from memglot.store.asking import Query, Term
 from memglot.store.sqlite.functions import grep_condition
 from memglot.store.terms import narrowing
 from memglot.store.words import UNSPACED

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memglot.store.contract import Place, Signals
+from memglot.store.asking import Place, Signals
 from memglot.store.sqlite.records import Records
 
 _BESIDE = """

@@ -114,7 +114,7 @@ INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "0", "categories", "L* N* Co M*"])
 """How the index cuts what it is given into words."""
 _WORDS_AND_MEANING = f"""
-DROP TABLE record_text;
+DROP TABLE IF EXISTS record_text;
 {TEXT_INDEX}
 UPDATE keeping SET value = 0 WHERE name = 'indexed_to';
 CREATE TABLE turns (

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
 import apsw
 import msgspec
 
-from memglot.model import Record
+from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
-from memglot.store.contract import Filter, Match, Query
+from memglot.store.asking import Filter, Match, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
@@ -22,6 +23,7 @@ from memglot.store.words import indexed, short_values
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
 _TEXTS = "content, title, tags, tree, meta"
 _WANTED = "(SELECT value AS wanted, key AS place FROM json_each(?))"
+_ANY_DELETED = f"SELECT 1 FROM records WHERE status = '{DELETED}' LIMIT 1"
 T = TypeVar("T")
 
 
@@ -66,6 +68,8 @@ class Search(Nearby):
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
         where, bindings = self._filtered(query, filter)
+        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+            return set(numbers)
         sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
         return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
 
@@ -79,6 +83,14 @@ class Search(Nearby):
         """How many `numbers` would give without a limit."""
         where, bindings = self._filtered(query, filter)
         return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
+
+    def count_vectors(self, query: Query, filter: Filter) -> int:
+        """How many records with a vector the filter and all but the terms of a query let through."""
+        where, bindings = self._filtered(query, filter)
+        sql = f"SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
+        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+            return self.vector_state().count
+        return int(self._value(sql, bindings))
 
     def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T]) -> T:
         """Ask the index; where it is damaged or lags behind, look at the texts themselves."""
@@ -151,16 +163,14 @@ class Search(Nearby):
     def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
         """How many records hold each form of a word, and how many records there are."""
         whole = int(self._value("SELECT value FROM keeping WHERE name = 'records'"))
-        return [self._frequency(form) for form in forms], whole
-
-    def _frequency(self, form: str) -> int:
-        tokens = self._tokens(form)
-        if len(tokens) != 1 or not self._has_vocabulary:
-            return 0
-        try:
-            return int(self.db.execute("SELECT doc FROM temp.vocabulary WHERE term = ?", (tokens[0],)).get or 0)
-        except (apsw.CorruptError, apsw.SQLError):
-            return 0
+        cut = [self._tokens(form) for form in forms]
+        single = list({tokens[0] for tokens in cut if len(tokens) == 1})
+        known: dict[str, int] = {}
+        if single and self._has_vocabulary:
+            sql = "SELECT term, doc FROM json_each(?) CROSS JOIN temp.vocabulary ON term = value"
+            with suppress(apsw.CorruptError, apsw.SQLError):
+                known = {str(term): int(count) for term, count in self.db.execute(sql, (_json(single),))}
+        return [known.get(tokens[0], 0) if len(tokens) == 1 else 0 for tokens in cut], whole
 
     @cached_property
     def _has_vocabulary(self) -> bool:
@@ -176,5 +186,5 @@ class Search(Nearby):
         return [from_row(row) for row in self._rows(sql, (_json(numbers),))]
 
 
-def _json(values: Sequence[int]) -> str:
+def _json(values: Sequence[object]) -> str:
     return msgspec.json.encode(list(values)).decode()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from memglot.store.contract import VectorState
+from memglot.store.asking import VectorState
 from memglot.store.sqlite.indexes import Indexes
 
 
