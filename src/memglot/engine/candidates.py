@@ -19,7 +19,8 @@ from memglot.store.words import folded
 CANDIDATES = 100
 """So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
 _SIGNALLED = 50
-_LENDING = 20
+_LENDING = 30
+"""The neighbours of so many of the best by words, and of as many by meaning, are candidates too."""
 _NEAR = 0.2
 """A memory without any word of the question is found by its meaning from this cosine on."""
 _COMMON, _FEW = 0.5, 20
@@ -103,7 +104,10 @@ class Searching:
         """The candidates and their neighbours, best first."""
         store = self._store
         first = list(dict.fromkeys([*self._by_words, *self._meaning_ranks]))
-        places = store.places(first, REACH)
+        strongest = {*list(self._by_words)[:_LENDING], *list(self._meaning_ranks)[:_LENDING]}
+        places = store.places(list(strongest), REACH)
+        placed = {place.number for place in places}
+        places += store.places([number for number in first if number not in placed], 0)
         related = store.related(list(self._by_words)[:_LENDING])
         placed = {place.number for place in places}
         arrivals = store.arrivals([number for number in self._by_words if number not in placed], 1)
@@ -114,6 +118,7 @@ class Searching:
         evidence = Evidence(
             words=self._by_words,
             meaning={number: trust * above for number, (_, above) in self._cosines.items()},
+            nearest=self._meaning_ranks,
             places=places,
             arrivals=[tie for tie in arrivals if tie[1] in self._by_words],
             related=[tie for tie in related if tie[1] in self._by_words or tie[1] in self._meaning_ranks],
@@ -154,7 +159,7 @@ class Searching:
         if self._mode == "semantic":
             numbers = self._near.best(self._whole) if self._near is not None else []
             allowed = self._store.allowed(self._query, self._filter, numbers)
-            rest = [Scored(number, -1.0, []) for number in numbers if number in allowed and number not in known]
+            rest = [Scored(number, -1.0) for number in numbers if number in allowed and number not in known]
             return rest[start:end]
         needed = -1 if end is None else end + len(known)
         if len(self._by_words) < CANDIDATES:
@@ -162,7 +167,7 @@ class Searching:
         matches = self._store.match(self._query, self._filter, needed)
         lowest = min((scored.score for scored in self._head), default=0.0)
         rest = [
-            Scored(match.number, lowest - 1 + match.score / (matches[0].score or 1.0), [])
+            Scored(match.number, lowest - 1 + match.score / (matches[0].score or 1.0))
             for match in matches
             if match.number not in known
         ]
@@ -195,7 +200,7 @@ class Searching:
             ranks["semantic"] = self._meaning_ranks[scored.number]
             why.append(f"number {ranks['semantic']} by meaning, {self._cosines[scored.number][0]:.2f}")
         if scored.near:
-            why.append(f"next to {len(scored.near)} that match" if matched else "stands next to a match")
+            why.append("next to a match")
         if self._query.grep is not None:
             why.append(f"matches `{self._query.grep}`")
         return Hit(record, round(scored.score, 6), why, matched, ranks)

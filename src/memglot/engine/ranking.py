@@ -6,8 +6,7 @@ length of a turn, its question marks, who speaks, counts only where somebody spe
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import log
 
 import msgspec
@@ -17,6 +16,7 @@ from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.
 _KERNEL = {0: (1.0, 0.18), -1: (0.60, 0.055), 1: (0.20, 0.045), -2: (0.35, 0.08), 2: (0.20, 0.025)}
+_NEIGHBOURS = [(offset, weights) for offset, weights in _KERNEL.items() if offset]
 _STRETCH = (1.10, 0.06)
 """What every memory of a stretch gets of its best one."""
 _ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.8)
@@ -48,57 +48,62 @@ class Evidence(msgspec.Struct):
     """How well the words fit, as a share of the best."""
     meaning: Mapping[int, float]
     """How far each lies above the average nearness, in standard deviations."""
+    nearest: Collection[int] = ()
+    """Those that are near enough to lend of their meaning."""
     places: Sequence[Place] = ()
     arrivals: Sequence[tuple[int, int, int]] = ()
     related: Sequence[tuple[int, int]] = ()
 
 
 class Scored(msgspec.Struct):
-    """A candidate and its score; `near` are the numbers of neighbours whose words lent it some."""
+    """A candidate and its score; `near` tells that a neighbour's words lent it some."""
 
     number: int
     score: float
-    near: list[int]
+    near: bool = False
 
 
 def rank(evidence: Evidence, question: Question) -> list[Scored]:
     """The candidates, best first; of equals the newest."""
-    by_thread: dict[int, dict[int, Place]] = defaultdict(dict)
-    for place in evidence.places:
-        by_thread[place.thread][place.position] = place
-    found = {scored.number: scored for thread in by_thread.values() for scored in _thread(thread, evidence, question)}
-    lent = _lent(evidence)
-    alone = (set(evidence.words) | set(evidence.meaning) | set(lent)) - set(found)
-    for number in alone:
+    found = _in_threads(evidence, question)
+    for number in (evidence.words.keys() | evidence.meaning.keys()) - found.keys():
         words, meaning = evidence.words.get(number, 0.0), evidence.meaning.get(number, 0.0)
-        own = _ALONE[0] * words + _ALONE[1] * meaning
-        found[number] = Scored(number, own, [])
-    for number, (score, lenders) in lent.items():
-        found[number].score += score
-        found[number].near += lenders
+        found[number] = Scored(number, _ALONE[0] * words + _ALONE[1] * meaning)
+    for lender, borrower, weight in _ties(evidence):
+        share = weight * evidence.words.get(lender, 0.0)
+        if share and borrower in found:
+            found[borrower].score += share
+            found[borrower].near = True
     return sorted(found.values(), key=lambda scored: (-scored.score, -scored.number))
 
 
-def _thread(thread: dict[int, Place], evidence: Evidence, question: Question) -> list[Scored]:
-    words = {position: evidence.words.get(place.number, 0.0) for position, place in thread.items()}
-    meaning = {position: evidence.meaning.get(place.number, 0.0) for position, place in thread.items()}
-    best: dict[int, tuple[float, float]] = {}
-    for position in thread:
-        stretch = position >> _BITS
-        had = best.get(stretch, (0.0, -9.0))
-        best[stretch] = max(had[0], words[position]), max(had[1], meaning[position])
-    found = []
-    for position, place in thread.items():
-        most = best[position >> _BITS]
-        score = _STRETCH[0] * most[0] + _STRETCH[1] * most[1] + _said(place, question)
-        near = []
-        for offset, (by_words, by_meaning) in _KERNEL.items():
-            other = position + offset
-            if other in thread:
-                score += by_words * words[other] + by_meaning * meaning[other]
-                if offset and words[other]:
-                    near.append(thread[other].number)
-        found.append(Scored(place.number, score, near))
+def _in_threads(evidence: Evidence, question: Question) -> dict[int, Scored]:
+    """Those that stand in a conversation or a note, with what their neighbours lend them."""
+    meaning = evidence.meaning
+    found = {
+        place.number: Scored(place.number, _said(place, question) + _KERNEL[0][1] * meaning.get(place.number, 0.0))
+        for place in evidence.places
+    }
+    at = {(place.thread, place.position): place.number for place in evidence.places}
+    best: dict[tuple[int, int], list[float]] = {}
+    # Most places are only neighbours: what they could lend in turn is too little to be asked for.
+    for place in evidence.places:
+        number, thread, position = place.number, place.thread, place.position
+        words = evidence.words.get(number, 0.0)
+        high = meaning.get(number, 0.0) if number in evidence.nearest else 0.0
+        if not words and not high:
+            continue
+        most = best.setdefault((thread, position >> _BITS), [0.0, 0.0])
+        most[0], most[1] = max(most[0], words), max(most[1], high)
+        found[number].score += _KERNEL[0][0] * words
+        for offset, (by_words, by_meaning) in _NEIGHBOURS:
+            if (other := at.get((thread, position - offset))) is not None:
+                scored = found[other]
+                scored.score += by_words * words + by_meaning * high
+                scored.near = scored.near or words > 0
+    for place in evidence.places:
+        if (lent := best.get((place.thread, place.position >> _BITS))) is not None:
+            found[place.number].score += _STRETCH[0] * lent[0] + _STRETCH[1] * lent[1]
     return found
 
 
@@ -113,17 +118,12 @@ def _said(place: Place, question: Question) -> float:
     return score + (_TELLS_TIME if question.asks_when and place.traits & TELLS_TIME else 0.0)
 
 
-def _lent(evidence: Evidence) -> dict[int, tuple[float, list[int]]]:
-    """What memories of no thread get from those that came next to them, and all from those related to them."""
-    found: dict[int, tuple[float, list[int]]] = {}
-    ties = [(number, other, _ARRIVAL.get(distance, 0.0)) for number, other, distance in evidence.arrivals]
-    ties += [(number, other, _RELATED) for number, other in evidence.related]
-    for lender, borrower, weight in ties:
-        share = weight * evidence.words.get(lender, 0.0)
-        if share:
-            score, lenders = found.get(borrower, (0.0, []))
-            found[borrower] = score + share, [*lenders, lender]
-    return found
+def _ties(evidence: Evidence) -> Iterator[tuple[int, int, float]]:
+    """Who lends to whom beside threads: what came next to each other, what is related; and how much."""
+    for number, other, distance in evidence.arrivals:
+        yield number, other, _ARRIVAL.get(distance, 0.0)
+    for number, other in evidence.related:
+        yield number, other, _RELATED
 
 
 def by_signals(ranked: list[Scored], signals: Mapping[int, Signals]) -> list[Scored]:

@@ -41,7 +41,7 @@ class Nearby(Records):
 
     def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
         """Where records stand, with their neighbours in the same stretch of a thread."""
-        return [Place(*row) for row in self._rows(_BESIDE, (_json(numbers), reach))]
+        return list(map(Place._make, self._rows(_BESIDE, (_json(numbers), reach))))
 
     def arrivals(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:
         """For records of no thread, those that came next to them in their scope."""
