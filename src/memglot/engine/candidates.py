@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import log
 
 from memglot.engine.hits import Hit, Results
-from memglot.engine.meaning import Meaning, Near
+from memglot.engine.meaning import Meaning
 from memglot.engine.query import Asked, plainness, without_common
 from memglot.engine.ranking import REACH, Evidence, Question, Scored, by_signals, rank
+from memglot.engine.vectors import Far, Near
 from memglot.errors import no_vectors
 from memglot.model import Record
 from memglot.notes import note_missing_vectors, note_stale_vectors
@@ -37,7 +38,7 @@ class Searching:
         self._whole = 0
         self._by_words: dict[int, float] = {}
         self._word_ranks: dict[int, int] = {}
-        self._near: Near | None = None
+        self._near: Near | Far | None = None
         self._cosines: dict[int, tuple[float, float]] = {}
         self._meaning_ranks: dict[int, int] = {}
         self._weigh_words()
@@ -45,6 +46,7 @@ class Searching:
             self._find_by_meaning(meaning)
         if mode != "semantic":
             self._find_by_words()
+        self._rank_by_meaning()
         self._head = self._ranked()
 
     def _weigh_words(self) -> None:
@@ -82,12 +84,13 @@ class Searching:
         elif state.count and state.missing > 0:
             self._notes.append(note_missing_vectors(state.missing))
         self._near = meaning.near(self._text, self._weigh)
-        if self._near is None:
-            return
-        for place, number in enumerate(self._best_by_meaning(self._near)):
-            self._meaning_ranks[number] = place + 1
 
-    def _best_by_meaning(self, near: Near) -> list[int]:
+    def _rank_by_meaning(self) -> None:
+        if self._near is not None and (self._mode == "semantic" or isinstance(self._near, Near)):
+            for place, number in enumerate(self._best_by_meaning(self._near)):
+                self._meaning_ranks[number] = place + 1
+
+    def _best_by_meaning(self, near: Near | Far) -> list[int]:
         """The nearest memories that the filter lets through."""
         found: list[int] = []
         offset, step = 0, 2 * CANDIDATES
@@ -110,7 +113,8 @@ class Searching:
         places += store.places([number for number in first if number not in placed], 0)
         related = store.related(list(self._by_words)[:_LENDING])
         placed = {place.number for place in places}
-        arrivals = store.arrivals([number for number in self._by_words if number not in placed], 1)
+        lending = list(self._by_words)[:_LENDING]
+        arrivals = store.arrivals([number for number in lending if number not in placed], 1)
         everyone = list(dict.fromkeys([*first, *placed]))
         if self._near is not None:
             self._cosines = self._near.of(everyone)

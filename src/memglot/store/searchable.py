@@ -72,8 +72,13 @@ class Searchable(Protocol):
     def put_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep the vectors of records, each in the place of the one before."""
 
-    def vectors(self, after: int = 0, among: Sequence[int] | None = None) -> Iterator[tuple[int, bytes]]:
+    def vectors(
+        self, after: int = 0, among: Sequence[int] | None = None, limit: int = -1
+    ) -> Iterator[tuple[int, bytes]]:
         """The vectors of records that came after a number, or of some, in the order of their numbers."""
+
+    def newest(self) -> int:
+        """The number of the newest record; 0 without any."""
 
     def count_vectors(self, query: Query, filter: Filter) -> int:
         """How many records with a vector the filter and all but the terms of a query let through."""

@@ -78,7 +78,7 @@ class Indexes(Connection):
         anew at the end costs less.
         """
         before, self._loaded = self._loaded, self._loaded + coming
-        there = self._value("SELECT coalesce(max(seq), 0) FROM records")
+        there = self.newest()
         if before == 0 and there == 0 or before <= max(_LARGE, there // 10) < self._loaded:
             for name in LATE_INDEXES:
                 if name != self._kept_index:
@@ -96,14 +96,14 @@ class Indexes(Connection):
                     self.db.execute(LATE_INDEXES[name])
         if missing:
             self.db.execute(f"PRAGMA cache_size = {CACHE}")
-        while self._value("SELECT coalesce(max(seq), 0) FROM records") > self.indexed_to():
+        while self.newest() > self.indexed_to():
             with self.writing():
                 self.index_text(_TEXT_CHUNK)
 
     def index_text(self, limit: int) -> None:
         """Index the text of up to so many new records."""
         start = self.indexed_to()
-        newest = self._value("SELECT coalesce(max(seq), 0) FROM records")
+        newest = self.newest()
         stop = min(newest, start + limit)
         if stop > start:
             many = stop - start > 1_000
@@ -196,7 +196,11 @@ class Indexes(Connection):
 
     def is_indexed(self) -> bool:
         """Tell whether the full text covers every record."""
-        return bool(self._value("SELECT coalesce(max(seq), 0) FROM records") <= self.indexed_to())
+        return bool(self.newest() <= self.indexed_to())
+
+    def newest(self) -> int:
+        """The number of the newest record; 0 without any."""
+        return int(self._value("SELECT coalesce(max(seq), 0) FROM records"))
 
     def indexed_to(self) -> int:
         """The last record whose text is indexed."""

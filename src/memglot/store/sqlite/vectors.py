@@ -51,10 +51,12 @@ class Vectors(Indexes):
             self._count(-gone)
             self._changed()
 
-    def vectors(self, after: int = 0, among: Sequence[int] | None = None) -> Iterator[tuple[int, bytes]]:
+    def vectors(
+        self, after: int = 0, among: Sequence[int] | None = None, limit: int = -1
+    ) -> Iterator[tuple[int, bytes]]:
         """The vectors of records that came after a number, or of some, in the order of their numbers."""
         if among is None:
-            return self._pairs("SELECT seq, vector FROM vectors WHERE seq > ? ORDER BY seq", (after,))
+            return self._pairs("SELECT seq, vector FROM vectors WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
         wanted = msgspec.json.encode(sorted(among)).decode()
         sql = "SELECT seq, vector FROM json_each(?) JOIN vectors ON seq = value"
         return self._pairs(sql, (wanted,))
