@@ -56,7 +56,7 @@ class Evidence(msgspec.Struct):
 
 
 class Scored(msgspec.Struct):
-    """A candidate and its score; `near` tells that a neighbour's words lent it some."""
+    """A candidate and its score; `near` tells that the words of a neighbour in its thread lent it some."""
 
     number: int
     score: float
@@ -73,7 +73,6 @@ def rank(evidence: Evidence, question: Question) -> list[Scored]:
         share = weight * evidence.words.get(lender, 0.0)
         if share and borrower in found:
             found[borrower].score += share
-            found[borrower].near = True
     return sorted(found.values(), key=lambda scored: (-scored.score, -scored.number))
 
 
