@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -37,7 +37,12 @@ CREATE TABLE keeping (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO keeping VALUES ('chain_hash', '');
 INSERT INTO keeping VALUES ('chain_seq', 0);
 INSERT INTO keeping VALUES ('indexed_to', 3);
+INSERT INTO keeping VALUES ('languages', '');
 INSERT INTO keeping VALUES ('records', 3);
+INSERT INTO keeping VALUES ('vector_changes', 0);
+INSERT INTO keeping VALUES ('vector_count', 0);
+INSERT INTO keeping VALUES ('vector_dimensions', 0);
+INSERT INTO keeping VALUES ('vector_model', '');
 CREATE TABLE relations (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
 );
@@ -71,3 +76,8 @@ CREATE TABLE blobs (
 );
 INSERT INTO blobs VALUES ('agentosconversationsb/c', '', 'conversations', '{"key":"b/c","row":{"id":"c"},"table":"conversations","tool":"agentos"}', NULL, NULL);
 INSERT INTO blobs VALUES ('chatgptfilesf', '', 'files', '{"key":"f","table":"files","tool":"chatgpt"}', X'0102', NULL);
+CREATE TABLE turns (
+    seq INTEGER PRIMARY KEY, thread INTEGER NOT NULL, position INTEGER NOT NULL, speaker TEXT NOT NULL,
+    words INTEGER NOT NULL, traits INTEGER NOT NULL
+);
+CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
