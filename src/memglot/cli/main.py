@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repo": ("repo", "Keep what a project knows of itself in its repository."),
     "restore": ("care", "Put a backup in the place of the store."),
     "scope": ("knowledge", "List scopes, or mark them as sensitive."),
-    "search": ("find", "Find memories by their words."),
+    "search": ("find", "Find memories by their words and meaning."),
     "serve": ("care", "Open the web viewer (not part of this version)."),
     "stats": ("care", "Show how much of what the store keeps."),
     "supersede": ("knowledge", "Say that a memory takes the place of another."),
