@@ -1,6 +1,7 @@
 """Ranking: how words, meaning and neighbours make the score of a memory.
 
-Weights are those of a study of which turns of a conversation answer a question. What suits conversations alone, the
+Weights are those of a study of which turns of a conversation answer a question, meaning a little above it, since the
+table here tells more than the one that was studied. What suits conversations alone, the
 length of a turn, its question marks, who speaks, counts only where somebody speaks.
 """
 
@@ -15,9 +16,9 @@ from memglot.store.asking import Place, Signals
 from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.
-_KERNEL = {0: (1.0, 0.18), -1: (0.60, 0.055), 1: (0.20, 0.045), -2: (0.35, 0.08), 2: (0.20, 0.025)}
+_KERNEL = {0: (1.0, 0.22), -1: (0.60, 0.07), 1: (0.20, 0.055), -2: (0.35, 0.095), 2: (0.20, 0.03)}
 _NEIGHBOURS = [(offset, weights) for offset, weights in _KERNEL.items() if offset]
-_STRETCH = (1.10, 0.06)
+_STRETCH = (1.10, 0.07)
 """What every memory of a stretch gets of its best one."""
 _ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.8)
 """A memory of no thread is its own stretch, and has more of its meaning to itself than a turn."""

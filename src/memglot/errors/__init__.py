@@ -14,7 +14,7 @@
     ├── NoPassphrase          3  no passphrase to seal sensitive scopes with
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
-        ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore
+        ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore, DamagedText
         └── NotYet, MissingProgram
 
 An error's text says what happened and where; its `hint` says what to do next.
@@ -276,6 +276,14 @@ class DamagedStore(StoreError):
             f"the store `{url}` is damaged: {reason}",
             "`memglot doctor` tells more; `memglot restore` brings a backup back",
         )
+
+
+class DamagedText(DamagedStore):
+    """A full text index that is broken, while the memories may be whole."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, "its full text index cannot be used")
+        self.hint = "`memglot doctor --fix` makes it anew from the memories"
 
 
 class NotYet(StoreError):

@@ -41,8 +41,8 @@ def note_foreign_carry(source: str, reason: str) -> str:
 def note_incomplete() -> str:
     """A store whose last load was cut off."""
     return (
-        "an import was cut off before its indexes were built; searching without them until the next writing command "
-        "completes them (`memglot doctor --fix` does only that)"
+        "an import was cut off before its indexes were built, or is still under way; what they lack is searched "
+        "without them until the next writing command completes them (`memglot doctor --fix` does only that)"
     )
 
 

@@ -12,6 +12,7 @@ import apsw
 
 from memglot.errors import (
     DamagedStore,
+    DamagedText,
     FullStore,
     LockedStore,
     NewerStore,
@@ -204,8 +205,18 @@ def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoRet
         raise ReadOnlyStore(url) from error
     if isinstance(error, apsw.NotADBError):
         raise NotAStore(url, "it is not a database") from error
+    if _is_text_index(error):
+        raise DamagedText(url) from error
     if isinstance(error, (apsw.CorruptError, apsw.FormatError)):
         raise DamagedStore(url, str(error)) from error
     if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error
     raise error
+
+
+def _is_text_index(error: Exception) -> bool:
+    """Tell whether the full text index is gone or unreadable, which SQLite calls an error in the statement."""
+    text = str(error)
+    # Its tables have no names in messages of constraints; those of others do.
+    unnamed = isinstance(error, apsw.ConstraintError) and text == "constraint failed"
+    return unnamed or isinstance(error, apsw.Error) and ("record_text" in text or "fts5" in text)

@@ -9,11 +9,12 @@ from typing import Any
 import apsw
 import msgspec
 
+from memglot.errors import DamagedStore
 from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.matching import is_written
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX
-from memglot.store.words import indexed, short_values
+from memglot.store.words import WORD, indexed, short_values
 
 _TEXT_CHUNK = 200_000
 _LARGE = 20_000
@@ -86,6 +87,9 @@ class Indexes(Connection):
 
     def complete(self) -> None:
         """Create the late indexes that are missing, and index the text that is not indexed yet."""
+        if not self._has_text():
+            self.rebuild_text()
+            return
         missing = self._missing_indexes()
         if missing:
             # The cache also bounds what building an index holds in memory: a small one keeps that flat.
@@ -136,11 +140,25 @@ class Indexes(Connection):
     def rebuild_text(self) -> None:
         """Make the full text and the places anew from the records."""
         with self.writing():
-            self.db.execute("DROP TABLE IF EXISTS record_text")
+            self._drop_text()
             self.db.execute(TEXT_INDEX)
             self.db.execute("DELETE FROM turns")
             self.db.execute("UPDATE keeping SET value = 0 WHERE name = 'indexed_to'")
         self.complete()
+
+    def _drop_text(self) -> None:
+        try:
+            self.db.execute("DROP TABLE IF EXISTS record_text")
+        except apsw.Error:
+            # It is so damaged that SQLite cannot even open it in order to drop it.
+            self.db.execute("PRAGMA writable_schema = ON")
+            self.db.execute("DELETE FROM sqlite_schema WHERE name = 'record_text'")
+            self.db.execute("PRAGMA writable_schema = RESET")
+        for part in ("data", "idx", "content", "docsize", "config"):
+            self.db.execute(f"DROP TABLE IF EXISTS record_text_{part}")
+
+    def _has_text(self) -> bool:
+        return self._value("SELECT 1 FROM sqlite_schema WHERE name = 'record_text'") is not None
 
     def languages(self) -> frozenset[str]:
         """The languages that the index holds stems of."""
@@ -180,15 +198,26 @@ class Indexes(Connection):
 
     def check_text(self) -> bool:
         """Tell whether the full text is whole and covers just the records that are there."""
+        sql = (
+            "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
+            "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"
+        )
         try:
-            self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
-            strays = self.db.execute(
-                "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
-                "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"
-            ).get
-        except (apsw.CorruptError, apsw.SQLError):
+            if self.write:
+                self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+            return not self.db.execute(sql).get and self.finds_newest()
+        except (apsw.CorruptError, apsw.SQLError, DamagedStore):
             return False
-        return not strays
+
+    def finds_newest(self) -> bool:
+        """Tell whether the index finds the newest records by a word of theirs: a damaged one may just find nothing."""
+        sql = "SELECT seq, memglot_words(content) FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5"
+        for seq, words in self._rows(sql, (self.indexed_to(),)):
+            for word in WORD.findall(words)[:1]:
+                asked = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
+                if self._value(asked, (f'"{word}"', seq)) is None:
+                    return False
+        return True
 
     def is_complete(self) -> bool:
         """Tell whether every index is there and covers every record."""

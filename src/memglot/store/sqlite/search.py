@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
+from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
 from memglot.store.asking import Filter, Match, Query
@@ -30,6 +31,8 @@ T = TypeVar("T")
 class Search(Nearby):
     """The part of the store that finds records by their text."""
 
+    _broken = False
+    """Whether the index was found to be damaged; then the texts themselves are searched."""
     _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
 
     @cached_property
@@ -51,38 +54,64 @@ class Search(Nearby):
 
     def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
         """The best matches by words, best first, then newest first."""
-        return self._either(
-            lambda: self._match_indexed(query, filter, limit, offset),
-            lambda: self._match_scanned(query, filter)[offset:][: None if limit < 0 else limit],
-        )
+
+        def matches() -> list[Match]:
+            if self.is_indexed() and not self._broken:
+                found = self._match_indexed(query, filter, limit, offset)
+                if found or offset or self.finds_newest():
+                    return found
+                raise DamagedText(self.url)
+            end = -1 if limit < 0 else offset + limit
+            first = [] if self._broken else self._match_indexed(query, filter, end, 0)
+            best = max((match.score for match in first), default=1.0)
+            found = [*first, *(Match(number, share * best) for number, share in self._match_scanned(query, filter))]
+            found.sort(key=lambda match: (-match.score, -match.number))
+            return found[offset:end] if limit >= 0 else found[offset:]
+
+        return self._mended(matches)
 
     def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
         """How many `match` would give without a limit, and how many of these are among some records."""
 
-        def scanned() -> tuple[int, int]:
-            found = {match.number for match in self._match_scanned(query, filter)}
-            return len(found), len(found.intersection(among))
+        def counts() -> tuple[int, int]:
+            count, of_these = (0, 0) if self._broken else self._count_indexed(query, filter, among)
+            if self._broken or not self.is_indexed():
+                found = {number for number, _ in self._match_scanned(query, filter)}
+                count, of_these = count + len(found), of_these + len(found.intersection(among))
+            return count, of_these
 
-        return self._either(lambda: self._count_indexed(query, filter, among), scanned)
+        return self._mended(counts)
 
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
-        where, bindings = self._filtered(query, filter)
-        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
-            return set(numbers)
-        sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
-        return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
+
+        def those() -> set[int]:
+            where, bindings = self._filtered(query, filter)
+            if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+                return set(numbers)
+            sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
+            return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
+
+        return self._mended(those)
 
     def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
         """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
-        where, bindings = self._filtered(query, filter)
-        sql = f"SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
-        return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
+
+        def those() -> list[int]:
+            where, bindings = self._filtered(query, filter)
+            sql = f"SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
+            return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
+
+        return self._mended(those)
 
     def count_allowed(self, query: Query, filter: Filter) -> int:
         """How many `numbers` would give without a limit."""
-        where, bindings = self._filtered(query, filter)
-        return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
+
+        def count() -> int:
+            where, bindings = self._filtered(query, filter)
+            return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
+
+        return self._mended(count)
 
     def count_vectors(self, query: Query, filter: Filter) -> int:
         """How many records with a vector the filter and all but the terms of a query let through."""
@@ -92,15 +121,21 @@ class Search(Nearby):
             return self.vector_state().count
         return int(self._value(sql, bindings))
 
-    def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T]) -> T:
-        """Ask the index; where it is damaged or lags behind, look at the texts themselves."""
-        if self.is_indexed():
-            try:
-                return by_index()
-            except (apsw.CorruptError, apsw.SQLError):
-                if note_text_index() not in self.notes:
-                    self.notes.append(note_text_index())
-        return by_scan()
+    def forget_damage(self) -> None:
+        """Trust the index again, once it was made anew."""
+        self._broken, self._last = False, None
+        self.notes = [note for note in self.notes if note != note_text_index()]
+
+    def _mended(self, ask: Callable[[], T]) -> T:
+        """Ask; where the index turns out to be damaged, ask again without it."""
+        try:
+            return ask()
+        except (apsw.CorruptError, apsw.SQLError, DamagedStore):
+            if self._broken:
+                raise
+            self._broken, self._last = True, None
+            self.notes.append(note_text_index())
+            return ask()
 
     def _match_indexed(self, query: Query, filter: Filter, limit: int, offset: int) -> list[Match]:
         source, where, bindings = self._asked(query, filter)
@@ -129,7 +164,7 @@ class Search(Nearby):
 
     def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
         """What must hold for a record to be found at all. A search asks several times, and shares a pattern's time."""
-        asked = query, filter, self.is_indexed()
+        asked = query, filter, self.is_indexed() and not self._broken
         if self._last is None or self._last[0] != asked:
             where, bindings = condition(filter, joined=True)
             hard = hard_conditions(query, asked[2])
@@ -137,16 +172,17 @@ class Search(Nearby):
             self._last = asked, where, [*bindings, *(value for _, values in hard for value in values)]
         return self._last[1], list(self._last[2])
 
-    def _match_scanned(self, query: Query, filter: Filter) -> list[Match]:
-        """Match without the index: the more words of a query a text has, the better."""
+    def _match_scanned(self, query: Query, filter: Filter) -> list[tuple[int, float]]:
+        """Those that match among the texts that no index covers, with the share of the query's words that they have."""
         where, bindings = self._filtered(query, filter)
         lookup = Lookup(query, self._tokens)
+        sql = f"SELECT seq, {_TEXTS} FROM records WHERE seq > ? AND {where}"
         found = []
-        for seq, *texts in self._rows(f"SELECT seq, {_TEXTS} FROM records WHERE {where}", bindings):
+        for seq, *texts in self._rows(sql, (0 if self._broken else self.indexed_to(), *bindings)):
             words = lookup.words_in(self._cut(texts))
             if words or (query.phrases and not query.terms):
-                found.append(Match(seq, float(len(words))))
-        return sorted(found, key=lambda match: (-match.score, -match.number))
+                found.append((seq, max(1, len(words)) / max(1, len(query.terms) + len(query.phrases))))
+        return found
 
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
+
 from memglot.errors import TargetExists
 from memglot.notes import note_damage, note_text_index, note_vectors
 from memglot.store.sqlite.search import Search
@@ -15,21 +17,33 @@ class SqliteStore(Search, Things, Track):
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
         """What is amiss; nothing for a whole store."""
-        for (text,) in self._rows("PRAGMA integrity_check(20)"):
-            if text != "ok":
-                yield note_damage(text)
+        yield from self._damage()
         yield from self._amiss()
-        if not self.is_complete() or (self.write and not self.check_text()):
+        if not self.is_complete() or not self.check_text():
             yield note_text_index()
         if not self.check_vectors():
             yield note_vectors()
 
+    def _damage(self) -> Iterator[str]:
+        """What SQLite says of the file. The full text is checked by itself: it can be made anew."""
+        try:
+            found = [text for (text,) in self.db.execute("PRAGMA integrity_check(20)")]
+        except apsw.SQLError:
+            # A full text that cannot even be opened keeps this check from being made.
+            return
+        except apsw.Error as error:
+            self._translate(error)
+        for text in found:
+            if text != "ok" and "fts5" not in text:
+                yield note_damage(text)
+
     def repair(self) -> None:
         """Rebuild the indexes and the full text from the records."""
+        self.rebuild_text()
         with self.writing():
             self.db.execute("REINDEX")
             self.mend_vectors()
-        self.rebuild_text()
+        self.forget_damage()
 
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the whole store to a new file."""
