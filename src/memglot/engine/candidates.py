@@ -144,7 +144,8 @@ class Searching:
 
     def _question(self) -> Question:
         words = [folded(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
-        named = self._store.speakers(list(dict.fromkeys(words))) if words else set()
+        names = [*words, *(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))]
+        named = self._store.speakers(list(dict.fromkeys(names))) if names else set()
         asks_when = words[:1] == ["when"] or words[:2] == ["how", "long"]
         return Question(named.pop() if len(named) == 1 else "", asks_when)
 
@@ -189,8 +190,8 @@ class Searching:
     def _hits(self, wanted: Sequence[Scored]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]
         matched = self._store.matched(self._query, numbers)
-        records = {number: record for number, record in zip(numbers, self._store.at(numbers), strict=False)}
-        return [self._hit(scored, records[scored.number], matched.get(scored.number, [])) for scored in wanted]
+        records = zip(wanted, self._store.at(numbers), strict=True)
+        return [self._hit(scored, record, matched[scored.number]) for scored, record in records]
 
     def _hit(self, scored: Scored, record: Record, matched: list[str]) -> Hit:
         ranks = {}

@@ -31,13 +31,14 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wanted) -> Results:
     """The memories that answer a question, best first."""
-    asked = parse_query(text, filter, wanted.grep, store.languages())
-    if asked.is_filter:
-        results = _listed(store, asked, wanted)
-    else:
-        results = Searching(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
-    if wanted.context:
-        _bring_context(store, list(results), filter, wanted.context)
+    with store.reading():
+        asked = parse_query(text, filter, wanted.grep, store.languages())
+        if asked.is_filter:
+            results = _listed(store, asked, wanted)
+        else:
+            results = Searching(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
+        if wanted.context:
+            _bring_context(store, list(results), filter, wanted.context)
     if wanted.budget is not None:
         pack_results(results, wanted.budget)
     if wanted.touch:

@@ -1,6 +1,7 @@
 """The part of the contract that search needs: what matches, what stands near it, and vectors."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from memglot.model import Record
@@ -9,6 +10,9 @@ from memglot.store.asking import Filter, Match, Place, Query, Signals, VectorSta
 
 class Searchable(Protocol):
     """Finds records. They go by their numbers here: the later one came, the greater its number."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Around several questions: all that is read inside is of one moment, whatever others write meanwhile."""
 
     def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
         """The best matches by words, best first, then newest first; `limit` -1 means all.

@@ -156,6 +156,18 @@ class Connection:
         finally:
             self._depth -= 1
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all that is read inside be of one moment, whatever others write meanwhile."""
+        if self.db.in_transaction:
+            yield
+            return
+        self.db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.db.execute("COMMIT")
+
     def complete(self) -> None:
         """Bring the indexes up to date; the store that has them says how."""
 

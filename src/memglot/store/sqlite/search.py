@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -34,6 +34,13 @@ class Search(Nearby):
     _broken = False
     """Whether the index was found to be damaged; then the texts themselves are searched."""
     _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all that is read inside be of one moment. What reading needs is made before it begins."""
+        _ = self._has_vocabulary
+        with super().reading():
+            yield
 
     @cached_property
     def _tokens(self) -> Callable[[str], list[str]]:
