@@ -1,0 +1,175 @@
+"""What stands around a match: neighbours that are found with it, context, what memories say of themselves, damage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memglot import Memory, Record, Results
+from memglot.errors import DamagedStore, StoreError
+
+NEXT_TO = "next to a match"
+
+
+def contents(results: Results) -> list[str]:
+    return [hit.content for hit in results]
+
+
+def say(memory: Memory, session: str, *turns: str) -> None:
+    for turn in turns:
+        memory.add(turn, meta={"session": session, "speaker": turn.split(":")[0]})
+
+
+def context(memory: Memory, question: str, count: int = 1, **options: Any) -> list[str]:
+    found = memory.search(question, mode="fulltext", limit=1, context=count, **options)
+    return [record.content for record in found[0].context]
+
+
+def change(memory: Memory, id: str, **values: Any) -> None:
+    """Set fields that only an import can set."""
+    store: Any = memory.store
+    record: Record = store.get([id])[0]
+    with store.writing():
+        for name, value in values.items():
+            setattr(record, name, value)
+        store.replace(record)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "fulltext"])
+def test_the_answer_to_a_question_is_found_with_it(memory: Memory, mode: str) -> None:
+    say(memory, "1", "Ann: which zeppelin did you like best?", "Bob: the yellow one over the lake", "Ann: I see.")
+    say(memory, "2", "Eve: nothing to do with it at all")
+    found = {hit.content: hit for hit in memory.search("zeppelin", mode=mode)}
+    answer = found["Bob: the yellow one over the lake"]
+    assert NEXT_TO in answer.why and not answer.matched
+    assert NEXT_TO not in found["Ann: which zeppelin did you like best?"].why
+    assert "Eve: nothing to do with it at all" not in found
+
+
+def test_neighbours_are_those_of_the_same_session(memory: Memory) -> None:
+    for turn in range(6):
+        say(memory, "1", f"Ann: {'zeppelin' if turn == 2 else 'something'} one {turn}")
+        say(memory, "2", f"Bob: something two {turn}")
+    found = memory.search("zeppelin", mode="fulltext")
+    assert found.total == 5
+    assert set(contents(found)) == {f"Ann: {'zeppelin' if turn == 2 else 'something'} one {turn}" for turn in range(5)}
+
+
+def test_a_deleted_neighbour_is_not_found(memory: Memory) -> None:
+    say(memory, "1", "Ann: which zeppelin?", "Bob: the yellow one")
+    memory.delete(memory.search("yellow", mode="fulltext")[0].id)
+    assert contents(memory.search("zeppelin")) == ["Ann: which zeppelin?"]
+
+
+@pytest.mark.parametrize("key", ["session", "conversation", "thread", "note", "document", "file", "path"])
+@pytest.mark.parametrize("value", ["one", 1])
+def test_context_is_of_the_same_thread(memory: Memory, key: str, value: str | int) -> None:
+    for name in ("before", "the zeppelin", "after"):
+        memory.add(name, meta={key: value})
+        memory.add("in between", meta={key: "another"})
+    assert context(memory, "zeppelin") == ["before", "after"]
+
+
+def test_a_conversation_of_the_source_comes_before_a_session(memory: Memory) -> None:
+    for number, name in enumerate(("before", "the zeppelin", "not this one", "after")):
+        added = memory.add(name, meta={"session": "1"})
+        change(memory, added.id, source={"conversation": "b" if number == 2 else "a"})
+    store: Any = memory.store
+    store.rebuild_text()
+    assert context(memory, "zeppelin") == ["before", "after"]
+
+
+def test_context_of_no_thread_is_what_arrived_next_to_it_in_its_scope(memory: Memory) -> None:
+    for name in ("before", "the zeppelin", "after"):
+        memory.add(name)
+        memory.add("of the project", scope="project")
+        say(memory, "1", "Ann: in a session")
+    assert context(memory, "zeppelin") == ["before", "after"]
+    assert context(memory, "zeppelin", 5) == ["before", "after"]
+
+
+def order(memory: Memory, question: str) -> list[str]:
+    return contents(memory.search(question, mode="fulltext"))
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [
+        ({"status": "superseded"}, {}),
+        ({"status": "stale"}, {}),
+        ({"status": "closed"}, {}),
+        ({"created_at": 1_500_000_000_000_000}, {}),
+        ({"strength": 0.1}, {"strength": 0.9}),
+        ({}, {"access_count": 50}),
+    ],
+)
+def test_what_a_memory_says_of_itself_orders_equals(
+    memory: Memory, weaker: dict[str, Any], stronger: dict[str, Any]
+) -> None:
+    # The weaker one came last, which is what counts among equals.
+    added = [memory.add(f"{name} zeppelin", scope=name) for name in ("one", "two")]
+    assert order(memory, "zeppelin") == ["two zeppelin", "one zeppelin"]
+    change(memory, added[0].id, **stronger)
+    change(memory, added[1].id, **weaker)
+    assert order(memory, "zeppelin") == ["one zeppelin", "two zeppelin"]
+
+
+def test_a_better_match_is_not_outranked_by_being_new(memory: Memory) -> None:
+    old = memory.add("the zeppelin hangar", scope="one")
+    memory.add("a hangar", scope="two")
+    change(memory, old.id, created_at=1_500_000_000_000_000)
+    assert order(memory, "zeppelin hangar")[0] == "the zeppelin hangar"
+
+
+def drop(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE record_text")
+
+
+def empty(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM record_text_data")
+
+
+def lose_pages(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM record_text_data WHERE id > 10")
+
+
+def scramble(db: apsw.Connection) -> None:
+    db.execute("UPDATE record_text_data SET block = x'00ff' WHERE id > 10")
+
+
+def lose_part(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE record_text_data")
+
+
+QUESTIONS = [
+    "test",
+    "cat garden",
+    '"the cat"',
+    "cat -garden",
+    "-test",
+    '-"the cat" cat',
+    "cat tag:a",
+    "重跑",
+    "duong 🎉",
+]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "store.db"
+    with Memory.open(path) as memory:
+        for number in range(300):
+            memory.add(f"cat number {number} in the garden")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share) // 4096 * 4096])
+    with pytest.raises(StoreError), Memory.open(path, write=False) as memory:
+        memory.search("cat -garden", limit=None)
+        memory.search("cat", limit=None)
+        assert not memory.doctor().ok
+        raise StoreError(str(path))
