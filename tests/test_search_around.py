@@ -160,6 +160,44 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.parametrize("damage", [drop, empty, lose_pages, scramble, lose_part])
+def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[apsw.Connection], None]) -> None:
+    path = tmp_path / "store.db"
+    with Memory.open(path) as memory:
+        for text in (
+            "the cat sleeps",
+            "cats in gardens",
+            "all tests pass",
+            "testing the garden",
+            "重跑gen-itgc后",
+            "Đường 🎉",
+        ):
+            memory.add(text, title="Of a cat" if "pass" in text else None, tags=["a"] if "all" in text else [])
+        before = {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS}
+    assert before["test"] and before["-test"] and before["cat -garden"]
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(1000)
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    damage(db)
+    db.close()
+    for write in (False, True):
+        with Memory.open(path, write=write) as memory:
+            for question in QUESTIONS:
+                assert set(contents(memory.search(question, mode="fulltext"))) == before[question], question
+                for mode in ("hybrid", "semantic"):
+                    memory.search(question, mode=mode)
+            assert len([note for note in memory.notes if "doctor --fix" in note]) == 1, memory.notes
+            assert ["doctor --fix" in problem for problem in memory.doctor().problems] == [True]
+            if write and damage is drop:
+                with pytest.raises(DamagedStore, match="record_text") as raised:
+                    memory.add("new")
+                assert "memglot doctor" in str(raised.value.hint)
+    with Memory.open(path) as memory:
+        assert memory.doctor(fix=True).ok
+        assert {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS} == before
+        assert not memory.notes
+
+
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
     path = tmp_path / "store.db"

@@ -181,7 +181,8 @@ class Indexes(Connection):
     def check_text(self) -> bool:
         """Tell whether the full text is whole and covers just the records that are there."""
         try:
-            self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+            if self.write:
+                self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
             strays = self.db.execute(
                 "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
                 "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"

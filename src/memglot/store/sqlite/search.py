@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
+from memglot.errors import DamagedStore
 from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
-from memglot.store.asking import Filter, Match, Query
+from memglot.store.asking import Filter, Match, Query, Term
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
@@ -31,6 +32,11 @@ class Search(Nearby):
     """The part of the store that finds records by their text."""
 
     _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
+
+    def _register(self) -> None:
+        super()._register()
+        has: Any = self._has
+        self.db.create_scalar_function("memglot_has", has, -1, deterministic=True)
 
     @cached_property
     def _tokens(self) -> Callable[[str], list[str]]:
@@ -54,6 +60,7 @@ class Search(Nearby):
         return self._either(
             lambda: self._match_indexed(query, filter, limit, offset),
             lambda: self._match_scanned(query, filter)[offset:][: None if limit < 0 else limit],
+            can_ask=bool(expression(query)),
         )
 
     def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
@@ -63,41 +70,55 @@ class Search(Nearby):
             found = {match.number for match in self._match_scanned(query, filter)}
             return len(found), len(found.intersection(among))
 
-        return self._either(lambda: self._count_indexed(query, filter, among), scanned)
+        return self._either(lambda: self._count_indexed(query, filter, among), scanned, can_ask=bool(expression(query)))
 
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
-        where, bindings = self._filtered(query, filter)
-        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+        if self._lets_all_through(query, filter):
             return set(numbers)
-        sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
-        return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
+        sql = "SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
+        return {seq for (seq,) in self._selected(query, filter, sql, before=(_json(numbers),))}
 
     def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
         """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
-        where, bindings = self._filtered(query, filter)
-        sql = f"SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
-        return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
+        sql = "SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
+        return [seq for (seq,) in self._selected(query, filter, sql, after=(limit, offset))]
 
     def count_allowed(self, query: Query, filter: Filter) -> int:
         """How many `numbers` would give without a limit."""
-        where, bindings = self._filtered(query, filter)
-        return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
+        ((count,),) = self._selected(query, filter, "SELECT count(*) FROM records WHERE {where}")
+        return int(count)
 
     def count_vectors(self, query: Query, filter: Filter) -> int:
         """How many records with a vector the filter and all but the terms of a query let through."""
-        where, bindings = self._filtered(query, filter)
-        sql = f"SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
-        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+        if self._lets_all_through(query, filter):
             return self.vector_state().count
-        return int(self._value(sql, bindings))
+        sql = "SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
+        ((count,),) = self._selected(query, filter, sql)
+        return int(count)
 
-    def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T]) -> T:
-        """Ask the index; where it is damaged or lags behind, look at the texts themselves."""
-        if self.is_indexed():
+    def _lets_all_through(self, query: Query, filter: Filter) -> bool:
+        where, _ = self._filtered(query, filter, indexed=True)
+        return where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None
+
+    def _selected(
+        self, query: Query, filter: Filter, sql: str, before: Sequence[Any] = (), after: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a statement under the conditions of a query and a filter, with bindings around theirs."""
+
+        def selected(indexed: bool) -> list[tuple[Any, ...]]:
+            where, bindings = self._filtered(query, filter, indexed)
+            return list(self._rows(sql.format(where=where), (*before, *bindings, *after)))
+
+        # Only for words that must not be there is the index asked.
+        return self._either(lambda: selected(True), lambda: selected(False), can_ask=bool(query.without))
+
+    def _either(self, by_index: Callable[[], T], by_scan: Callable[[], T], *, can_ask: bool) -> T:
+        """Ask the index; where it is damaged, lags behind or knows no answer, look at the texts themselves."""
+        if can_ask and self.is_indexed():
             try:
                 return by_index()
-            except (apsw.CorruptError, apsw.SQLError):
+            except (DamagedStore, apsw.SQLError):
                 if note_text_index() not in self.notes:
                     self.notes.append(note_text_index())
         return by_scan()
@@ -108,18 +129,18 @@ class Search(Nearby):
             f"SELECT record_text.rowid, -{_RANK} AS score FROM {source} WHERE {where} "
             f"ORDER BY score DESC, 1 DESC LIMIT {limit} OFFSET {offset}"
         )
-        return [Match(number, score) for number, score in self.db.execute(sql, bindings)]
+        return [Match(number, score) for number, score in self._rows(sql, bindings)]
 
     def _count_indexed(self, query: Query, filter: Filter, among: Sequence[int]) -> tuple[int, int]:
         source, where, bindings = self._asked(query, filter)
         these = "record_text.rowid IN (SELECT value FROM json_each(?))"
         sql = f"SELECT count(*), coalesce(sum({these}), 0) FROM {source} WHERE {where}"
-        ((count, of_these),) = self.db.execute(sql, (_json(among), *bindings))
+        ((count, of_these),) = self._rows(sql, (_json(among), *bindings))
         return count, of_these
 
     def _asked(self, query: Query, filter: Filter) -> tuple[str, str, list[Any]]:
         """Where to look and under which conditions, by way of the index."""
-        hard, bindings = self._filtered(query, filter)
+        hard, bindings = self._filtered(query, filter, indexed=True)
         if hard == f"({NOT_DELETED})":
             source = "record_text"
             hard = hard.replace("records.seq", "record_text.rowid", 1)
@@ -127,9 +148,9 @@ class Search(Nearby):
             source = "record_text JOIN records ON records.seq = record_text.rowid"
         return source, f"record_text MATCH ? AND {hard}", [expression(query), *bindings]
 
-    def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
+    def _filtered(self, query: Query, filter: Filter, indexed: bool) -> tuple[str, list[Any]]:
         """What must hold for a record to be found at all. A search asks several times, and shares a pattern's time."""
-        asked = query, filter, self.is_indexed()
+        asked = query, filter, indexed or not query.without
         if self._last is None or self._last[0] != asked:
             where, bindings = condition(filter, joined=True)
             hard = hard_conditions(query, asked[2])
@@ -139,14 +160,20 @@ class Search(Nearby):
 
     def _match_scanned(self, query: Query, filter: Filter) -> list[Match]:
         """Match without the index: the more words of a query a text has, the better."""
-        where, bindings = self._filtered(query, filter)
+        where, bindings = self._filtered(query, filter, indexed=False)
         lookup = Lookup(query, self._tokens)
         found = []
         for seq, *texts in self._rows(f"SELECT seq, {_TEXTS} FROM records WHERE {where}", bindings):
             words = lookup.words_in(self._cut(texts))
-            if words or (query.phrases and not query.terms):
+            # What is written in quotes is there, or the conditions would have left the record out.
+            if words or query.phrases:
                 found.append(Match(seq, float(len(words))))
         return sorted(found, key=lambda match: (-match.score, -match.number))
+
+    def _has(self, forms: str, *texts: str | None) -> bool:
+        """Tell whether a record's texts hold one of a word's forms, as the index would."""
+        term = Term(word=forms, forms=msgspec.json.decode(forms, type=tuple[str, ...]))
+        return bool(Lookup(Query(terms=(term,)), self._tokens).words_in(self._cut(texts)))
 
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts

@@ -15,11 +15,12 @@ class SqliteStore(Search, Things, Track):
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
         """What is amiss; nothing for a whole store."""
-        for (text,) in self._rows("PRAGMA integrity_check(20)"):
-            if text != "ok":
-                yield note_damage(text)
+        damage = [text for (text,) in self._rows("PRAGMA integrity_check(20)") if text != "ok"]
+        # The full text can be made anew, so damage to it is none to the memories.
+        elsewhere = [text for text in damage if "record_text" not in text]
+        yield from map(note_damage, elsewhere)
         yield from self._amiss()
-        if not self.is_complete() or (self.write and not self.check_text()):
+        if len(elsewhere) < len(damage) or not self.is_complete() or not self.check_text():
             yield note_text_index()
         if not self.check_vectors():
             yield note_vectors()
