@@ -92,6 +92,7 @@ def test_pages_partition_more_than_the_candidates(mode: str) -> None:
             pages = [memory.search(question, mode=mode, limit=37, offset=n) for n in range(0, whole.total, 37)]
             assert [id for page in pages for id in ids(page)] == ids(whole)
             assert not list(memory.search(question, mode=mode, offset=whole.total))
+            assert ids(memory.search(question, mode=mode, offset=-3)) == ids(whole)[:10]
 
 
 @given(memories(), TEXTS)
