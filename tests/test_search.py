@@ -103,6 +103,15 @@ def test_a_missing_vector_hides_nothing_from_hybrid(given_memories: list[dict[st
         assert by_words <= set(ids(memory.search(question, limit=None)))
 
 
+def test_a_question_of_a_common_and_an_unknown_word_finds_the_common_one(memory: Memory) -> None:
+    for number in range(30):
+        memory.add(f"deploy number {number}")
+    memory.add("nothing of the kind", tags=["a"])
+    for mode in ("hybrid", "fulltext"):
+        assert memory.search("deploy zeppelin", mode=mode).total == 30
+        assert memory.search("deploy kind -tag:a", mode=mode).total == 30
+
+
 @pytest.fixture
 def shelf(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "store.db"

@@ -33,6 +33,7 @@ class Searching:
     def __init__(self, store: Store, meaning: Meaning, asked: Asked, mode: str) -> None:
         self._store, self._mode = store, mode
         self._filter, self._query, self._text = asked.filter, asked.query, asked.text
+        self._asked = asked.query
         self._notes: list[str] = []
         self._frequencies: dict[str, int] = {}
         self._whole = 0
@@ -70,6 +71,10 @@ class Searching:
 
     def _find_by_words(self) -> None:
         matches = self._store.match(self._query, self._filter, CANDIDATES)
+        if not matches and self._query != self._asked:
+            # The rarer words are nowhere, or nowhere that the filter lets through: common ones are better than nothing.
+            self._query = self._asked
+            matches = self._store.match(self._query, self._filter, CANDIDATES)
         best = max((match.score for match in matches), default=0.0)
         for place, match in enumerate(matches):
             self._by_words[match.number] = match.score / best if best > 0 else 1.0
