@@ -107,6 +107,29 @@ def test_an_unknown_model_is_told_and_changes_nothing(memory: Memory, plugins: P
     assert lengths(memory) == [256]
 
 
+@pytest.mark.parametrize("later", [{}, {"fake": "Wider"}], ids=["gone", "changed"])
+def test_a_model_that_is_gone_or_changed_is_told_and_mended(
+    tmp_path: Path, plugins: Plugins, later: dict[str, str]
+) -> None:
+    plugins(fake="Fake")
+    with Memory.open(tmp_path / "store.db") as memory:
+        cat = memory.add("the cat sleeps")
+        memory.embed("fake")
+    plugins(**later)
+    with Memory.open(tmp_path / "store.db") as memory:
+        found = memory.search("cat")
+        assert [hit.id for hit in found] == [cat.id] and list(found[0].ranks) == ["fulltext"]
+        assert "`fake`" in found.notes[0] and "memglot embed" in found.notes[0]
+        memory.add("another cat")
+        assert lengths(memory) == [3], "nothing is mixed in"
+        assert any("`fake`" in note for note in memory.notes)
+        done = memory.embed()
+        assert (done.model, done.dimensions) == (("fake", 5) if later else (BUILT_IN, 256))
+        assert set(lengths(memory)) == {done.dimensions}
+        assert memory.search("cat", mode="semantic").total == 2 and not memory.search("cat").notes
+        assert memory.doctor().ok
+
+
 MANY = BATCH_SIZE + 40
 
 
