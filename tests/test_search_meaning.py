@@ -219,6 +219,15 @@ def test_another_process_may_change_vectors_meanwhile(tmp_path: Path) -> None:
         assert [hit.id for hit in other.search("boat", mode="semantic")] == [cat.id]
 
 
+def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: Memory) -> None:
+    for text in ("my kitten sleeps", "the staging database", "a lorry for the desks", "deploy on Friday"):
+        memory.add(text)
+    memory.import_from(b'{"content": "the cat next door"}', format="ndjson")
+    found = memory.search("cat")
+    assert [hit.content for hit in found][:2] == ["the cat next door", "my kitten sleeps"]
+    assert "semantic" not in found[0].ranks
+
+
 def test_an_import_that_updates_leaves_no_vector_of_what_was(tmp_path: Path) -> None:
     notes = tmp_path / "notes.yaml"
     line = "- {{id: 0194a000-0001-7000-8000-000000000001, content: {}, updated_at: {}}}\n"

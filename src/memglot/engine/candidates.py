@@ -124,9 +124,13 @@ class Searching:
         if self._near is not None:
             self._cosines = self._near.of(everyone)
         trust = plainness(self._text) if self._mode == "hybrid" else 1.0
+        meaning = {number: trust * above for number, (_, above) in self._cosines.items()}
+        # One without a vector is taken to mean as much as its words fit: else it would stand behind all that have one.
+        nearest = max(meaning.values(), default=0.0)
+        meaning |= {number: share * nearest for number, share in self._by_words.items() if number not in meaning}
         evidence = Evidence(
             words=self._by_words,
-            meaning={number: trust * above for number, (_, above) in self._cosines.items()},
+            meaning=meaning,
             nearest=self._meaning_ranks,
             places=places,
             arrivals=[tie for tie in arrivals if tie[1] in self._by_words],
