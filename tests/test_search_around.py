@@ -99,6 +99,23 @@ def order(memory: Memory, question: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    "meta", [{}, {"author": "Ann"}, {"path": "a.md", "author": "Ann"}, {"note": "x", "name": "Todo"}, {"file": "a.py"}]
+)
+def test_notes_are_not_ranked_as_turns(memory: Memory, meta: dict[str, Any]) -> None:
+    short, asks = "Todo: zeppelin hangar", "Todo: zeppelin hangar?"
+    for first, second in ((short, asks), (asks, short)):
+        # Far from each other, so that neither lends to the other.
+        for number, text in enumerate((first, *["nothing"] * 4, second)):
+            memory.add(
+                text, meta={name: f"{value}{number}" if name != "author" else value for name, value in meta.items()}
+            )
+        found = memory.search("zeppelin", mode="fulltext")
+        scores = {hit.content: hit.score for hit in found}
+        assert scores[short] == pytest.approx(scores[asks], abs=0.01)
+        memory.delete(*[record.id for record in memory.list()])
+
+
+@pytest.mark.parametrize(
     ("weaker", "stronger"),
     [
         ({"status": "superseded"}, {}),
