@@ -94,6 +94,55 @@ def test_context_of_no_thread_is_what_arrived_next_to_it_in_its_scope(memory: Me
     assert context(memory, "zeppelin", 5) == ["before", "after"]
 
 
+def test_context_passes_over_what_is_deleted(memory: Memory) -> None:
+    for meta in ({}, {"session": "1"}):
+        added = [memory.add(f"{name} {meta}", meta=meta) for name in ("far", "near", "zeppelin", "next", "last")]
+        memory.delete(added[1].id, added[3].id)
+        expected = [f"far {meta}", f"last {meta}"]
+        assert context(memory, f"zeppelin {'session' if meta else ''}", meta=meta or None) == expected
+
+
+def test_relations_come_last_and_none_stands_twice(memory: Memory) -> None:
+    records = [memory.add(name) for name in ("one", "two", "zeppelin", "four", "five", "six")]
+    hit = records[2]
+    memory.link(hit.id, "supports", records[5].id)
+    memory.link(records[3].id, "supports", hit.id)
+    gone = memory.add("deleted")
+    memory.link(hit.id, "supports", gone.id)
+    memory.delete(gone.id)
+    assert context(memory, "zeppelin") == ["two", "four", "six"]
+    assert context(memory, "zeppelin", 2) == ["one", "two", "four", "five", "six"]
+    found = memory.search("zeppelin four", mode="fulltext", context=3)
+    shown = [record.content for each in found for record in [each.record, *each.context]]
+    assert sorted(shown) == sorted(set(shown)) and "deleted" not in shown
+
+
+def test_context_keeps_to_the_scopes_that_were_asked_for(memory: Memory) -> None:
+    hit, secret = memory.add("zeppelin", scope="project"), memory.add("of the user")
+    memory.link(hit.id, "supports", secret.id)
+    assert context(memory, "zeppelin") == ["of the user"]
+    assert context(memory, "zeppelin", scope="project") == []
+    assert context(memory, "zeppelin scope:project") == []
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(["", "1", "2"]), st.booleans()), min_size=1, max_size=20), st.integers(1, 4))
+def test_context_is_near_and_never_deleted(kept: list[tuple[str, bool]], count: int) -> None:
+    with Memory.open(":memory:") as memory:
+        texts = []
+        for number, (session, is_deleted) in enumerate(kept):
+            added = memory.add(f"cat {number}", meta={"session": session} if session else {})
+            if is_deleted:
+                memory.delete(added.id)
+            else:
+                texts.append((added.content, session))
+        for text, session in texts:
+            row = [other for other, own in texts if own == session]
+            place = row.index(text)
+            expected = row[max(0, place - count) : place] + row[place + 1 : place + 1 + count]
+            assert context(memory, f'"{text}"', count) == expected
+
+
 def order(memory: Memory, question: str) -> list[str]:
     return contents(memory.search(question, mode="fulltext"))
 
