@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ def memories(draw: st.DrawFn) -> list[dict[str, Any]]:
                     "content": TEXTS,
                     "meta": st.sampled_from([{}, {}, {"session": "1"}, {"session": "2", "speaker": "Ann"}]),
                     "tags": st.sampled_from([(), ("a",)]),
-                    "fate": st.sampled_from(["kept", "kept", "kept", "deleted", "imported"]),
+                    "fate": st.sampled_from(["kept", "kept", "kept", "deleted", "deleted elsewhere", "imported"]),
                 }
             ),
             min_size=1,
@@ -53,10 +54,13 @@ def kept(given_memories: list[dict[str, Any]]) -> Memory:
         record = memory.add(**values)
         if each["fate"] == "deleted":
             memory.delete(record.id)
-        elif each["fate"] == "imported":
+        elif each["fate"] != "kept":
             store: Any = memory.store
             with store.writing():
-                store.forget_vectors(list(store.numbers_of([record.id]).values()))
+                if each["fate"] == "imported":
+                    store.forget_vectors(list(store.numbers_of([record.id]).values()))
+                else:
+                    store.replace(msgspec.structs.replace(record, status="deleted"))
     return memory
 
 

@@ -63,7 +63,7 @@ def test_neighbours_are_those_of_the_same_session(memory: Memory) -> None:
 
 def test_a_deleted_neighbour_is_not_found(memory: Memory) -> None:
     say(memory, "1", "Ann: which zeppelin?", "Bob: the yellow one")
-    memory.delete(memory.search("yellow", mode="fulltext")[0].id)
+    change(memory, memory.search("yellow", mode="fulltext")[0].id, status="deleted")
     assert contents(memory.search("zeppelin")) == ["Ann: which zeppelin?"]
 
 
@@ -97,7 +97,8 @@ def test_context_of_no_thread_is_what_arrived_next_to_it_in_its_scope(memory: Me
 def test_context_passes_over_what_is_deleted(memory: Memory) -> None:
     for meta in ({}, {"session": "1"}):
         added = [memory.add(f"{name} {meta}", meta=meta) for name in ("far", "near", "zeppelin", "next", "last")]
-        memory.delete(added[1].id, added[3].id)
+        memory.delete(added[1].id)
+        change(memory, added[3].id, status="deleted")
         expected = [f"far {meta}", f"last {meta}"]
         assert context(memory, f"zeppelin {'session' if meta else ''}", meta=meta or None) == expected
 
@@ -109,7 +110,7 @@ def test_relations_come_last_and_none_stands_twice(memory: Memory) -> None:
     memory.link(records[3].id, "supports", hit.id)
     gone = memory.add("deleted")
     memory.link(hit.id, "supports", gone.id)
-    memory.delete(gone.id)
+    change(memory, gone.id, status="deleted")
     assert context(memory, "zeppelin") == ["two", "four", "six"]
     assert context(memory, "zeppelin", 2) == ["one", "two", "four", "five", "six"]
     found = memory.search("zeppelin four", mode="fulltext", context=3)
@@ -133,7 +134,7 @@ def test_context_is_near_and_never_deleted(kept: list[tuple[str, bool]], count: 
         for number, (session, is_deleted) in enumerate(kept):
             added = memory.add(f"cat {number}", meta={"session": session} if session else {})
             if is_deleted:
-                memory.delete(added.id)
+                change(memory, added.id, status="deleted")
             else:
                 texts.append((added.content, session))
         for text, session in texts:

@@ -220,7 +220,7 @@ def test_another_process_may_change_vectors_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: Memory) -> None:
-    for text in ("my kitten sleeps", "the staging database", "a lorry for the desks", "deploy on Friday"):
+    for text in ("my kitten sleeps", *(f"report {number} of the office" for number in range(20))):
         memory.add(text)
     memory.import_from(b'{"content": "the cat next door"}', format="ndjson")
     found = memory.search("cat")
