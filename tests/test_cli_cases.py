@@ -1,8 +1,8 @@
 """CLI cases: Markdown that reads as documentation, run command by command in real processes.
 
 A `console` block holds commands behind `$ `, what they print, what goes to standard error behind `2> `, and an exit
-status other than 0 behind `=> `. A block named `file PATH` is written before the commands run. `make accept`
-rewrites the answers; the review is the diff.
+status other than 0 behind `=> `. A block named `file PATH` is written before the commands run. Where an answer holds
+three backticks, the block has four. `make accept` rewrites the answers; the review is the diff.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 FOLDER = Path(__file__).parent / "cli"
 CASES = [*sorted(FOLDER.glob("*.md")), Path(__file__).parents[1] / "docs/repo.md"]
 ACCEPT = os.environ.get("MEMGLOT_ACCEPT") == "1"
-BLOCK = re.compile(r"^```(console|file \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(`{3,})(console|file \S+)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")
 
@@ -39,14 +39,14 @@ def test_case(case: Path, tmp_path: Path) -> None:
 
 
 def _block(match: re.Match[str], folder: Path) -> str:
-    kind, body = match.groups()
+    fence, kind, body = match.groups()
     if kind != "console":
         path = folder / kind.removeprefix("file ")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body, encoding="utf-8")
         return match[0]
     commands = [line.removeprefix("$ ") for line in body.splitlines() if line.startswith("$ ")]
-    return "```console\n" + "".join(_run(command, folder) for command in commands) + "```"
+    return f"{fence}console\n" + "".join(_run(command, folder) for command in commands) + fence
 
 
 def _run(command: str, folder: Path) -> str:

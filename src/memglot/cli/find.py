@@ -49,7 +49,8 @@ def _found(results: Any) -> list[str]:
 
     lines: list[str] = []
     for hit in results:
-        lines += _lines(hit.record, f"{hit.score:.3g}")
+        # What filters alone let through has no score.
+        lines += _lines(hit.record, f"{hit.score:.3g}" if hit.score else None)
         lines += [f"    | {record.id}  {first_line(record.title or record.content)}" for record in hit.context]
         if hit.why:
             lines.append("    " + "; ".join(hit.why))

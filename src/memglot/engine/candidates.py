@@ -33,6 +33,7 @@ class Searching:
     def __init__(self, store: Store, meaning: Meaning, asked: Asked, mode: str) -> None:
         self._store, self._mode = store, mode
         self._filter, self._query, self._text = asked.filter, asked.query, asked.text
+        self._asked = asked.query
         self._notes: list[str] = []
         self._frequencies: dict[str, int] = {}
         self._whole = 0
@@ -70,6 +71,10 @@ class Searching:
 
     def _find_by_words(self) -> None:
         matches = self._store.match(self._query, self._filter, CANDIDATES)
+        if not matches and self._query != self._asked:
+            # The rarer words are nowhere, or nowhere that the filter lets through: common ones are better than nothing.
+            self._query = self._asked
+            matches = self._store.match(self._query, self._filter, CANDIDATES)
         best = max((match.score for match in matches), default=0.0)
         for place, match in enumerate(matches):
             self._by_words[match.number] = match.score / best if best > 0 else 1.0
@@ -119,9 +124,13 @@ class Searching:
         if self._near is not None:
             self._cosines = self._near.of(everyone)
         trust = plainness(self._text) if self._mode == "hybrid" else 1.0
+        meaning = {number: trust * above for number, (_, above) in self._cosines.items()}
+        # One without a vector is taken to mean as much as its words fit: else it would stand behind all that have one.
+        nearest = max(meaning.values(), default=0.0)
+        meaning |= {number: share * nearest for number, share in self._by_words.items() if number not in meaning}
         evidence = Evidence(
             words=self._by_words,
-            meaning={number: trust * above for number, (_, above) in self._cosines.items()},
+            meaning=meaning,
             nearest=self._meaning_ranks,
             places=places,
             arrivals=[tie for tie in arrivals if tie[1] in self._by_words],

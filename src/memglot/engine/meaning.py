@@ -46,11 +46,19 @@ class Meaning:
         return self._vectors.near(query, state) if query.any() else None
 
     def _known(self, state: VectorState) -> Embedder | None:
-        """The model of the vectors, if it is here: a plugin may be gone, or the built-in one have changed."""
+        """The model of the vectors, if it is here: a plugin may be gone, or have changed under its name."""
         try:
-            return self._model(state.model)
+            model = self._model(state.model)
         except UnknownEmbedder:
             return None
+        return model if model.dimensions == state.dimensions else None
+
+    def _own(self) -> Embedder:
+        """The model that the store has, as it is now; where that is gone, or there was none, the built-in one."""
+        try:
+            return self._model(self.state().model or None)
+        except UnknownEmbedder:
+            return self._model(None)
 
     def is_stale(self) -> bool:
         """Tell whether there are vectors that nothing here can be compared with."""
@@ -73,8 +81,7 @@ class Meaning:
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> Embedded:
         """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
-        state = self.state()
-        wanted = self._model(model or (None if self.is_stale() else state.model or None))
+        wanted = self._model(model) if model else self._own()
         with self._store.writing():
             if again:
                 self._store.use_model("", 0)

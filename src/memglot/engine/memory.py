@@ -170,7 +170,7 @@ class Memory(Exchange):
         wanted = searching.Wanted(
             mode=mode,
             limit=-1 if limit is None else limit,
-            offset=offset,
+            offset=max(offset, 0),
             grep=grep,
             context=context,
             budget=budget,

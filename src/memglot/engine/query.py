@@ -8,7 +8,7 @@ from collections.abc import Collection
 import msgspec
 
 from memglot.engine.arguments import narrowed
-from memglot.errors import no_words
+from memglot.errors import no_words, too_many_conditions
 from memglot.store.asking import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
@@ -18,6 +18,8 @@ _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
 _LONGEST = 20_000
 """So many characters of a question are read: a page pasted by mistake is answered by its beginning."""
+_MOST_CONDITIONS = 100
+"""So many phrases, exclusions and filters are taken: each is a condition that a store must look at one by one."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,15 +45,17 @@ def parse_query(
     reader = _Reader()
     for match in _PIECE.finditer(text):
         reader.take(*match.groups())
+    if (conditions := reader.conditions()) > _MOST_CONDITIONS:
+        raise too_many_conditions(conditions, _MOST_CONDITIONS)
     plain = " ".join(reader.words)
     query = Query(
         terms=terms_of(plain, languages),
         phrases=tuple(dict.fromkeys(reader.phrases)),
-        without=tuple(term for word in reader.without for term in terms_of(word, languages)[:1]),
-        without_phrases=tuple(reader.without_phrases),
+        without=tuple(term for word in dict.fromkeys(reader.without) for term in terms_of(word, languages)[:1]),
+        without_phrases=tuple(dict.fromkeys(reader.without_phrases)),
         grep=grep,
     )
-    chosen = narrowed(filter, reader.filters)
+    chosen = narrowed(filter, {name: list(dict.fromkeys(values)) for name, values in reader.filters.items()})
     if not query.asks_words and not (query.without or query.without_phrases or grep is not None or reader.filters):
         if text.strip() or filter == Filter():
             raise no_words(text)
@@ -80,6 +84,11 @@ class _Reader:
                 self._phrase(quoted, bool(not_quoted))
         else:
             self._phrase(quoted, bool(not_quoted))
+
+    def conditions(self) -> int:
+        """How many things were asked for that must hold, beside the words."""
+        several = (self.phrases, self.without, self.without_phrases, *self.filters.values())
+        return sum(len(set(values)) for values in several)
 
     def _word(self, word: str, excluded: bool) -> None:
         if self._operator(word, excluded):

@@ -38,7 +38,7 @@ def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wa
         else:
             results = Searching(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
         if wanted.context:
-            _bring_context(store, list(results), filter, wanted.context)
+            _bring_context(store, list(results), asked.filter, wanted.context)
     if wanted.budget is not None:
         pack_results(results, wanted.budget)
     if wanted.touch:
@@ -58,13 +58,16 @@ def _bring_context(store: Store, hits: Sequence[Hit], filter: Filter, count: int
     """Give each hit the memories before and after it, then those that a relation ties to it; none stands twice."""
     numbers = store.numbers_of([hit.id for hit in hits])
     known = set(numbers.values())
-    own = Filter(scope=filter.scope, without_scopes=filter.without_scopes)
+    # What stands around may be of any kind and time, but not of a scope that was not asked for.
+    scopes = [Filter(scope=part.scope, without_scopes=part.without_scopes) for part in (filter, *filter.also)]
+    own = Filter(also=tuple(scopes))
     for hit in hits:
         number = numbers[hit.id]
         around = store.around(number, count)
-        around += [other for _, other in store.related([number])][:count]
-        allowed = store.allowed(Query(), own, around)
-        new = [other for other in dict.fromkeys(around) if other in allowed and other not in known]
+        tied = [other for _, other in store.related([number])]
+        allowed = store.allowed(Query(), own, [*around, *tied]) - known
+        new = [other for other in around if other in allowed]
+        new += [other for other in tied if other in allowed.difference(new)][:count]
         known.update(new)
         hit.context = store.at(new)
 

@@ -713,10 +713,9 @@ def no_version(number: int, count: int) -> NotFound:
 
 
 def no_words(query: str) -> UsageError:
-    """A query of nothing but punctuation."""
-    return UsageError(
-        f"the query `{_short(query)}` has no word to look for", "`memglot list` shows memories without a query"
-    )
+    """A query of nothing, or of nothing but punctuation."""
+    what = f"the query `{_short(query)}` has no word to look for" if query.strip() else "the query is empty"
+    return UsageError(what, "`memglot list` shows memories without a query")
 
 
 def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
@@ -816,3 +815,9 @@ def no_viewer() -> NotYet:
 def no_vectors() -> NotYet:
     """A search by meaning in a store that knows nothing of it yet."""
     return NotYet("no memory can be found by its meaning yet", "`memglot embed` makes that possible, offline")
+
+
+def too_many_conditions(count: int, most: int) -> UsageError:
+    """A question with so many quotes and operators that it is a text pasted by mistake."""
+    what = f"the query has {count:,} phrases, exclusions and filters, and at most {most:,} are taken"
+    return UsageError(what, "ask with fewer quotes and operators")

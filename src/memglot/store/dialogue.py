@@ -13,6 +13,7 @@ from memglot.store.words import folded
 
 _THREADS = ("session", "conversation", "thread")
 _NOTES = ("note", "document", "file", "path")
+_NOTE = "note\0"
 _SPEAKERS = ("speaker", "author", "role", "from", "name")
 _SAID = re.compile(r"([^\s:][^:\n]{0,39}):\s+(?=\S)")
 _TIME = re.compile(
@@ -49,25 +50,31 @@ def turn_of(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any], cont
     key = _key(scope, meta, source)
     if key is None:
         return None
-    thread = int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
+    if key.startswith(_NOTE):
+        # The pieces of a note have an author at most: nobody speaks there, whatever stands before a colon.
+        return Turn(_number(key), "", len(content.split()), 0)
     said = _SAID.match(content)
     given = next((value for name in _SPEAKERS if isinstance(value := meta.get(name), str) and value.strip()), "")
     speaker = folded(given.strip() or (said[1] if said and len(said[1].split()) <= 3 else ""))[:80]
     text = content[said.end() :] if said and speaker and folded(said[1]).startswith(speaker) else content
     traits = (ENDS_ASKING if text.rstrip().endswith("?") else 0) | (ASKS if "?" in text else 0)
     traits |= TELLS_TIME if _TIME.search(text) else 0
-    return Turn(thread, speaker, len(text.split()), traits)
+    return Turn(_number(key), speaker, len(text.split()), traits)
+
+
+def _number(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
 
 
 def _key(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any]) -> str | None:
     if (found := _text(source.get("conversation"))) is not None:
         return f"conversation\0{found}"
-    for kind, names in (("session", _THREADS), ("note", _NOTES)):
+    for kind, names in (("session\0", _THREADS), (_NOTE, _NOTES)):
         for name in names:
             if (found := _text(meta.get(name))) is not None:
-                return f"{kind}\0{scope}\0{found}"
-            if kind == "note" and (found := _text(source.get(name))) is not None:
-                return f"{kind}\0{scope}\0{found}"
+                return f"{kind}{scope}\0{found}"
+            if kind == _NOTE and (found := _text(source.get(name))) is not None:
+                return f"{kind}{scope}\0{found}"
     return None
 
 

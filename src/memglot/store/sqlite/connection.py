@@ -219,7 +219,8 @@ def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoRet
         raise NotAStore(url, "it is not a database") from error
     if _is_text_index(error):
         raise DamagedText(url) from error
-    if isinstance(error, (apsw.CorruptError, apsw.FormatError)):
+    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
+    if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)):
         raise DamagedStore(url, str(error)) from error
     if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
+import msgspec
+
 from memglot.store.asking import Query, Term
 from memglot.store.sqlite.functions import grep_condition
 from memglot.store.terms import narrowing
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def expression(query: Query) -> str:
-    """The query in the language of the index."""
+    """The query in the language of the index; nothing where it cannot be asked, as for a sign that is no word."""
     needed = [f"({_form(form)})" for phrase in query.phrases for form in narrowing(phrase)]
     wanted = [_form(form) for term in query.terms for form in term.forms]
+    if query.phrases and not needed:
+        return ""
     if needed:
         # What must be there stands in the second half too, so that the other words only add to the score.
         return f"({' AND '.join(needed)}) AND ({' OR '.join([needed[0], *wanted])})"
@@ -46,7 +50,7 @@ def hard_conditions(query: Query, indexed: bool) -> list[tuple[str, list[Any]]]:
             sql = "records.seq NOT IN (SELECT rowid FROM record_text WHERE record_text MATCH ?)"
             found.append((sql, [" OR ".join(map(_form, term.forms))]))
         else:
-            found.append((f"NOT memglot_written(?, {texts})", [term.word]))
+            found.append((f"NOT memglot_has(?, {texts})", [msgspec.json.encode(term.forms).decode()]))
     if query.grep is not None:
         found.append(grep_condition(query.grep))
     return found

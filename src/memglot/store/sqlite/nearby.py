@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from memglot.model import DELETED
 from memglot.store.asking import Place, Signals
 from memglot.store.sqlite.records import Records
 
@@ -29,6 +30,7 @@ SELECT own.seq, other.seq FROM json_each(?1) JOIN records AS own ON own.seq = va
 JOIN relations ON relations.other = own.id JOIN records AS other ON other.id = relations.owner
 WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
 """
+_THERE = f"seq NOT IN (SELECT gone.seq FROM records AS gone WHERE gone.status = '{DELETED}')"
 
 
 class Nearby(Records):
@@ -50,14 +52,17 @@ class Nearby(Records):
     def around(self, number: int, count: int) -> list[int]:
         """The numbers of up to `count` records stored before and after one."""
         for thread, position in self._rows("SELECT thread, position FROM turns WHERE seq = ?", (number,)):
-            sql = "SELECT seq FROM turns WHERE thread = ? AND position {} ? ORDER BY position {} LIMIT ?"
+            sql = (
+                f"SELECT seq FROM turns WHERE thread = ? AND position {{}} ? AND {_THERE} "
+                "ORDER BY position {} LIMIT ?"
+            )
             bindings: tuple[object, ...] = (thread, position, count)
             break
         else:
             scope = self._value("SELECT scope FROM records WHERE seq = ?", (number,))
             sql = (
-                "SELECT seq FROM records WHERE scope = ? AND seq {} ? AND seq NOT IN (SELECT seq FROM turns) "
-                "ORDER BY seq {} LIMIT ?"
+                f"SELECT seq FROM records WHERE scope = ? AND seq {{}} ? AND {_THERE} "
+                "AND seq NOT IN (SELECT seq FROM turns) ORDER BY seq {} LIMIT ?"
             )
             bindings = (scope, number, count)
         before = [seq for (seq,) in self._rows(sql.format("<", "DESC"), bindings)]

@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
-from memglot.store.asking import Filter, Match, Query
+from memglot.store.asking import Filter, Match, Query, Term
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
@@ -34,6 +34,11 @@ class Search(Nearby):
     _broken = False
     """Whether the index was found to be damaged; then the texts themselves are searched."""
     _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
+
+    def _register(self) -> None:
+        super()._register()
+        has: Any = self._has
+        self.db.create_scalar_function("memglot_has", has, -1, deterministic=True)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -61,9 +66,13 @@ class Search(Nearby):
 
     def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
         """The best matches by words, best first, then newest first."""
+        if not expression(query):
+            # Signs that no index knows, such as an emoji, are looked for in the texts.
+            sql = "SELECT seq FROM records WHERE {where} ORDER BY seq DESC LIMIT ? OFFSET ?"
+            return [Match(seq, 1.0) for (seq,) in self._selected(query, filter, sql, after=(limit, offset))]
 
         def matches() -> list[Match]:
-            if self.is_indexed() and not self._broken:
+            if self._is_usable():
                 found = self._match_indexed(query, filter, limit, offset)
                 if found or offset or self.finds_newest():
                     return found
@@ -79,10 +88,12 @@ class Search(Nearby):
 
     def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
         """How many `match` would give without a limit, and how many of these are among some records."""
+        if not expression(query):
+            return self.count_allowed(query, filter), len(self.allowed(query, filter, among))
 
         def counts() -> tuple[int, int]:
             count, of_these = (0, 0) if self._broken else self._count_indexed(query, filter, among)
-            if self._broken or not self.is_indexed():
+            if not self._is_usable():
                 found = {number for number, _ in self._match_scanned(query, filter)}
                 count, of_these = count + len(found), of_these + len(found.intersection(among))
             return count, of_these
@@ -91,42 +102,46 @@ class Search(Nearby):
 
     def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
         """Those among some records that the filter and all but the terms of the query let through."""
-
-        def those() -> set[int]:
-            where, bindings = self._filtered(query, filter)
-            if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
-                return set(numbers)
-            sql = f"SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
-            return {seq for (seq,) in self._rows(sql, (_json(numbers), *bindings))}
-
-        return self._mended(those)
+        if self._lets_all_through(query, filter):
+            return set(numbers)
+        sql = "SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
+        return {seq for (seq,) in self._selected(query, filter, sql, before=(_json(numbers),))}
 
     def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
         """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
-
-        def those() -> list[int]:
-            where, bindings = self._filtered(query, filter)
-            sql = f"SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
-            return [seq for (seq,) in self._rows(sql, (*bindings, limit, offset))]
-
-        return self._mended(those)
+        sql = "SELECT seq FROM records WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?"
+        return [seq for (seq,) in self._selected(query, filter, sql, after=(limit, offset))]
 
     def count_allowed(self, query: Query, filter: Filter) -> int:
         """How many `numbers` would give without a limit."""
-
-        def count() -> int:
-            where, bindings = self._filtered(query, filter)
-            return int(self._value(f"SELECT count(*) FROM records WHERE {where}", bindings))
-
-        return self._mended(count)
+        ((count,),) = self._selected(query, filter, "SELECT count(*) FROM records WHERE {where}")
+        return int(count)
 
     def count_vectors(self, query: Query, filter: Filter) -> int:
         """How many records with a vector the filter and all but the terms of a query let through."""
-        where, bindings = self._filtered(query, filter)
-        sql = f"SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
-        if where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None:
+        if self._lets_all_through(query, filter):
             return self.vector_state().count
-        return int(self._value(sql, bindings))
+        sql = "SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
+        ((count,),) = self._selected(query, filter, sql)
+        return int(count)
+
+    def _lets_all_through(self, query: Query, filter: Filter) -> bool:
+        where, _ = self._filtered(query, filter)
+        return where == f"({NOT_DELETED})" and self._value(_ANY_DELETED) is None
+
+    def _selected(
+        self, query: Query, filter: Filter, sql: str, before: Sequence[Any] = (), after: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a statement under the conditions of a query and a filter, with bindings around theirs."""
+
+        def selected() -> list[tuple[Any, ...]]:
+            where, bindings = self._filtered(query, filter)
+            return list(self._rows(sql.format(where=where), (*before, *bindings, *after)))
+
+        return self._mended(selected)
+
+    def _is_usable(self) -> bool:
+        return self.is_indexed() and not self._broken
 
     def forget_damage(self) -> None:
         """Trust the index again, once it was made anew."""
@@ -150,13 +165,13 @@ class Search(Nearby):
             f"SELECT record_text.rowid, -{_RANK} AS score FROM {source} WHERE {where} "
             f"ORDER BY score DESC, 1 DESC LIMIT {limit} OFFSET {offset}"
         )
-        return [Match(number, score) for number, score in self.db.execute(sql, bindings)]
+        return [Match(number, score) for number, score in self._rows(sql, bindings)]
 
     def _count_indexed(self, query: Query, filter: Filter, among: Sequence[int]) -> tuple[int, int]:
         source, where, bindings = self._asked(query, filter)
         these = "record_text.rowid IN (SELECT value FROM json_each(?))"
         sql = f"SELECT count(*), coalesce(sum({these}), 0) FROM {source} WHERE {where}"
-        ((count, of_these),) = self.db.execute(sql, (_json(among), *bindings))
+        ((count, of_these),) = self._rows(sql, (_json(among), *bindings))
         return count, of_these
 
     def _asked(self, query: Query, filter: Filter) -> tuple[str, str, list[Any]]:
@@ -171,7 +186,7 @@ class Search(Nearby):
 
     def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
         """What must hold for a record to be found at all. A search asks several times, and shares a pattern's time."""
-        asked = query, filter, self.is_indexed() and not self._broken
+        asked = query, filter, self._is_usable()
         if self._last is None or self._last[0] != asked:
             where, bindings = condition(filter, joined=True)
             hard = hard_conditions(query, asked[2])
@@ -187,9 +202,15 @@ class Search(Nearby):
         found = []
         for seq, *texts in self._rows(sql, (0 if self._broken else self.indexed_to(), *bindings)):
             words = lookup.words_in(self._cut(texts))
-            if words or (query.phrases and not query.terms):
+            # What is written in quotes is there, or the conditions would have left the record out.
+            if words or query.phrases:
                 found.append((seq, max(1, len(words)) / max(1, len(query.terms) + len(query.phrases))))
         return found
+
+    def _has(self, forms: str, *texts: str | None) -> bool:
+        """Tell whether a record's texts hold one of a word's forms, as the index would."""
+        term = Term(word=forms, forms=msgspec.json.decode(forms, type=tuple[str, ...]))
+        return bool(Lookup(Query(terms=(term,)), self._tokens).words_in(self._cut(texts)))
 
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts

@@ -1,0 +1,280 @@
+"""What stands around a match: neighbours that are found with it, context, what memories say of themselves, damage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memglot import Memory, Record, Results
+from memglot.errors import DamagedStore, StoreError
+
+NEXT_TO = "next to a match"
+
+
+def contents(results: Results) -> list[str]:
+    return [hit.content for hit in results]
+
+
+def say(memory: Memory, session: str, *turns: str) -> None:
+    for turn in turns:
+        memory.add(turn, meta={"session": session, "speaker": turn.split(":")[0]})
+
+
+def context(memory: Memory, question: str, count: int = 1, **options: Any) -> list[str]:
+    found = memory.search(question, mode="fulltext", limit=1, context=count, **options)
+    return [record.content for record in found[0].context]
+
+
+def change(memory: Memory, id: str, **values: Any) -> None:
+    """Set fields that only an import can set."""
+    store: Any = memory.store
+    record: Record = store.get([id])[0]
+    with store.writing():
+        for name, value in values.items():
+            setattr(record, name, value)
+        store.replace(record)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "fulltext"])
+def test_the_answer_to_a_question_is_found_with_it(memory: Memory, mode: str) -> None:
+    say(memory, "1", "Ann: which zeppelin did you like best?", "Bob: the yellow one over the lake", "Ann: I see.")
+    say(memory, "2", "Eve: nothing to do with it at all")
+    found = {hit.content: hit for hit in memory.search("zeppelin", mode=mode)}
+    answer = found["Bob: the yellow one over the lake"]
+    assert NEXT_TO in answer.why and not answer.matched
+    assert NEXT_TO not in found["Ann: which zeppelin did you like best?"].why
+    assert "Eve: nothing to do with it at all" not in found
+
+
+def test_neighbours_are_those_of_the_same_session(memory: Memory) -> None:
+    for turn in range(6):
+        say(memory, "1", f"Ann: {'zeppelin' if turn == 2 else 'something'} one {turn}")
+        say(memory, "2", f"Bob: something two {turn}")
+    found = memory.search("zeppelin", mode="fulltext")
+    assert found.total == 5
+    assert set(contents(found)) == {f"Ann: {'zeppelin' if turn == 2 else 'something'} one {turn}" for turn in range(5)}
+
+
+def test_a_deleted_neighbour_is_not_found(memory: Memory) -> None:
+    say(memory, "1", "Ann: which zeppelin?", "Bob: the yellow one")
+    change(memory, memory.search("yellow", mode="fulltext")[0].id, status="deleted")
+    assert contents(memory.search("zeppelin")) == ["Ann: which zeppelin?"]
+
+
+@pytest.mark.parametrize("key", ["session", "conversation", "thread", "note", "document", "file", "path"])
+@pytest.mark.parametrize("value", ["one", 1])
+def test_context_is_of_the_same_thread(memory: Memory, key: str, value: str | int) -> None:
+    for name in ("before", "the zeppelin", "after"):
+        memory.add(name, meta={key: value})
+        memory.add("in between", meta={key: "another"})
+    assert context(memory, "zeppelin") == ["before", "after"]
+
+
+def test_a_conversation_of_the_source_comes_before_a_session(memory: Memory) -> None:
+    for number, name in enumerate(("before", "the zeppelin", "not this one", "after")):
+        added = memory.add(name, meta={"session": "1"})
+        change(memory, added.id, source={"conversation": "b" if number == 2 else "a"})
+    store: Any = memory.store
+    store.rebuild_text()
+    assert context(memory, "zeppelin") == ["before", "after"]
+
+
+def test_context_of_no_thread_is_what_arrived_next_to_it_in_its_scope(memory: Memory) -> None:
+    for name in ("before", "the zeppelin", "after"):
+        memory.add(name)
+        memory.add("of the project", scope="project")
+        say(memory, "1", "Ann: in a session")
+    assert context(memory, "zeppelin") == ["before", "after"]
+    assert context(memory, "zeppelin", 5) == ["before", "after"]
+
+
+def test_context_passes_over_what_is_deleted(memory: Memory) -> None:
+    for meta in ({}, {"session": "1"}):
+        added = [memory.add(f"{name} {meta}", meta=meta) for name in ("far", "near", "zeppelin", "next", "last")]
+        memory.delete(added[1].id)
+        change(memory, added[3].id, status="deleted")
+        expected = [f"far {meta}", f"last {meta}"]
+        assert context(memory, f"zeppelin {'session' if meta else ''}", meta=meta or None) == expected
+
+
+def test_relations_come_last_and_none_stands_twice(memory: Memory) -> None:
+    records = [memory.add(name) for name in ("one", "two", "zeppelin", "four", "five", "six")]
+    hit = records[2]
+    memory.link(hit.id, "supports", records[5].id)
+    memory.link(records[3].id, "supports", hit.id)
+    gone = memory.add("deleted")
+    memory.link(hit.id, "supports", gone.id)
+    change(memory, gone.id, status="deleted")
+    assert context(memory, "zeppelin") == ["two", "four", "six"]
+    assert context(memory, "zeppelin", 2) == ["one", "two", "four", "five", "six"]
+    found = memory.search("zeppelin four", mode="fulltext", context=3)
+    shown = [record.content for each in found for record in [each.record, *each.context]]
+    assert sorted(shown) == sorted(set(shown)) and "deleted" not in shown
+
+
+def test_context_keeps_to_the_scopes_that_were_asked_for(memory: Memory) -> None:
+    hit, secret = memory.add("zeppelin", scope="project"), memory.add("of the user")
+    memory.link(hit.id, "supports", secret.id)
+    assert context(memory, "zeppelin") == ["of the user"]
+    assert context(memory, "zeppelin", scope="project") == []
+    assert context(memory, "zeppelin scope:project") == []
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(["", "1", "2"]), st.booleans()), min_size=1, max_size=20), st.integers(1, 4))
+def test_context_is_near_and_never_deleted(kept: list[tuple[str, bool]], count: int) -> None:
+    with Memory.open(":memory:") as memory:
+        texts = []
+        for number, (session, is_deleted) in enumerate(kept):
+            added = memory.add(f"cat {number}", meta={"session": session} if session else {})
+            if is_deleted:
+                change(memory, added.id, status="deleted")
+            else:
+                texts.append((added.content, session))
+        for text, session in texts:
+            row = [other for other, own in texts if own == session]
+            place = row.index(text)
+            expected = row[max(0, place - count) : place] + row[place + 1 : place + 1 + count]
+            assert context(memory, f'"{text}"', count) == expected
+
+
+def order(memory: Memory, question: str) -> list[str]:
+    return contents(memory.search(question, mode="fulltext"))
+
+
+@pytest.mark.parametrize(
+    "meta", [{}, {"author": "Ann"}, {"path": "a.md", "author": "Ann"}, {"note": "x", "name": "Todo"}, {"file": "a.py"}]
+)
+def test_notes_are_not_ranked_as_turns(memory: Memory, meta: dict[str, Any]) -> None:
+    short, asks = "Todo: zeppelin hangar", "Todo: zeppelin hangar?"
+    for first, second in ((short, asks), (asks, short)):
+        # Far from each other, so that neither lends to the other.
+        for number, text in enumerate((first, *["nothing"] * 4, second)):
+            memory.add(
+                text, meta={name: f"{value}{number}" if name != "author" else value for name, value in meta.items()}
+            )
+        found = memory.search("zeppelin", mode="fulltext")
+        scores = {hit.content: hit.score for hit in found}
+        assert scores[short] == pytest.approx(scores[asks], abs=0.01)
+        memory.delete(*[record.id for record in memory.list()])
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [
+        ({"status": "superseded"}, {}),
+        ({"status": "stale"}, {}),
+        ({"status": "closed"}, {}),
+        ({"created_at": 1_500_000_000_000_000}, {}),
+        ({"strength": 0.1}, {"strength": 0.9}),
+        ({}, {"access_count": 50}),
+    ],
+)
+def test_what_a_memory_says_of_itself_orders_equals(
+    memory: Memory, weaker: dict[str, Any], stronger: dict[str, Any]
+) -> None:
+    # The weaker one came last, which is what counts among equals.
+    added = [memory.add(f"{name} zeppelin", scope=name) for name in ("one", "two")]
+    assert order(memory, "zeppelin") == ["two zeppelin", "one zeppelin"]
+    change(memory, added[0].id, **stronger)
+    change(memory, added[1].id, **weaker)
+    assert order(memory, "zeppelin") == ["one zeppelin", "two zeppelin"]
+
+
+def test_a_better_match_is_not_outranked_by_being_new(memory: Memory) -> None:
+    old = memory.add("the zeppelin hangar", scope="one")
+    memory.add("a hangar", scope="two")
+    change(memory, old.id, created_at=1_500_000_000_000_000)
+    assert order(memory, "zeppelin hangar")[0] == "the zeppelin hangar"
+
+
+def drop(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE record_text")
+
+
+def empty(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM record_text_data")
+
+
+def lose_pages(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM record_text_data WHERE id > 10")
+
+
+def scramble(db: apsw.Connection) -> None:
+    db.execute("UPDATE record_text_data SET block = x'00ff' WHERE id > 10")
+
+
+def lose_part(db: apsw.Connection) -> None:
+    db.execute("DROP TABLE record_text_data")
+
+
+QUESTIONS = [
+    "test",
+    "cat garden",
+    '"the cat"',
+    "cat -garden",
+    "-test",
+    '-"the cat" cat',
+    "cat tag:a",
+    "重跑",
+    "duong 🎉",
+]
+
+
+@pytest.mark.parametrize("damage", [drop, empty, lose_pages, scramble, lose_part])
+def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[apsw.Connection], None]) -> None:
+    path = tmp_path / "store.db"
+    with Memory.open(path) as memory:
+        for text in (
+            "the cat sleeps",
+            "cats in gardens",
+            "all tests pass",
+            "testing the garden",
+            "重跑gen-itgc后",
+            "Đường 🎉",
+        ):
+            memory.add(text, title="Of a cat" if "pass" in text else None, tags=["a"] if "all" in text else [])
+        before = {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS}
+    assert before["test"] and before["-test"] and before["cat -garden"]
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(1000)
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    damage(db)
+    db.close()
+    for write in (False, True):
+        with Memory.open(path, write=write) as memory:
+            for question in QUESTIONS:
+                assert set(contents(memory.search(question, mode="fulltext"))) == before[question], question
+                for mode in ("hybrid", "semantic"):
+                    memory.search(question, mode=mode)
+            assert len([note for note in memory.notes if "doctor --fix" in note]) == 1, memory.notes
+            assert ["doctor --fix" in problem for problem in memory.doctor().problems] == [True]
+            if write and damage is drop:
+                with pytest.raises(DamagedStore, match="record_text") as raised:
+                    memory.add("new")
+                assert "memglot doctor" in str(raised.value.hint)
+    with Memory.open(path) as memory:
+        assert memory.doctor(fix=True).ok
+        assert {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS} == before
+        assert not memory.notes
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "store.db"
+    with Memory.open(path) as memory:
+        for number in range(300):
+            memory.add(f"cat number {number} in the garden")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share) // 4096 * 4096])
+    with pytest.raises(StoreError), Memory.open(path, write=False) as memory:
+        memory.search("cat -garden", limit=None)
+        memory.search("cat", limit=None)
+        assert not memory.doctor().ok
+        raise StoreError(str(path))
