@@ -1,18 +1,14 @@
-"""What stands around a match: neighbours that are found with it, context, what memories say of themselves, damage."""
+"""What stands around a match: neighbours that are found with it, context, and what memories say of themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memglot import Memory, Record, Results
-from memglot.errors import DamagedStore, StoreError
 
 NEXT_TO = "next to a match"
 
@@ -74,6 +70,27 @@ def test_context_is_of_the_same_thread(memory: Memory, key: str, value: str | in
         memory.add(name, meta={key: value})
         memory.add("in between", meta={key: "another"})
     assert context(memory, "zeppelin") == ["before", "after"]
+
+
+def test_a_turn_that_is_edited_keeps_its_place_and_one_that_is_moved_goes_last(memory: Memory) -> None:
+    added = [memory.add(f"{name} turn", meta={"session": "1"}) for name in ("first", "second", "third", "fourth")]
+    memory.add("other turn", meta={"session": "2"})
+    memory.update(added[1].id, content="the zeppelin")
+    assert context(memory, "zeppelin") == ["first turn", "third turn"]
+    memory.update(added[0].id, meta={"session": "2"})
+    assert context(memory, "zeppelin", 2) == ["third turn", "fourth turn"]
+    assert context(memory, '"other turn"', 2) == ["first turn"]
+    memory.update(added[0].id, meta={})
+    assert context(memory, '"other turn"', 2) == []
+
+
+def test_a_load_finds_the_places_that_single_additions_find(memory: Memory) -> None:
+    lines = [f'{{"content": "turn {n}", "meta": {{"session": "{n % 3}"}}}}\n' for n in range(12)]
+    memory.import_from("".join(lines).encode(), format="ndjson")
+    memory.add("turn 12", meta={"session": "0"})
+    assert context(memory, '"turn 9"', 2) == ["turn 3", "turn 6", "turn 12"]
+    assert memory.doctor(fix=True).ok
+    assert context(memory, '"turn 9"', 2) == ["turn 3", "turn 6", "turn 12"]
 
 
 def test_a_conversation_of_the_source_comes_before_a_session(memory: Memory) -> None:
@@ -192,89 +209,3 @@ def test_a_better_match_is_not_outranked_by_being_new(memory: Memory) -> None:
     memory.add("a hangar", scope="two")
     change(memory, old.id, created_at=1_500_000_000_000_000)
     assert order(memory, "zeppelin hangar")[0] == "the zeppelin hangar"
-
-
-def drop(db: apsw.Connection) -> None:
-    db.execute("DROP TABLE record_text")
-
-
-def empty(db: apsw.Connection) -> None:
-    db.execute("DELETE FROM record_text_data")
-
-
-def lose_pages(db: apsw.Connection) -> None:
-    db.execute("DELETE FROM record_text_data WHERE id > 10")
-
-
-def scramble(db: apsw.Connection) -> None:
-    db.execute("UPDATE record_text_data SET block = x'00ff' WHERE id > 10")
-
-
-def lose_part(db: apsw.Connection) -> None:
-    db.execute("DROP TABLE record_text_data")
-
-
-QUESTIONS = [
-    "test",
-    "cat garden",
-    '"the cat"',
-    "cat -garden",
-    "-test",
-    '-"the cat" cat',
-    "cat tag:a",
-    "重跑",
-    "duong 🎉",
-]
-
-
-@pytest.mark.parametrize("damage", [drop, empty, lose_pages, scramble, lose_part])
-def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[apsw.Connection], None]) -> None:
-    path = tmp_path / "store.db"
-    with Memory.open(path) as memory:
-        for text in (
-            "the cat sleeps",
-            "cats in gardens",
-            "all tests pass",
-            "testing the garden",
-            "重跑gen-itgc后",
-            "Đường 🎉",
-        ):
-            memory.add(text, title="Of a cat" if "pass" in text else None, tags=["a"] if "all" in text else [])
-        before = {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS}
-    assert before["test"] and before["-test"] and before["cat -garden"]
-    db = apsw.Connection(str(path))
-    db.set_busy_timeout(1000)
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    damage(db)
-    db.close()
-    for write in (False, True):
-        with Memory.open(path, write=write) as memory:
-            for question in QUESTIONS:
-                assert set(contents(memory.search(question, mode="fulltext"))) == before[question], question
-                for mode in ("hybrid", "semantic"):
-                    memory.search(question, mode=mode)
-            assert len([note for note in memory.notes if "doctor --fix" in note]) == 1, memory.notes
-            assert ["doctor --fix" in problem for problem in memory.doctor().problems] == [True]
-            if write and damage is drop:
-                with pytest.raises(DamagedStore, match="record_text") as raised:
-                    memory.add("new")
-                assert "memglot doctor" in str(raised.value.hint)
-    with Memory.open(path) as memory:
-        assert memory.doctor(fix=True).ok
-        assert {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS} == before
-        assert not memory.notes
-
-
-@pytest.mark.parametrize("share", [0.3, 0.9])
-def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
-    path = tmp_path / "store.db"
-    with Memory.open(path) as memory:
-        for number in range(300):
-            memory.add(f"cat number {number} in the garden")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share) // 4096 * 4096])
-    with pytest.raises(StoreError), Memory.open(path, write=False) as memory:
-        memory.search("cat -garden", limit=None)
-        memory.search("cat", limit=None)
-        assert not memory.doctor().ok
-        raise StoreError(str(path))

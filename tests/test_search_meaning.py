@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memglot import Memory
 from memglot.embed import BUILT_IN, registry
+from memglot.engine import vectors
 from memglot.errors import UnknownEmbedder
 from memglot.settings import BATCH_SIZE
 
@@ -226,6 +227,28 @@ def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: 
     found = memory.search("cat")
     assert [hit.content for hit in found][:2] == ["the cat next door", "my kitten sleeps"]
     assert "semantic" not in found[0].ranks
+
+
+@pytest.mark.parametrize(("setting", "most"), [("_MOST", 3), ("_MANY", 0)], ids=["read in blocks", "in a thread"])
+def test_however_vectors_are_compared_the_same_is_found(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, setting: str, most: int
+) -> None:
+    for number, text in enumerate(
+        ("my kitten sleeps", "deploy on Friday", "the cat next door", "a lorry", "重跑", "a cat")
+    ):
+        memory.add(text, tags=["odd"] if number % 2 else [])
+    memory.update(memory.search("lorry")[0].id, content="a ship at sea")
+    questions = ("cat", "feline -lorry", "boat tag:odd", '"next door"')
+    before = [[hit.id for hit in memory.search(question, mode="semantic")] for question in questions]
+    monkeypatch.setattr(vectors, setting, most)
+    monkeypatch.setattr(vectors, "_BLOCK", 2)
+    for question, expected in zip(questions, before, strict=True):
+        whole = memory.search(question, mode="semantic")
+        assert [hit.id for hit in whole] == expected and whole.total == len(expected)
+        assert [
+            memory.search(question, mode="semantic", limit=1, offset=n)[0].id for n in range(whole.total)
+        ] == expected
+    assert memory.search("cat")[0].matched == ["cat"]
 
 
 def test_an_import_that_updates_leaves_no_vector_of_what_was(tmp_path: Path) -> None:

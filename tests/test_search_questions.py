@@ -84,6 +84,25 @@ def test_any_text_is_answered(small: Memory, question: str) -> None:
     answered(small, question)
 
 
+def test_only_tags_can_be_excluded_by_an_operator(small: Memory) -> None:
+    with pytest.raises(UsageError, match="`-kind:decision` cannot be asked") as raised:
+        small.search('cat -kind:"decision"')
+    assert raised.value.hint == "say what you want instead; several `kind:` mean any of them"
+    with pytest.raises(UsageError, match="`-tree:home`") as raised:
+        small.search("cat -tree:home")
+    assert small.search("cat " + str(raised.value.hint).split("`")[1], mode="fulltext").total == 0
+    with pytest.raises(UsageError, match="`-before:2024`"):
+        small.search("cat -before:2024")
+    assert small.search("cat -std::vector", mode="fulltext").total == 1
+
+
+def test_a_word_of_several_scripts_is_excluded_as_a_whole(memory: Memory) -> None:
+    other = memory.add("重跑 only")
+    memory.add("重跑gen-itgc后再看")
+    for question in ("重跑 -重跑gen", "重跑 -重跑gen-itgc", "重跑 -后再看", "重跑 -gen", "重跑 -gen-itgc"):
+        assert found(memory, question, "fulltext") == {other.id}, question
+
+
 def found(memory: Memory, question: str, mode: str) -> set[str]:
     return {hit.id for hit in memory.search(question, mode=mode)}
 

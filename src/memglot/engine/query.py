@@ -8,11 +8,11 @@ from collections.abc import Collection
 import msgspec
 
 from memglot.engine.arguments import narrowed
-from memglot.errors import no_words, too_many_conditions
+from memglot.errors import no_such_exclusion, no_words, too_many_conditions
 from memglot.store.asking import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
-from memglot.store.words import CAMEL, WORD
+from memglot.store.words import CAMEL, PAIRED, WORD
 
 _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
@@ -98,7 +98,11 @@ class _Reader:
                 # A sign such as an emoji is no word of the index, but can be looked for as it stands.
                 (self.without_phrases if excluded else self.phrases).append(word)
             return
-        (self.without if excluded else self.words).append(word)
+        if excluded and PAIRED.search(word) and len(WORD.findall(word)) > 1:
+            # Of several scripts in a row the index knows the parts alone, each of which may stand elsewhere.
+            self.without_phrases.append(word)
+        else:
+            (self.without if excluded else self.words).append(word)
 
     def _phrase(self, phrase: str, excluded: bool) -> None:
         if phrase.strip() and any(not letter.isspace() for letter in phrase):
@@ -112,7 +116,7 @@ class _Reader:
         name, value = match[1].lower(), match[2].strip()
         if excluded:
             if name != "tag":
-                return False
+                raise no_such_exclusion(name, value)
             name = "not_tag"
         self.filters.setdefault(name, []).append(value)
         return True

@@ -127,6 +127,7 @@ class Vectors:
         self._numbers: Numbers
         self._rows: Floats
         self._filled = 0
+        self._sampled: tuple[tuple[str, int], Floats] | None = None
 
     def near(self, query: Floats, state: VectorState) -> Near | Far | None:
         """How near each memory is to a question, given as a vector."""
@@ -139,14 +140,13 @@ class Vectors:
 
     def _sample(self, state: VectorState) -> Floats:
         """Some vectors from all over the store, to tell what is usual."""
-        if self._state is None or (self._state.model, self._state.changes) != (state.model, state.changes):
+        mark = state.model, state.changes
+        if self._sampled is None or self._sampled[0] != mark:
             newest = self._store.newest()
             found = self._store.vectors(among=range(1, newest + 1, max(1, newest // _SAMPLE)))
-            self._rows = unpacked(
-                b"".join(vector for _, vector in found if len(vector) == state.dimensions), state.dimensions
-            )
-            self._state = state
-        return self._rows
+            data = b"".join(vector for _, vector in found if len(vector) == state.dimensions)
+            self._sampled = mark, unpacked(data, state.dimensions)
+        return self._sampled[1]
 
     def _refresh(self, state: VectorState) -> None:
         import numpy

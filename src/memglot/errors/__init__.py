@@ -821,3 +821,11 @@ def too_many_conditions(count: int, most: int) -> UsageError:
     """A question with so many quotes and operators that it is a text pasted by mistake."""
     what = f"the query has {count:,} phrases, exclusions and filters, and at most {most:,} are taken"
     return UsageError(what, "ask with fewer quotes and operators")
+
+
+def no_such_exclusion(name: str, value: str) -> UsageError:
+    """An operator with a `-` that only tags can have."""
+    what = f"`-{name}:{_short(value)}` cannot be asked: of the operators only `tag:` takes a `-`"
+    hints = {"before": "`after:` is the other way round", "after": "`before:` is the other way round"}
+    hints["tree"] = 'a pattern leaves labels out: `tree:"work & !draft"`'
+    return UsageError(what, hints.get(name, f"say what you want instead; several `{name}:` mean any of them"))
