@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
+import msgspec
+
 from memglot.engine.hits import Hit, Results
 from memglot.engine.meaning import Meaning
 from memglot.engine.query import Asked, plainness, without_common
@@ -12,7 +14,7 @@ from memglot.engine.ranking import REACH, Evidence, Question, Scored, by_signals
 from memglot.engine.vectors import Far, Near
 from memglot.errors import no_vectors
 from memglot.model import Record
-from memglot.notes import note_missing_vectors, note_stale_vectors
+from memglot.notes import note_missing_vectors, note_no_meaning, note_stale_vectors
 from memglot.store.contract import Store
 from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
@@ -22,8 +24,9 @@ CANDIDATES = 100
 _SIGNALLED = 50
 _LENDING = 30
 """The neighbours of so many of the best by words, and of as many by meaning, are candidates too."""
-_NEAR = 0.2
-"""A memory without any word of the question is found by its meaning from this cosine on."""
+_NEAR, _NEAR_FOR_ONE = 0.18, 0.15
+"""A memory without any word of the question is found by its meaning from this cosine on, and a share of the second
+above: the fewer words a question has, the nearer must be what it means."""
 _COMMON, _FEW = 0.5, 20
 
 
@@ -34,6 +37,7 @@ class Searching:
         self._store, self._mode = store, mode
         self._filter, self._query, self._text = asked.filter, asked.query, asked.text
         self._asked = asked.query
+        self._whole_query = asked.query
         self._notes: list[str] = []
         self._frequencies: dict[str, int] = {}
         self._whole = 0
@@ -42,6 +46,7 @@ class Searching:
         self._near: Near | Far | None = None
         self._cosines: dict[int, tuple[float, float]] = {}
         self._meaning_ranks: dict[int, int] = {}
+        self._near_enough = _NEAR + _NEAR_FOR_ONE / max(1, len(self._text.split()))
         self._weigh_words()
         if mode != "fulltext":
             self._find_by_meaning(meaning)
@@ -89,6 +94,8 @@ class Searching:
         elif state.count and state.missing > 0:
             self._notes.append(note_missing_vectors(state.missing))
         self._near = meaning.near(self._text, self._weigh)
+        if self._near is None and self._mode == "semantic":
+            self._notes.append(note_no_meaning())
 
     def _rank_by_meaning(self) -> None:
         if self._near is not None and (self._mode == "semantic" or isinstance(self._near, Near)):
@@ -98,15 +105,25 @@ class Searching:
     def _best_by_meaning(self, near: Near | Far) -> list[int]:
         """The nearest memories that the filter lets through."""
         found: list[int] = []
-        offset, step = 0, 2 * CANDIDATES
-        while len(found) < CANDIDATES:
-            more = near.best(step, offset)
+        start = 0
+        for end in (2 * CANDIDATES, 10 * CANDIDATES):
+            more = near.best(end - start, start)
             allowed = self._store.allowed(self._query, self._filter, more)
             found += [number for number in more if number in allowed]
-            if len(more) < step:
-                break
-            offset, step = offset + step, step * 4
-        return found[:CANDIDATES]
+            if len(found) >= CANDIDATES or len(more) < end - start:
+                return found[:CANDIDATES]
+            start = end
+        if self._query.grep is not None and self._mode != "semantic":
+            # To hold every memory against a pattern costs more than a few that are less near are worth.
+            return found
+        return near.best_of(self._let_through(), CANDIDATES)
+
+    def _let_through(self) -> list[int]:
+        """All that the filter and all but the terms of the query let through; phrases are asked of the index."""
+        hard = msgspec.structs.replace(self._query, terms=())
+        if hard.phrases:
+            return [match.number for match in self._store.match(hard, self._filter, -1)]
+        return self._store.numbers(hard, self._filter, -1)
 
     def _ranked(self) -> list[Scored]:
         """The candidates and their neighbours, best first."""
@@ -136,7 +153,7 @@ class Searching:
             arrivals=[tie for tie in arrivals if tie[1] in self._by_words],
             related=[tie for tie in related if tie[1] in self._by_words or tie[1] in self._meaning_ranks],
         )
-        ranked = rank(evidence, self._question())
+        ranked = rank(evidence, self._question(), by_meaning=self._mode == "semantic")
         allowed = store.allowed(self._query, self._filter, [scored.number for scored in ranked])
         ranked = [scored for scored in ranked if scored.number in allowed and self._is_found(scored)]
         head, rest = ranked[:_SIGNALLED], ranked[_SIGNALLED:]
@@ -149,7 +166,7 @@ class Searching:
             return number in self._cosines
         if number in self._by_words or scored.near:
             return True
-        return number in self._cosines and self._cosines[number][0] >= _NEAR
+        return number in self._cosines and self._cosines[number][0] >= self._near_enough
 
     def _question(self) -> Question:
         words = [folded(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
@@ -171,10 +188,8 @@ class Searching:
         """What comes after the candidates: further matches by words, or in semantic mode the less near ones."""
         known = {scored.number for scored in self._head}
         if self._mode == "semantic":
-            numbers = self._near.best(self._whole) if self._near is not None else []
-            allowed = self._store.allowed(self._query, self._filter, numbers)
-            rest = [Scored(number, -1.0) for number in numbers if number in allowed and number not in known]
-            return rest[start:end]
+            numbers = self._near.best_of(self._let_through(), self._whole) if self._near is not None else []
+            return [Scored(number, -1.0) for number in numbers if number not in known][start:end]
         needed = -1 if end is None else end + len(known)
         if len(self._by_words) < CANDIDATES:
             return []
@@ -198,7 +213,7 @@ class Searching:
 
     def _hits(self, wanted: Sequence[Scored]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]
-        matched = self._store.matched(self._query, numbers)
+        matched = self._store.matched(self._whole_query, numbers)
         records = zip(wanted, self._store.at(numbers), strict=True)
         return [self._hit(scored, record, matched[scored.number]) for scored, record in records]
 

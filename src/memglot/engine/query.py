@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from unicodedata import category
 
 import msgspec
 
 from memglot.engine.arguments import narrowed
-from memglot.errors import no_such_exclusion, no_words, too_many_conditions
+from memglot.errors import no_such_exclusion, no_words, phrase_too_long, too_many_conditions, wrong_type
 from memglot.store.asking import Filter, Query, Term
 from memglot.store.grep import compile_pattern
 from memglot.store.terms import terms_of
-from memglot.store.words import CAMEL, PAIRED, WORD
+from memglot.store.words import CAMEL, WORD
 
 _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
+_QUOTES = str.maketrans({"\0": " ", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _LONGEST = 20_000
 """So many characters of a question are read: a page pasted by mistake is answered by its beginning."""
+_LONGEST_PHRASE = 500
+_LOOKED_FOR = {"So", "Sm", "Sc", "Sk"}
+"""Kinds of signs that are no words and yet looked for: emoji, arrows, currencies."""
 _MOST_CONDITIONS = 100
 """So many phrases, exclusions and filters are taken: each is a condition that a store must look at one by one."""
 
@@ -39,7 +44,9 @@ def parse_query(
     text: str, filter: Filter = Filter(), grep: str | None = None, languages: Collection[str] = ()
 ) -> Asked:
     """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
-    text = text[:_LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    if not isinstance(text, str):
+        raise wrong_type("the query", "text", type(text).__name__)
+    text = text[:_LONGEST].translate(_QUOTES).encode("utf-8", "replace").decode("utf-8")
     if grep is not None:
         compile_pattern(grep)
     reader = _Reader()
@@ -47,11 +54,15 @@ def parse_query(
         reader.take(*match.groups())
     if (conditions := reader.conditions()) > _MOST_CONDITIONS:
         raise too_many_conditions(conditions, _MOST_CONDITIONS)
+    if not reader.words and not reader.phrases:
+        reader.phrases = reader.signs
+    if any(len(phrase) > _LONGEST_PHRASE for phrase in (*reader.phrases, *reader.without_phrases)):
+        raise phrase_too_long(_LONGEST_PHRASE)
     plain = " ".join(reader.words)
     query = Query(
         terms=terms_of(plain, languages),
         phrases=tuple(dict.fromkeys(reader.phrases)),
-        without=tuple(term for word in dict.fromkeys(reader.without) for term in terms_of(word, languages)[:1]),
+        without=tuple(dict.fromkeys(reader.without)),
         without_phrases=tuple(dict.fromkeys(reader.without_phrases)),
         grep=grep,
     )
@@ -68,6 +79,8 @@ class _Reader:
     def __init__(self) -> None:
         self.words: list[str] = []
         self.phrases: list[str] = []
+        self.signs: list[str] = []
+        """What is looked for only where there is nothing else: beside words a dash or an emoji says little."""
         self.without: list[str] = []
         self.without_phrases: list[str] = []
         self.filters: dict[str, list[str]] = {}
@@ -93,20 +106,15 @@ class _Reader:
     def _word(self, word: str, excluded: bool) -> None:
         if self._operator(word, excluded):
             return
-        if not WORD.search(word):
-            if any(letter > "\u2000" and not letter.isspace() for letter in word):
-                # A sign such as an emoji is no word of the index, but can be looked for as it stands.
-                (self.without_phrases if excluded else self.phrases).append(word)
-            return
-        if excluded and PAIRED.search(word) and len(WORD.findall(word)) > 1:
-            # Of several scripts in a row the index knows the parts alone, each of which may stand elsewhere.
-            self.without_phrases.append(word)
-        else:
+        if WORD.search(word):
             (self.without if excluded else self.words).append(word)
+        elif any(category(letter) in _LOOKED_FOR for letter in word):
+            # A sign such as an emoji is no word of the index, but can be looked for as it stands.
+            (self.without_phrases if excluded else self.signs).append(word)
 
     def _phrase(self, phrase: str, excluded: bool) -> None:
         if phrase.strip() and any(not letter.isspace() for letter in phrase):
-            if WORD.search(phrase) or any(letter > "\u2000" for letter in phrase):
+            if WORD.search(phrase) or any(category(letter) in _LOOKED_FOR for letter in phrase):
                 (self.without_phrases if excluded else self.phrases).append(phrase.strip())
 
     def _operator(self, piece: str, excluded: bool) -> bool:
@@ -114,6 +122,9 @@ class _Reader:
         if match is None or not match[2].strip():
             return False
         name, value = match[1].lower(), match[2].strip()
+        if name in ("before", "after") and not value[0].isdigit():
+            # `after:lunch` is no time, and no mistake.
+            return False
         if excluded:
             if name != "tag":
                 raise no_such_exclusion(name, value)

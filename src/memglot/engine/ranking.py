@@ -16,11 +16,11 @@ from memglot.store.asking import Place, Signals
 from memglot.store.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
 
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.
-_KERNEL = {0: (1.0, 0.22), -1: (0.60, 0.07), 1: (0.20, 0.055), -2: (0.35, 0.095), 2: (0.20, 0.03)}
+_KERNEL = {0: (1.0, 0.28), -1: (0.60, 0.09), 1: (0.20, 0.07), -2: (0.35, 0.12), 2: (0.20, 0.04)}
 _NEIGHBOURS = [(offset, weights) for offset, weights in _KERNEL.items() if offset]
-_STRETCH = (1.10, 0.07)
+_STRETCH = (1.10, 0.09)
 """What every memory of a stretch gets of its best one."""
-_ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.8)
+_ALONE = (_KERNEL[0][0] + _STRETCH[0], 0.6)
 """A memory of no thread is its own stretch, and has more of its meaning to itself than a turn."""
 _ARRIVAL = {-1: 0.05, 1: 0.05}
 _RELATED = 0.15
@@ -64,12 +64,13 @@ class Scored(msgspec.Struct):
     near: bool = False
 
 
-def rank(evidence: Evidence, question: Question) -> list[Scored]:
-    """The candidates, best first; of equals the newest."""
+def rank(evidence: Evidence, question: Question, *, by_meaning: bool = False) -> list[Scored]:
+    """The candidates, best first; of equals the newest. `by_meaning` alone turns and notes weigh the same."""
+    alone = _KERNEL[0][1] + _STRETCH[1] if by_meaning else _ALONE[1]
     found = _in_threads(evidence, question)
     for number in (evidence.words.keys() | evidence.meaning.keys()) - found.keys():
         words, meaning = evidence.words.get(number, 0.0), evidence.meaning.get(number, 0.0)
-        found[number] = Scored(number, _ALONE[0] * words + _ALONE[1] * meaning)
+        found[number] = Scored(number, _ALONE[0] * words + alone * meaning)
     for lender, borrower, weight in _ties(evidence):
         share = weight * evidence.words.get(lender, 0.0)
         if share and borrower in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
+from itertools import islice
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ _MOST = 300_000
 """Beyond so many vectors they are not held in memory: those of candidates are read, or all of them, block by block."""
 _MANY = 20_000
 _NEAREST = 200
-_SAMPLE, _BLOCK = 4_000, 20_000
+_SAMPLE, _BLOCK, _AT_ONCE = 4_000, 20_000, 4_096
 
 
 class Near:
@@ -68,6 +69,16 @@ class Near:
         found: list[int] = nearest[offset:wanted].tolist()
         return found
 
+    def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
+        """The nearest among some memories, nearest first."""
+        import numpy
+
+        self._wait()
+        places = numpy.flatnonzero(numpy.isin(self._numbers, numpy.asarray(numbers, dtype=numpy.int64)))
+        order = numpy.lexsort((-self._numbers[places], -self._cosines[places]))[:count]
+        found: list[int] = self._numbers[places[order]].tolist()
+        return found
+
     def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
         """The cosine of each memory, and by how many standard deviations it lies above the average one."""
         import numpy
@@ -103,6 +114,11 @@ class Far:
             after = block[-1][0]
             yield from ((cosine, number) for number, cosine in self._compared(block))
 
+    def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
+        """The nearest among some memories, nearest first."""
+        found = self._compared(list(self._store.vectors(among=numbers)))
+        return [number for _, number in nlargest(count, ((cosine, number) for number, cosine in found))]
+
     def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
         """The cosine of each memory, and by how many standard deviations it lies above the average one."""
         found = self._compared(list(self._store.vectors(among=numbers)))
@@ -131,12 +147,17 @@ class Vectors:
 
     def near(self, query: Floats, state: VectorState) -> Near | Far | None:
         """How near each memory is to a question, given as a vector."""
+        near: Near | Far | None = None
         if state.count > _MOST:
-            return Far(self._store, query, self._sample(state))
-        self._refresh(state)
-        if not self._filled:
-            return None
-        return Near(self._numbers[: self._filled], self._rows[: self._filled], query)
+            near = Far(self._store, query, self._sample(state))
+        else:
+            self._refresh(state)
+            if self._filled:
+                near = Near(self._numbers[: self._filled], self._rows[: self._filled], query)
+        if self._store.is_writing:
+            # What was read inside a transaction may never have been.
+            self._state = self._sampled = None
+        return near
 
     def _sample(self, state: VectorState) -> Floats:
         """Some vectors from all over the store, to tell what is usual."""
@@ -162,21 +183,22 @@ class Vectors:
             self._read(int(self._numbers[self._filled - 1]) if self._filled else 0, state.dimensions)
 
     def _read(self, after: int, dimensions: int) -> None:
-        """Read the vectors that came since."""
+        """Read the vectors that came since, some at a time: as bytes they would take up room a second time."""
         import numpy
 
-        found = [pair for pair in self._store.vectors(after) if len(pair[1]) == dimensions]
-        if not found:
-            return
-        rows = unpacked(b"".join(vector for _, vector in found), dimensions)
-        end = self._filled + len(found)
-        if end > len(self._numbers):
-            self._rows = numpy.concatenate([self._rows[: self._filled], rows, numpy.empty_like(rows)])
-            more = numpy.empty(2 * len(found), dtype=numpy.int64)
-            self._numbers = numpy.concatenate([self._numbers[: self._filled], more])
-        self._rows[self._filled : end] = rows
-        self._numbers[self._filled : end] = [number for number, _ in found]
-        self._filled = end
+        found = (pair for pair in self._store.vectors(after) if len(pair[1]) == dimensions)
+        while block := list(islice(found, _AT_ONCE)):
+            end = self._filled + len(block)
+            if end > len(self._numbers):
+                room = max(2 * len(self._numbers), end)
+                rows, numbers = self._rows, self._numbers
+                self._rows = numpy.empty((room, dimensions), dtype=numpy.float32)
+                self._numbers = numpy.empty(room, dtype=numpy.int64)
+                self._rows[: self._filled] = rows[: self._filled]
+                self._numbers[: self._filled] = numbers[: self._filled]
+            self._rows[self._filled : end] = unpacked(b"".join(vector for _, vector in block), dimensions)
+            self._numbers[self._filled : end] = [number for number, _ in block]
+            self._filled = end
 
 
 def packed(vectors: Floats) -> list[bytes]:

@@ -718,6 +718,11 @@ def no_words(query: str) -> UsageError:
     return UsageError(what, "`memglot list` shows memories without a query")
 
 
+def phrase_too_long(most: int) -> UsageError:
+    """A phrase in quotes that nobody would look for as it stands."""
+    return UsageError(f"a phrase in quotes may have at most {most:,} characters", "without quotes its words are found")
+
+
 def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
     """A regular expression that is none."""
     where = "" if position is None else f" at position {position}"

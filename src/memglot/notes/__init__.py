@@ -238,6 +238,11 @@ def note_stale_vectors(model: str) -> str:
     return f"the vectors are of `{model}`, which is not here: only words count until `memglot embed` makes them anew"
 
 
+def note_no_meaning() -> str:
+    """A question of which the model knows no word."""
+    return "the model knows none of these words, so that nothing is found by meaning; `--mode fulltext` finds words"
+
+
 def note_not_embedded(reason: str) -> str:
     """A memory that was kept and has no vector."""
     return f"kept, but not found by meaning: {reason}"

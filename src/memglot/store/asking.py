@@ -67,12 +67,13 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for: texts with any of the terms, the more the better.
 
-    Every phrase MUST be there as it is written, case aside; no text may hold one of `without`.
+    Every phrase MUST be there as it is written, case aside. No text may hold one of `without`, whatever its case and
+    accents, nor one of `without_phrases` as it is written.
     """
 
     terms: tuple[Term, ...] = ()
     phrases: tuple[str, ...] = ()
-    without: tuple[Term, ...] = ()
+    without: tuple[str, ...] = ()
     without_phrases: tuple[str, ...] = ()
     grep: str | None = None
 

@@ -54,6 +54,10 @@ class Store(Searchable, Protocol):
     def close(self) -> None:
         """Let go of the store; a second call does nothing."""
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a transaction is open, which may yet be taken back."""
+
     def writing(self) -> AbstractContextManager[None]:
         """One transaction. Nested ones join it. An exception undoes all of it."""
 

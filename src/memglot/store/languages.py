@@ -80,7 +80,7 @@ _SMALL: dict[str, str] = {
 }
 _LATIN = ("german", "french", "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "turkish")
 _ENOUGH = 2
-_LOOKED_AT = 400
+_LOOKED_AT = 300
 SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
 """Words that say little in each language."""
 # Words that tell one language from the others and from English.
@@ -110,7 +110,10 @@ STEMMED = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPT
 
 def language_of(text: str) -> str:
     """The language of a text in Latin letters, if it is one of those known here and not English; else nothing."""
-    found = _ALL_TELLING.intersection(text[:_LOOKED_AT].lower().split())
+    beginning = text[:_LOOKED_AT]
+    if " the " in beginning or " and " in beginning or " of " in beginning:
+        return ""
+    found = _ALL_TELLING.intersection(beginning.lower().split())
     if len(found) < _ENOUGH:
         return ""
     counts = {language: len(found & words) for language, words in _WORDS_OF.items()}
@@ -120,7 +123,7 @@ def language_of(text: str) -> str:
 
 def languages_of(word: str, known: Collection[str]) -> list[str]:
     """Those of the known languages whose stem a single word of a question may have."""
-    by_script = language_by_script(word)
+    by_script = language_by_script(word[0])
     if by_script:
         return [by_script] if by_script in known else []
     if len(word) <= 3 or word[0] >= "\u0250" or word.isdigit():
@@ -128,17 +131,14 @@ def languages_of(word: str, known: Collection[str]) -> list[str]:
     return [language for language in _LATIN if language in known]
 
 
-def language_by_script(word: str) -> str:
-    """The language that a word's script stands for, where there are stems for it."""
-    letter = word[0]
-    if letter < "\u0370":
-        return ""
+@lru_cache(2_000)
+def language_by_script(letter: str) -> str:
+    """The language that a letter's script stands for, where there are stems for it."""
     return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "")
 
 
-@lru_cache(50_000)
 def stems(word: str, language: str) -> tuple[str, ...]:
-    """The stems of a word as the index holds them, marked with its language."""
+    """The stems of a word in lower case, marked with its language."""
     mark, stemmer = f"{MARK}{language[:2]}", _stemmer(language)
     found = [mark + stemmer.stemWord(word)]
     if language == "russian" and word.endswith("ть"):
@@ -156,7 +156,7 @@ def _stemmer(language: str) -> Stemmer:
 
 
 def small_words_in(words: list[str]) -> frozenset[str]:
-    """Those words of a question that say little, by the language that most of its small words are of."""
+    """Those words of a question that say little: the English ones, unless two or more tell of another language."""
     counts = {language: len(known.intersection(words)) for language, known in SMALL_WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == "english"))
-    return SMALL_WORDS[best] if counts[best] else frozenset()
+    return SMALL_WORDS[best if counts[best] >= _ENOUGH else "english"]

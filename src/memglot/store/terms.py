@@ -7,12 +7,13 @@ from collections.abc import Collection
 from unicodedata import normalize
 
 from memglot.store.asking import Term
-from memglot.store.languages import languages_of, small_words_in, stems
-from memglot.store.words import CAMEL, PAIRED, WORD, folded, humps, pairs_of
+from memglot.store.languages import languages_of, small_words_in
+from memglot.store.words import CAMEL, PAIRED, SIGNS, WORD, folded, humps, one_width, pairs_of, stems_of
 
 _ENDINGS = re.compile(r"(?<=\w)['’](?:s|t|m|d|re|ve|ll)\b", re.IGNORECASE)
 _VERSION = re.compile(r"v?(\d+(?: \d+)+)")
-_SHORTEST_PART = 3
+_SHORTEST_PART = 2
+_LONGEST_ROW = 24
 _MOST_TERMS = 200
 _WINDOW = {"thai": 4, "other": 2}
 _THAI = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
@@ -23,7 +24,7 @@ def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
 
     `languages` are those that the index holds stems of.
     """
-    pieces = [piece for word in text.split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)]
+    pieces = [piece for word in one_width(text).split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)]
     small = small_words_in([folded(piece).strip(".,;:!?()[]'\"") for piece in pieces])
     found: dict[str, Term] = {}
     for skipped in (small, frozenset[str]()):
@@ -39,7 +40,7 @@ def _terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> l
     words = WORD.findall(piece)
     if len(words) == 1:
         return _of_word(words[0], skipped, languages)
-    row = " ".join(map(folded, words))
+    row = " ".join(map(folded, words[:_LONGEST_ROW]))
     version = _VERSION.fullmatch(row)
     forms = (row, f"v{version[1]}", version[1]) if version else (row,)
     whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=tuple(dict.fromkeys(forms)))
@@ -63,7 +64,7 @@ def _of_word(word: str, skipped: frozenset[str], languages: Collection[str]) -> 
     if CAMEL.fullmatch(word):
         forms.append(folded(" ".join(humps(word))))
     lower = normalize("NFC", word).lower()
-    forms += [folded(form) for language in languages_of(lower, languages) for form in stems(lower, language)]
+    forms += [form for language in languages_of(lower, languages) for form in stems_of(lower, language)]
     return [Term(word=word, forms=tuple(dict.fromkeys(forms)))]
 
 
@@ -74,18 +75,22 @@ def _of_run(run: str) -> list[Term]:
     window = _WINDOW["thai" if _THAI.search(run) else "other"]
     starts = range(max(1, len(run) - window + 1))
     pieces = [run[start : start + window] for start in starts]
-    if len(run) > window:
+    if window < len(run) <= _LONGEST_ROW:
         pieces.insert(0, run)
     return [Term(word=piece, forms=(_row(piece),)) for piece in dict.fromkeys(pieces)]
 
 
 def narrowing(phrase: str) -> list[str]:
     """Forms that every text has which holds a phrase as it is written; the index finds a few more with them."""
-    found = []
-    for word in WORD.findall(phrase):
+    found: list[str] = []
+    row: list[str] = []
+    for word in WORD.findall(one_width(phrase)):
         plain = folded(word)
         if PAIRED.fullmatch(plain):
             found.append(f"{plain}*" if len(plain) == 1 else _row(plain))
-        elif plain:
-            found.append(plain)
-    return found
+        else:
+            row.append(plain)
+    if len(row) == len(WORD.findall(phrase)) and not SIGNS.search(phrase):
+        # Nothing stands between the words that the index would count, so that they follow each other there too.
+        return [" ".join(row)] if row else []
+    return [*found, *row]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from unicodedata import normalize
 
 import msgspec
@@ -23,16 +24,25 @@ UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _PAIRED = f"{UNSPACED}\u1100-\u11ff\uac00-\ud7af"
 PAIRED = re.compile(f"[{_PAIRED}]+")
 """What is indexed as pairs of letters."""
-WORD = re.compile(f"[{_PAIRED}]+|(?:[^\\W_{_PAIRED}]|[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u0dff])+")
+# Marks that belong to a letter. Beyond the scripts that are stemmed whole blocks are taken: the index, which knows
+# every mark, cuts what is no word out again.
+_BELONGING = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
+_BELONGING += "\u0711-\u0dff\u1680-\u177f\u1800-\u1dff\ua66f-\ua6f1\ua800-\uabff\ufe20-\ufe2f\U00010a00-\U0001e95f"
+WORD = re.compile(f"[{_PAIRED}]+|(?:[^\\W_{_PAIRED}]|[{_BELONGING}])+")
 """A word of a question: letters that are paired, or letters and digits with the marks that belong to them."""
-CAMEL = re.compile(r"\b[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
+CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
+"""A name of several words, such as `userName` or `HTTPServer`."""
 # Whether a capital follows a small letter anywhere is asked of every text: a table of bytes is the quickest way.
 _CASES = bytes(ord("A" if chr(byte).isupper() else "a" if chr(byte).isalnum() else " ") for byte in range(128))
 _CASES += bytes(128)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _MARKS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+    "[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u20d0-\u20ff\ufe00-\ufe0f]"
 )
+# Signs for letters or numbers, such as ™, ², ① and ㎏, must not grow together with a word beside them.
+SIGNS = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2776-\u2793\u3200-\u33ff]")
+_WIDTHS = re.compile("[\uff00-\uffef]+")
 _LETTERS_WITH_MARKS = {"đ": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 _LETTERS_WITH_MARKS |= {"ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
 _UNMARKED = str.maketrans(_LETTERS_WITH_MARKS)
@@ -48,8 +58,16 @@ def folded(text: str) -> str:
     """A text without case, accents, vowel points and differences of width."""
     if text.isascii() or not _BEYOND.search(text):
         return text.lower()
-    plain = normalize("NFC", _MARKS.sub("", normalize("NFD", normalize("NFKC", text).casefold())))
+    apart = SIGNS.sub(r" \g<0> ", text)
+    plain = normalize("NFC", _MARKS.sub("", normalize("NFD", normalize("NFKC", apart).casefold())))
     return plain.translate(_UNMARKED) if _MARKED.search(plain) else plain
+
+
+def one_width(text: str) -> str:
+    """A text whose letters have their usual width, so that it is cut into words as the index cuts it."""
+    return (
+        text if text.isascii() else _WIDTHS.sub(lambda match: normalize("NFKC", match[0]), text.replace("\u00ad", ""))
+    )
 
 
 def indexed(text: str | None, about: str | None = None, seen: set[str] | None = None) -> str | None:
@@ -69,6 +87,11 @@ def indexed(text: str | None, about: str | None = None, seen: set[str] | None = 
     return f"{plain}\n{more}" if more else plain
 
 
+def _may_be_camel(text: str) -> bool:
+    cases = text.encode().translate(_CASES)
+    return b"aA" in cases or b"AAaa" in cases
+
+
 def humps(name: str) -> list[str]:
     """The words of a name in CamelCase."""
     return _HUMP.sub(" ", name).split()
@@ -83,6 +106,12 @@ def pairs_of(run: str) -> list[str]:
     return [run[start : start + 2] for start in range(len(run))]
 
 
+@lru_cache(50_000)
+def stems_of(word: str, language: str) -> tuple[str, ...]:
+    """The stems of a word as the index holds them."""
+    return tuple(folded(stem) for stem in stems(word, language))
+
+
 def _stems(text: str, about: str, seen: set[str] | None) -> str:
     language = language_of(about)
     if not language and (text.isascii() or not STEMMED.search(text)):
@@ -91,20 +120,19 @@ def _stems(text: str, about: str, seen: set[str] | None) -> str:
     found: list[str] = []
     for word in _LETTERS.findall(normalize("NFC", text).lower()):
         if len(word) > 2:
-            own = language if word[0] < "\u0250" else language_by_script(word)
+            own = language if word[0] < "\u0250" else language_by_script(word[0])
             if own:
-                found += stems(word, own)
+                found += stems_of(word, own)
                 if seen is not None:
                     seen.add(own)
-    return folded(" ".join(found))
+    return " ".join(found)
 
 
 def short_values(meta: str | None) -> str | None:
-    """The short texts among a memory's metadata, such as a date or a name, as the index is given them."""
+    """The short texts among a memory's metadata, such as a date or a name, one a line."""
     if not meta:
         return None
-    found = list(_texts(msgspec.json.decode(meta)))[:_MOST_VALUES]
-    return indexed("\n".join(found)) if found else None
+    return "\n".join(list(_texts(msgspec.json.decode(meta)))[:_MOST_VALUES])
 
 
 def _texts(value: object) -> Iterator[str]:

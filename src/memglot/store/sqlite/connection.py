@@ -156,6 +156,11 @@ class Connection:
         finally:
             self._depth -= 1
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a transaction is open, which may yet be taken back."""
+        return self._depth > 0
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Let all that is read inside be of one moment, whatever others write meanwhile."""

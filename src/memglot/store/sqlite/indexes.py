@@ -12,7 +12,7 @@ import msgspec
 from memglot.errors import DamagedStore
 from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
-from memglot.store.sqlite.matching import is_written
+from memglot.store.sqlite.matching import is_word, is_written
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX
 from memglot.store.words import WORD, indexed, short_values
 
@@ -20,7 +20,8 @@ _TEXT_CHUNK = 200_000
 _LARGE = 20_000
 _WORDS = """
 seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
-iif(tags IS NULL, NULL, memglot_words(tags, content)), tree, iif(meta IS NULL, NULL, memglot_values(meta))
+iif(tags IS NULL, NULL, memglot_words(memglot_texts(tags), content)), memglot_words(tree),
+iif(meta IS NULL, NULL, memglot_words(memglot_texts(meta)))
 """
 _FILL = f"INSERT INTO record_text (rowid, content, title, tags, tree, meta) SELECT {_WORDS} FROM records"
 _FAR = 64
@@ -40,15 +41,19 @@ class Indexes(Connection):
         self._seen: set[str] = set()
         super().__init__(path, write=write)
 
-    def _words(self, text: str | None, about: str | None = None) -> str | None:
-        return indexed(text, about, self._seen)
-
     def _register(self) -> None:
         super()._register()
+        seen = self._seen
+
+        # It must not know of the store: a circle would keep the file open after the store is gone.
+        def words(text: str | None, about: str | None = None) -> str | None:
+            return indexed(text, about, seen)
+
         functions: dict[str, Any] = {
-            "memglot_words": self._words,
-            "memglot_values": short_values,
+            "memglot_words": words,
+            "memglot_texts": short_values,
             "memglot_written": is_written,
+            "memglot_word": is_word,
         }
         for name, function in functions.items():
             self.db.create_scalar_function(name, function, -1, deterministic=True)

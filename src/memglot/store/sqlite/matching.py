@@ -7,12 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-import msgspec
-
 from memglot.store.asking import Query, Term
 from memglot.store.sqlite.functions import grep_condition
 from memglot.store.terms import narrowing
-from memglot.store.words import UNSPACED
+from memglot.store.words import UNSPACED, folded
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -40,17 +38,14 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def hard_conditions(query: Query, indexed: bool) -> list[tuple[str, list[Any]]]:
+_TEXTS = "records.content, records.title, memglot_texts(records.tags), records.tree, memglot_texts(records.meta)"
+
+
+def hard_conditions(query: Query) -> list[tuple[str, list[Any]]]:
     """What must hold for a record to be found at all: what is written in quotes, what must not be there, a pattern."""
-    texts = "records.content, records.title, records.tags, records.tree, records.meta"
-    found: list[tuple[str, list[Any]]] = [(f"memglot_written(?, {texts})", [phrase]) for phrase in query.phrases]
-    found += [(f"NOT memglot_written(?, {texts})", [phrase]) for phrase in query.without_phrases]
-    for term in query.without:
-        if indexed:
-            sql = "records.seq NOT IN (SELECT rowid FROM record_text WHERE record_text MATCH ?)"
-            found.append((sql, [" OR ".join(map(_form, term.forms))]))
-        else:
-            found.append((f"NOT memglot_has(?, {texts})", [msgspec.json.encode(term.forms).decode()]))
+    found: list[tuple[str, list[Any]]] = [(f"memglot_written(?, {_TEXTS})", [phrase]) for phrase in query.phrases]
+    found += [(f"NOT memglot_written(?, {_TEXTS})", [phrase]) for phrase in query.without_phrases]
+    found += [(f"NOT memglot_word(?, {_TEXTS})", [word]) for word in query.without]
     if query.grep is not None:
         found.append(grep_condition(query.grep))
     return found
@@ -63,6 +58,12 @@ def is_written(phrase: str, *texts: str | None) -> bool:
     """
     pattern = _written(phrase)
     return any(text is not None and pattern.search(normalize("NFC", text)) is not None for text in texts)
+
+
+def is_word(word: str, *texts: str | None) -> bool:
+    """Tell whether one of the texts holds a word, or several in a row, whatever their case and accents."""
+    pattern = _written(folded(word))
+    return any(text is not None and pattern.search(folded(text)) is not None for text in texts)
 
 
 @lru_cache(16)

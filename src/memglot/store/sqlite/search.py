@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
-from memglot.store.asking import Filter, Match, Query, Term
+from memglot.store.asking import Filter, Match, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
@@ -33,19 +33,20 @@ class Search(Nearby):
 
     _broken = False
     """Whether the index was found to be damaged; then the texts themselves are searched."""
-    _last: tuple[tuple[Query, Filter, bool], str, list[Any]] | None = None
-
-    def _register(self) -> None:
-        super()._register()
-        has: Any = self._has
-        self.db.create_scalar_function("memglot_has", has, -1, deterministic=True)
+    _last: tuple[tuple[Query, Filter], str, list[Any]] | None = None
+    _usable: bool | None = None
+    """Whether the index can be used, where that was asked once for a whole search."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Let all that is read inside be of one moment. What reading needs is made before it begins."""
         _ = self._has_vocabulary
         with super().reading():
-            yield
+            self._usable, self._last = self.is_indexed(), None
+            try:
+                yield
+            finally:
+                self._usable = None
 
     @cached_property
     def _tokens(self) -> Callable[[str], list[str]]:
@@ -141,7 +142,9 @@ class Search(Nearby):
         return self._mended(selected)
 
     def _is_usable(self) -> bool:
-        return self.is_indexed() and not self._broken
+        if self._broken:
+            return False
+        return self.is_indexed() if self._usable is None else self._usable
 
     def forget_damage(self) -> None:
         """Trust the index again, once it was made anew."""
@@ -186,12 +189,11 @@ class Search(Nearby):
 
     def _filtered(self, query: Query, filter: Filter) -> tuple[str, list[Any]]:
         """What must hold for a record to be found at all. A search asks several times, and shares a pattern's time."""
-        asked = query, filter, self._is_usable()
-        if self._last is None or self._last[0] != asked:
+        if self._last is None or self._last[0] != (query, filter):
             where, bindings = condition(filter, joined=True)
-            hard = hard_conditions(query, asked[2])
+            hard = hard_conditions(query)
             where = " AND ".join([where, *(f"({sql})" for sql, _ in hard)])
-            self._last = asked, where, [*bindings, *(value for _, values in hard for value in values)]
+            self._last = (query, filter), where, [*bindings, *(value for _, values in hard for value in values)]
         return self._last[1], list(self._last[2])
 
     def _match_scanned(self, query: Query, filter: Filter) -> list[tuple[int, float]]:
@@ -207,14 +209,10 @@ class Search(Nearby):
                 found.append((seq, max(1, len(words)) / max(1, len(query.terms) + len(query.phrases))))
         return found
 
-    def _has(self, forms: str, *texts: str | None) -> bool:
-        """Tell whether a record's texts hold one of a word's forms, as the index would."""
-        term = Term(word=forms, forms=msgspec.json.decode(forms, type=tuple[str, ...]))
-        return bool(Lookup(Query(terms=(term,)), self._tokens).words_in(self._cut(texts)))
-
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts
-        parts = (indexed(content), indexed(title, content), indexed(tags, content), tree, short_values(meta))
+        plain = (indexed(short_values(tags), content), indexed(tree), indexed(short_values(meta)))
+        parts = (indexed(content), indexed(title, content), *plain)
         # A word between the parts keeps a phrase from reaching from one into the next.
         return self._tokens(" \ue000 ".join(part for part in parts if part))
 
