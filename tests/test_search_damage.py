@@ -72,7 +72,8 @@ def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[ap
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     damage(db)
     db.close()
-    for write in (False, True):
+    # A writing open makes an index that is gone anew, as it does with one that a load did not finish.
+    for write in (False, True) if damage is not drop else (False,):
         with Memory.open(path, write=write) as memory:
             for question in QUESTIONS:
                 assert set(contents(memory.search(question, mode="fulltext"))) == before[question], question
@@ -80,10 +81,10 @@ def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[ap
                     memory.search(question, mode=mode)
             assert len([note for note in memory.notes if "doctor --fix" in note]) == 1, memory.notes
             assert ["doctor --fix" in problem for problem in memory.doctor().problems] == [True]
-            if write and damage is drop:
-                with pytest.raises(DamagedStore, match="record_text") as raised:
+            if write and damage is lose_part:
+                with pytest.raises(DamagedStore, match="full text index") as raised:
                     memory.add("new")
-                assert "memglot doctor" in str(raised.value.hint)
+                assert "memglot doctor --fix" in str(raised.value.hint)
     with Memory.open(path) as memory:
         assert memory.doctor(fix=True).ok
         assert {question: set(contents(memory.search(question, mode="fulltext"))) for question in QUESTIONS} == before

@@ -111,7 +111,10 @@ def test_a_sign_is_found_as_it_stands_and_beside_words(memory: Memory) -> None:
     party, both, _ = memory.add("a party 🎉"), memory.add("🎉 for the cat"), memory.add("only the cat")
     for mode in ("hybrid", "fulltext"):
         assert found(memory, "🎉", mode) == {party.id, both.id}
-        assert memory.search("🎉 cat", mode=mode)[0].id == both.id
-        assert memory.search("🎉 cat", mode=mode).total == 2
+        assert memory.search('"🎉" cat', mode=mode)[0].id == both.id
+        assert memory.search('"🎉" cat', mode=mode).total == 2
+        # Beside words it says little, and must not hide what they find.
+        for sign in ("🎉", "→", "–", "•", "…"):
+            assert found(memory, f"{sign} cat", mode) == found(memory, "cat", mode)
         assert party.id not in found(memory, "party -🎉", mode)
     assert not memory.notes

@@ -122,9 +122,6 @@ class _Reader:
         if match is None or not match[2].strip():
             return False
         name, value = match[1].lower(), match[2].strip()
-        if name in ("before", "after") and not value[0].isdigit():
-            # `after:lunch` is no time, and no mistake.
-            return False
         if excluded:
             if name != "tag":
                 raise no_such_exclusion(name, value)

@@ -40,7 +40,7 @@ def _terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> l
     words = WORD.findall(piece)
     if len(words) == 1:
         return _of_word(words[0], skipped, languages)
-    row = " ".join(map(folded, words[:_LONGEST_ROW]))
+    row = " ".join(filter(None, map(folded, words[:_LONGEST_ROW])))
     version = _VERSION.fullmatch(row)
     forms = (row, f"v{version[1]}", version[1]) if version else (row,)
     whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=tuple(dict.fromkeys(forms)))
@@ -56,7 +56,7 @@ def _row(word: str) -> str:
 
 def _of_word(word: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
     plain = folded(word)
-    if plain in skipped:
+    if not plain or plain in skipped:
         return []
     if PAIRED.fullmatch(plain):
         return _of_run(plain)
@@ -88,7 +88,7 @@ def narrowing(phrase: str) -> list[str]:
         plain = folded(word)
         if PAIRED.fullmatch(plain):
             found.append(f"{plain}*" if len(plain) == 1 else _row(plain))
-        else:
+        elif plain:
             row.append(plain)
     if len(row) == len(WORD.findall(phrase)) and not SIGNS.search(phrase):
         # Nothing stands between the words that the index would count, so that they follow each other there too.
