@@ -80,20 +80,20 @@ _SMALL: dict[str, str] = {
 }
 _LATIN = ("german", "french", "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "turkish")
 _ENOUGH = 2
-_LOOKED_AT = 300
+_LOOKED_AT = 120
 SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
 """Words that say little in each language."""
 # Words that tell one language from the others and from English.
 _TELLING = {
-    "german": "und nicht ist der das die ein mit auf für von sich auch wird sind dass im zu wir ihre",
-    "french": "les est des une dans pour du sur avec pas sont et cette nous",
-    "spanish": "el los del una por las con para está como más y pero",
-    "italian": "il che della di per una sono con alla gli anche più",
-    "portuguese": "não uma com os do em dos da para são mais você",
-    "dutch": "het een van niet zijn voor dat met ook wordt op",
-    "swedish": "och att det inte som av är på för med den",
-    "polish": "nie się jest na że do z jak przez dla",
-    "turkish": "ve bir bu için ile çok olarak da daha gibi",
+    "german": "und nicht ist der das die ein mit auf für von sich auch wird sind dass ihre eine aber",
+    "french": "les est des une dans pour sur avec pas sont cette nous mais que qui",
+    "spanish": "los del una por las con para está como más pero que sus",
+    "italian": "che della per una sono con alla gli anche più nel delle questo",
+    "portuguese": "não uma com dos para são mais você como pela que das",
+    "dutch": "het een van niet zijn voor dat met ook wordt maar aan",
+    "swedish": "och att det inte som är på för med den till från",
+    "polish": "nie się jest że jak przez dla ale który oraz",
+    "turkish": "bir için ile çok olarak daha gibi değil ama ve bu",
 }
 _WORDS_OF = {language: frozenset(words.split()) for language, words in _TELLING.items()}
 _ALL_TELLING = frozenset().union(*_WORDS_OF.values())
@@ -111,9 +111,12 @@ STEMMED = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPT
 def language_of(text: str) -> str:
     """The language of a text in Latin letters, if it is one of those known here and not English; else nothing."""
     beginning = text[:_LOOKED_AT]
-    if " the " in beginning or " and " in beginning or " of " in beginning:
+    if " the " in beginning or " and " in beginning:
         return ""
-    found = _ALL_TELLING.intersection(beginning.lower().split())
+    words = beginning.split()
+    if _ALL_TELLING.isdisjoint(words):
+        return ""
+    found = _ALL_TELLING.intersection([word.lower() for word in words])
     if len(found) < _ENOUGH:
         return ""
     counts = {language: len(found & words) for language, words in _WORDS_OF.items()}

@@ -8,7 +8,6 @@ English, marked stems; English is stemmed by the index itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from unicodedata import normalize
 
@@ -77,17 +76,18 @@ def indexed(text: str | None, about: str | None = None, seen: set[str] | None = 
     """
     if not text:
         return text
-    camel = (
-        [part for name in CAMEL.findall(text) for part in humps(name)]
-        if b"aA" in text.encode().translate(_CASES)
-        else []
-    )
     plain = text if text.isascii() else PAIRED.sub(_pairs, folded(text))
-    more = f"{' '.join(camel)} {_stems(text, about or text, seen)}".strip()
+    language = language_of(about or text)
+    if not language and plain is text and not _may_be_camel(text):
+        return text
+    camel = [part for name in CAMEL.findall(text) for part in humps(name)]
+    more = f"{' '.join(camel)} {_stems(text, language, seen)}".strip()
     return f"{plain}\n{more}" if more else plain
 
 
 def _may_be_camel(text: str) -> bool:
+    if text.islower():
+        return False
     cases = text.encode().translate(_CASES)
     return b"aA" in cases or b"AAaa" in cases
 
@@ -112,8 +112,7 @@ def stems_of(word: str, language: str) -> tuple[str, ...]:
     return tuple(folded(stem) for stem in stems(word, language))
 
 
-def _stems(text: str, about: str, seen: set[str] | None) -> str:
-    language = language_of(about)
+def _stems(text: str, language: str, seen: set[str] | None) -> str:
     if not language and (text.isascii() or not STEMMED.search(text)):
         return ""
     # Stems are made of words as they are written: their endings may hang on an accent.
@@ -132,16 +131,20 @@ def short_values(meta: str | None) -> str | None:
     """The short texts among a memory's metadata, such as a date or a name, one a line."""
     if not meta:
         return None
-    return "\n".join(list(_texts(msgspec.json.decode(meta)))[:_MOST_VALUES])
+    found: list[str] = []
+    _gather(msgspec.json.decode(meta), found)
+    return "\n".join(found[:_MOST_VALUES])
 
 
-def _texts(value: object) -> Iterator[str]:
+def indexed_values(meta: str | None) -> str | None:
+    """What the index is given for the short texts among a memory's metadata, which are names rather than sentences."""
+    return indexed(short_values(meta), "-")
+
+
+def _gather(value: object, found: list[str]) -> None:
     if isinstance(value, str):
         if len(value) <= _LONGEST_VALUE:
-            yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
+            found.append(value)
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _gather(inner, found)

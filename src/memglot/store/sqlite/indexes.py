@@ -14,14 +14,14 @@ from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.matching import is_word, is_written
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX
-from memglot.store.words import WORD, indexed, short_values
+from memglot.store.words import WORD, indexed, indexed_values, short_values
 
 _TEXT_CHUNK = 200_000
 _LARGE = 20_000
 _WORDS = """
 seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
-iif(tags IS NULL, NULL, memglot_words(memglot_texts(tags), content)), memglot_words(tree),
-iif(meta IS NULL, NULL, memglot_words(memglot_texts(meta)))
+iif(tags IS NULL, NULL, memglot_words(memglot_texts(tags), content)),
+iif(tree GLOB '*[A-Z]*', memglot_words(tree), tree), iif(meta IS NULL, NULL, memglot_values(meta))
 """
 _FILL = f"INSERT INTO record_text (rowid, content, title, tags, tree, meta) SELECT {_WORDS} FROM records"
 _FAR = 64
@@ -52,6 +52,7 @@ class Indexes(Connection):
         functions: dict[str, Any] = {
             "memglot_words": words,
             "memglot_texts": short_values,
+            "memglot_values": indexed_values,
             "memglot_written": is_written,
             "memglot_word": is_word,
         }

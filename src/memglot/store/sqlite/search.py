@@ -19,7 +19,7 @@ from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
 from memglot.store.sqlite.rows import COLUMNS, from_row
 from memglot.store.sqlite.schema import TOKENIZER
-from memglot.store.words import indexed, short_values
+from memglot.store.words import indexed, indexed_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
 _TEXTS = "content, title, tags, tree, meta"
@@ -211,7 +211,7 @@ class Search(Nearby):
 
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts
-        plain = (indexed(short_values(tags), content), indexed(tree), indexed(short_values(meta)))
+        plain = (indexed(short_values(tags), content), indexed(tree), indexed_values(meta))
         parts = (indexed(content), indexed(title, content), *plain)
         # A word between the parts keeps a phrase from reaching from one into the next.
         return self._tokens(" \ue000 ".join(part for part in parts if part))
