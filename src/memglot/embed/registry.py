@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memglot.embed.embedder import Embedder
+from memglot.embed.plugin import Plugin
 from memglot.errors import UnknownEmbedder, two_embedders
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ def embedder(name: str | None = None) -> Embedder:
         return _built_in()
     if name not in (plugins := _plugins()):
         raise UnknownEmbedder(name, names())
-    made: Embedder = plugins[name].load()()
-    return made
+    return Plugin(name, plugins[name].load)
 
 
 @cache

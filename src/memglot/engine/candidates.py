@@ -12,9 +12,9 @@ from memglot.engine.meaning import Meaning
 from memglot.engine.query import Asked, plainness, without_common
 from memglot.engine.ranking import REACH, Evidence, Question, Scored, by_signals, rank
 from memglot.engine.vectors import Far, Near
-from memglot.errors import no_vectors
+from memglot.errors import FailedEmbedder, no_vectors
 from memglot.model import Record
-from memglot.notes import note_missing_vectors, note_no_meaning, note_stale_vectors
+from memglot.notes import note_missing_vectors, note_no_meaning, note_stale_vectors, note_words_only
 from memglot.store.contract import Store
 from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
@@ -27,7 +27,9 @@ _LENDING = 30
 _NEAR, _NEAR_FOR_ONE = 0.18, 0.15
 """A memory without any word of the question is found by its meaning from this cosine on, and a share of the second
 above: the fewer words a question has, the nearer must be what it means."""
-_COMMON, _FEW = 0.5, 20
+_COMMON, _COMMON_IN_LARGE, _LARGE, _FEW = 0.5, 0.1, 50_000, 20
+"""A word is common that stands in more than half of the memories, of very many in more than a tenth: it tells little
+there, and to look at all that have it takes long."""
 
 
 class Searching:
@@ -59,7 +61,7 @@ class Searching:
         terms = self._query.terms
         counts, self._whole = self._store.frequencies([term.forms[0] for term in terms])
         self._frequencies = {folded(term.word): count for term, count in zip(terms, counts, strict=True)}
-        many = max(self._whole * _COMMON, _FEW)
+        many = max(self._whole * (_COMMON if self._whole < _LARGE else _COMMON_IN_LARGE), _FEW)
         common = frozenset(term.word for term, count in zip(terms, counts, strict=True) if count > many)
         self._query = without_common(self._query, common)
 
@@ -93,7 +95,12 @@ class Searching:
             self._notes.append(note_stale_vectors(state.model))
         elif state.count and state.missing > 0:
             self._notes.append(note_missing_vectors(state.missing))
-        self._near = meaning.near(self._text, self._weigh)
+        try:
+            self._near = meaning.near(self._text, self._weigh)
+        except FailedEmbedder as error:
+            if self._mode == "semantic":
+                raise
+            self._notes.append(note_words_only(str(error)))
         if self._near is None and self._mode == "semantic":
             self._notes.append(note_no_meaning())
 

@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.embed import BUILT_IN, Embedder, embedder
 from memglot.engine.vectors import Far, Near, Vectors, packed
-from memglot.errors import MemglotError, UnknownEmbedder
+from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
 from memglot.notes import note_not_embedded, note_stale_vectors
 from memglot.settings import BATCH_SIZE
 from memglot.store.asking import VectorState
@@ -49,7 +49,7 @@ class Meaning:
         """The model of the vectors, if it is here: a plugin may be gone, or have changed under its name."""
         try:
             model = self._model(state.model)
-        except UnknownEmbedder:
+        except (UnknownEmbedder, FailedEmbedder):
             return None
         return model if model.dimensions == state.dimensions else None
 
@@ -82,6 +82,9 @@ class Meaning:
     ) -> Embedded:
         """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
         wanted = self._model(model) if model else self._own()
+        if wanted.name != self.state().model or again:
+            # One that cannot work must not cost the vectors that are there.
+            wanted.embed(["a"])
         with self._store.writing():
             if again:
                 self._store.use_model("", 0)

@@ -15,7 +15,7 @@
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore, DamagedText
-        └── NotYet, MissingProgram
+        └── NotYet, MissingProgram, FailedEmbedder
 
 An error's text says what happened and where; its `hint` says what to do next.
 """
@@ -284,6 +284,15 @@ class DamagedText(DamagedStore):
     def __init__(self, url: str) -> None:
         super().__init__(url, "its full text index cannot be used")
         self.hint = "`memglot doctor --fix` makes it anew from the memories"
+
+
+class FailedEmbedder(StoreError):
+    """An embedder of another package that raised an error."""
+
+    code = "failed_embedder"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the embedder `{name}` failed: {_short(reason)}", "`memglot embed --model` takes another one")
 
 
 class NotYet(StoreError):

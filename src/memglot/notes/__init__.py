@@ -38,6 +38,11 @@ def note_foreign_carry(source: str, reason: str) -> str:
     return f"`memglot` in {source} is not this tool's carry slot and stays where it is: {reason}"
 
 
+def note_upgraded() -> str:
+    """A large store whose index had to be made anew."""
+    return "the store was made by an earlier memglot: its full text index was made anew, once"
+
+
 def note_incomplete() -> str:
     """A store whose last load was cut off."""
     return (
@@ -241,6 +246,11 @@ def note_stale_vectors(model: str) -> str:
 def note_no_meaning() -> str:
     """A question of which the model knows no word."""
     return "the model knows none of these words, so that nothing is found by meaning; `--mode fulltext` finds words"
+
+
+def note_words_only(reason: str) -> str:
+    """A search whose meaning could not be found out."""
+    return f"searched by words alone: {reason}"
 
 
 def note_not_embedded(reason: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from types import NoneType
 from unicodedata import normalize
 
 import msgspec
@@ -47,7 +48,7 @@ _LETTERS_WITH_MARKS |= {"ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
 _UNMARKED = str.maketrans(_LETTERS_WITH_MARKS)
 _MARKED = re.compile(f"[{''.join(_LETTERS_WITH_MARKS)}]")
 # Beyond ASCII most English texts hold only quotation marks, dashes and the like, which need no folding.
-_BEYOND = re.compile("[^\x00-\x7f\xa0-\xa9\xab-\xb1\xb6-\xb8\xbb\xbf\u2010-\u2027\u2030-\u203a]")
+_BEYOND = re.compile("[^\x00-\x7f\xa0-\xa9\xab\xac\xae-\xb1\xb6-\xb8\xbb\xbf\u2010-\u2027\u2030-\u203a]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LONGEST_VALUE = 80
 _MOST_VALUES = 40
@@ -138,7 +139,8 @@ def short_values(meta: str | None) -> str | None:
 
 def indexed_values(meta: str | None) -> str | None:
     """What the index is given for the short texts among a memory's metadata, which are names rather than sentences."""
-    return indexed(short_values(meta), "-")
+    text = short_values(meta)
+    return text if text is None or (text.isascii() and not _may_be_camel(text)) else indexed(text, "-")
 
 
 def _gather(value: object, found: list[str]) -> None:
@@ -147,4 +149,5 @@ def _gather(value: object, found: list[str]) -> None:
             found.append(value)
     elif isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
-            _gather(inner, found)
+            if not isinstance(inner, (int, float, NoneType)):
+                _gather(inner, found)

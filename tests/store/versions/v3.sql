@@ -69,6 +69,7 @@ INSERT INTO keeping VALUES('chain_seq',3);
 INSERT INTO keeping VALUES('indexed_to',2);
 INSERT INTO keeping VALUES('languages','');
 INSERT INTO keeping VALUES('records',2);
+INSERT INTO keeping VALUES('upgraded',1);
 INSERT INTO keeping VALUES('vector_changes',1);
 INSERT INTO keeping VALUES('vector_count',2);
 INSERT INTO keeping VALUES('vector_dimensions',256);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -86,12 +86,8 @@ class Connection:
         version = self._version()
         if version > len(MIGRATIONS):
             raise NewerStore(self.url, version, len(MIGRATIONS))
-        if not self.write and version == len(MIGRATIONS):
-            if not self.is_complete():
-                self.notes.append(note_incomplete())
-            return
         if not self.write:
-            type(self)(self.url, write=True).close()
+            self._prepare_reading(version)
             return
         if not version:
             # Before there is a log, so that the file itself tells from its first moment on what it is.
@@ -108,6 +104,16 @@ class Connection:
         if version < len(MIGRATIONS):
             self._migrate()
         self.complete()
+
+    def _prepare_reading(self, version: int) -> None:
+        # A new version fills its index after the migration; whoever comes next goes on where one was killed.
+        if version < len(MIGRATIONS) or not self._value("SELECT value FROM keeping WHERE name = 'upgraded'"):
+            with suppress(LockedStore, ReadOnlyStore) if version == len(MIGRATIONS) else nullcontext():
+                writing = type(self)(self.url, write=True)
+                self.notes += writing.notes
+                writing.close()
+        if not self.is_complete():
+            self.notes.append(note_incomplete())
 
     def _register(self) -> None:
         """Make the functions that queries use known."""

@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from memglot.errors import DamagedStore
+from memglot.notes import note_upgraded
 from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.matching import is_word, is_written
@@ -106,9 +107,21 @@ class Indexes(Connection):
                     self.db.execute(LATE_INDEXES[name])
         if missing:
             self.db.execute(f"PRAGMA cache_size = {CACHE}")
+        if not self._value("SELECT value FROM keeping WHERE name = 'upgraded'"):
+            self._upgrade_text()
         while self.newest() > self.indexed_to():
             with self.writing():
                 self.index_text(_TEXT_CHUNK)
+
+    def _upgrade_text(self) -> None:
+        """Fill the index of a store that an earlier version made, so that a kill costs little of what was done."""
+        if self.newest() - self.indexed_to() > _LARGE:
+            self.notes.append(note_upgraded())
+        while self.newest() > self.indexed_to():
+            with self.writing():
+                self.index_text(_LARGE)
+        with self.writing():
+            self.db.execute("UPDATE keeping SET value = 1 WHERE name = 'upgraded'")
 
     def index_text(self, limit: int) -> None:
         """Index the text of up to so many new records."""

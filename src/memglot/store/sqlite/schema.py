@@ -124,7 +124,7 @@ CREATE TABLE turns (
 CREATE INDEX turns_thread ON turns (thread, position);
 CREATE INDEX turns_speaker ON turns (speaker) WHERE speaker <> '';
 CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
-INSERT INTO keeping VALUES ('languages', '');
+INSERT INTO keeping VALUES ('languages', ''), ('upgraded', 0);
 INSERT INTO keeping VALUES ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
 """
 

@@ -39,6 +39,7 @@ INSERT INTO keeping VALUES ('chain_seq', 0);
 INSERT INTO keeping VALUES ('indexed_to', 3);
 INSERT INTO keeping VALUES ('languages', '');
 INSERT INTO keeping VALUES ('records', 3);
+INSERT INTO keeping VALUES ('upgraded', 1);
 INSERT INTO keeping VALUES ('vector_changes', 0);
 INSERT INTO keeping VALUES ('vector_count', 0);
 INSERT INTO keeping VALUES ('vector_dimensions', 0);

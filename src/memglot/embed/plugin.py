@@ -1,0 +1,41 @@
+"""An embedder of another package: whatever goes wrong in it becomes an error of ours, which callers can go on after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from memglot.embed.embedder import Embedder, Weigh
+from memglot.errors import FailedEmbedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Plugin:
+    """Guards an embedder; see `memglot.embed.Embedder` for what the methods promise."""
+
+    def __init__(self, name: str, load: Callable[[], Any]) -> None:
+        self.name = name
+        with self._guarded():
+            self._made: Embedder = load()()
+            self.dimensions = int(self._made.dimensions)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row for each text."""
+        with self._guarded():
+            return self._made.embed(texts)
+
+    def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
+        """The vector of a query."""
+        with self._guarded():
+            return self._made.embed_query(text, weigh)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise FailedEmbedder(self.name, f"{type(error).__name__}: {error}") from error
