@@ -146,3 +146,11 @@ def test_an_upgrade_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.
             Memory.open(path, write=False)
     with Memory.open(path, write=False) as memory:
         assert (memory.notes, memory.search("old").total, memory.doctor().ok) == ([], 1, True)
+
+
+@pytest.mark.parametrize("name", ["limit", "offset", "context", "budget"])
+@pytest.mark.parametrize("value", ["2", 2.5, True, 10**30])
+def test_what_is_no_whole_number_is_told(memory: Memory, name: str, value: object) -> None:
+    memory.add("cat")
+    with pytest.raises(UsageError, match=f"`{name}` must be a whole number"):
+        memory.search("cat", **{name: value})  # type: ignore[arg-type]

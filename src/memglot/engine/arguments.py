@@ -16,6 +16,7 @@ from memglot.errors import (
     bad_source,
     bad_temporal,
     bad_time,
+    no_whole_number,
     time_out_of_range,
     wrong_type,
 )
@@ -188,3 +189,9 @@ def choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
     """Refuse a value that is none of those that are known."""
     if value is not None and value not in known:
         raise bad_choice(name, value, known)
+
+
+def whole_number(name: str, value: int | None) -> None:
+    """Refuse what is no whole number that a store can count with; nothing is one."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63):
+        raise no_whole_number(name, value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
-from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal
+from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, whole_number
 from memglot.engine.exchange import Exchange
 from memglot.engine.hits import Results
 from memglot.engine.meaning import Embedded
@@ -167,6 +167,8 @@ class Memory(Exchange):
         result, of at most so many tokens; `touch` counts that they were used.
         """
         choice("mode", mode, searching.MODES)
+        for name, value in {"limit": limit, "offset": offset, "context": context, "budget": budget}.items():
+            whole_number(name, value)
         wanted = searching.Wanted(
             mode=mode,
             limit=-1 if limit is None else limit,

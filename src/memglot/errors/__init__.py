@@ -794,6 +794,11 @@ def bad_source(text: str, reason: str) -> UsageError:
     )
 
 
+def no_whole_number(name: str, value: object) -> UsageError:
+    """A number of things that is none."""
+    return UsageError(f"`{name}` must be a whole number, not `{_short(str(value))}`")
+
+
 def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
     """A value that is none of those that are known."""
     return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))
