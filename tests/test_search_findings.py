@@ -48,6 +48,8 @@ def contents(memory: Memory, query: str, **options: object) -> list[str]:
         ("getHTTPResponseCode", "HTTPResponse"),
         ("UX is bad", "UI/UX"),
         ("Donau\u00addampf", "Donaudampf"),
+        ("party🥳 tonight", "party"),
+        ("0\U00040000", "0"),
         ("ދިވެހި ބަސް", "ދިވެހި"),
         ("ꦧꦱꦗꦮ", "ꦧꦱꦗꦮ"),
     ],

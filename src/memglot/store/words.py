@@ -40,8 +40,12 @@ _MARKS = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u20d0-\u20ff\ufe00-\ufe0f]"
 )
-# Signs for letters or numbers, such as ™, ², ① and ㎏, must not grow together with a word beside them.
-SIGNS = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2776-\u2793\u3200-\u33ff]")
+# Signs for letters or numbers, such as ™, ², ① and ㎏, must not grow together with a word beside them; nor must emoji
+# and what is not assigned yet, which the index, knowing an older Unicode, takes for letters.
+SIGNS = re.compile(
+    "[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2776-\u2793\u3200-\u33ff"
+    "\U0001f000-\U0001fbff\U00040000-\U000e0fff]"
+)
 _WIDTHS = re.compile("[\uff00-\uffef]+")
 _LETTERS_WITH_MARKS = {"đ": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 _LETTERS_WITH_MARKS |= {"ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import apsw
@@ -14,8 +15,8 @@ from memglot.notes import note_upgraded
 from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.matching import is_word, is_written
-from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX
-from memglot.store.words import WORD, indexed, indexed_values, short_values
+from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX, TOKENIZER
+from memglot.store.words import indexed, indexed_values, short_values
 
 _TEXT_CHUNK = 200_000
 _LARGE = 20_000
@@ -228,14 +229,34 @@ class Indexes(Connection):
         except (apsw.CorruptError, apsw.SQLError, DamagedStore):
             return False
 
+    @cached_property
+    def _tokens(self) -> Callable[[str], list[str]]:
+        """Cuts a text into words as the index does."""
+        cut = self.db.fts5_tokenizer(*TOKENIZER)
+
+        def tokens(text: str) -> list[str]:
+            found: Any = cut(
+                text.encode("utf-8", "replace"),
+                apsw.FTS5_TOKENIZE_QUERY,
+                None,
+                include_offsets=False,
+                include_colocated=False,
+            )
+            return list(found)
+
+        return tokens
+
     def finds_newest(self) -> bool:
         """Tell whether the index finds the newest records by a word of theirs: a damaged one may just find nothing."""
-        sql = "SELECT seq, memglot_words(content) FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5"
+        sql = (
+            "SELECT seq, memglot_words(substr(content, 1, 2000)) FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5"
+        )
         for seq, words in self._rows(sql, (self.indexed_to(),)):
-            for word in WORD.findall(words)[:1]:
-                asked = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
-                if self._value(asked, (f'"{word}"', seq)) is None:
-                    return False
+            # A piece of the text as it stands: the index may cut it into several words, but into some.
+            piece = next((piece for piece in words.split() if len(piece) <= 100 and self._tokens(piece)), None)
+            asked = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
+            if piece and self._value(asked, ('"' + piece.replace('"', '""') + '"', seq)) is None:
+                return False
         return True
 
     def is_complete(self) -> bool:

@@ -18,7 +18,6 @@ from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
 from memglot.store.sqlite.rows import COLUMNS, from_row
-from memglot.store.sqlite.schema import TOKENIZER
 from memglot.store.words import indexed, indexed_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
@@ -47,23 +46,6 @@ class Search(Nearby):
                 yield
             finally:
                 self._usable = None
-
-    @cached_property
-    def _tokens(self) -> Callable[[str], list[str]]:
-        """Cuts a text into words as the index does."""
-        cut = self.db.fts5_tokenizer(*TOKENIZER)
-
-        def tokens(text: str) -> list[str]:
-            found: Any = cut(
-                text.encode("utf-8", "replace"),
-                apsw.FTS5_TOKENIZE_QUERY,
-                None,
-                include_offsets=False,
-                include_colocated=False,
-            )
-            return list(found)
-
-        return tokens
 
     def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
         """The best matches by words, best first, then newest first."""
