@@ -91,7 +91,7 @@ def indexed(text: str | None, about: str | None = None, seen: set[str] | None = 
 
 
 def _may_be_camel(text: str) -> bool:
-    if text.islower():
+    if text == text.lower():
         return False
     cases = text.encode().translate(_CASES)
     return b"aA" in cases or b"AAaa" in cases
