@@ -15,6 +15,7 @@ from memglot.notes import note_upgraded
 from memglot.store.dialogue import MAY_BELONG, Turn, turn_of
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.matching import is_word, is_written
+from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX, TOKENIZER
 from memglot.store.words import indexed, indexed_values, short_values
 
@@ -152,7 +153,7 @@ class Indexes(Connection):
 
     def unindex(self, numbers: Sequence[int]) -> None:
         """Forget the text and the places of records."""
-        wanted = (msgspec.json.encode(list(numbers)).decode(),)
+        wanted = (listed(numbers),)
         these = "IN (SELECT value FROM json_each(?))"
         self.db.execute(f"DELETE FROM record_text WHERE rowid {these}", wanted)
         self.db.execute(f"DELETE FROM turns WHERE seq {these}", wanted)

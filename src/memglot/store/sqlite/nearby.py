@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from memglot.model import DELETED
 from memglot.store.asking import Place, Signals
 from memglot.store.sqlite.records import Records
+from memglot.store.sqlite.rows import listed
 
 _BESIDE = """
 SELECT DISTINCT other.seq, other.thread, other.position, other.speaker, other.words, other.traits
@@ -39,15 +38,15 @@ class Nearby(Records):
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the records with these ids."""
         sql = "SELECT id, seq FROM records WHERE id IN (SELECT value FROM json_each(?))"
-        return dict(self._rows(sql, (_json(ids),)))
+        return dict(self._rows(sql, (listed(ids),)))
 
     def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
         """Where records stand, with their neighbours in the same stretch of a thread."""
-        return list(map(Place._make, self._rows(_BESIDE, (_json(numbers), reach))))
+        return list(map(Place._make, self._rows(_BESIDE, (listed(numbers), reach))))
 
     def arrivals(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:
         """For records of no thread, those that came next to them in their scope."""
-        return [(own, other, distance) for own, other, distance in self._rows(_ARRIVED, (_json(numbers), reach))]
+        return [(own, other, distance) for own, other, distance in self._rows(_ARRIVED, (listed(numbers), reach))]
 
     def around(self, number: int, count: int) -> list[int]:
         """The numbers of up to `count` records stored before and after one."""
@@ -73,7 +72,7 @@ class Nearby(Records):
         """Pairs of a record among some and one that an active relation ties to it."""
         if self._value("SELECT 1 FROM relations LIMIT 1") is None:
             return []
-        return [(own, other) for own, other in self._rows(_RELATED, (_json(numbers),)) if own != other]
+        return [(own, other) for own, other in self._rows(_RELATED, (listed(numbers),)) if own != other]
 
     def signals(self, numbers: Sequence[int]) -> dict[int, Signals]:
         """What records say of themselves."""
@@ -81,15 +80,11 @@ class Nearby(Records):
             "SELECT seq, status, created_at, rest ->> '$.strength', coalesce(rest ->> '$.access_count', 0) "
             "FROM json_each(?) JOIN records ON seq = value"
         )
-        return {seq: Signals(*values) for seq, *values in self._rows(sql, (_json(numbers),))}
+        return {seq: Signals(*values) for seq, *values in self._rows(sql, (listed(numbers),))}
 
     def speakers(self, names: Sequence[str]) -> set[str]:
         """Those among some folded names that somebody speaks under."""
         sql = (
             "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM turns WHERE speaker = value AND speaker <> '')"
         )
-        return {name for (name,) in self._rows(sql, (_json(names),))}
-
-
-def _json(values: Sequence[object]) -> str:
-    return msgspec.json.encode(list(values)).decode()
+        return {name for (name,) in self._rows(sql, (listed(names),))}

@@ -21,6 +21,7 @@ from memglot.store.sqlite.rows import (
     UPDATE,
     from_row,
     from_sealed_row,
+    listed,
     searched,
     to_row,
 )
@@ -60,10 +61,10 @@ class Records(Vectors):
     def remove(self, ids: Sequence[str]) -> None:
         """Forget records."""
         sql = "SELECT seq FROM records WHERE id IN (SELECT value FROM json_each(?))"
-        numbers = [seq for (seq,) in self._rows(sql, (_json(ids),))]
+        numbers = [seq for (seq,) in self._rows(sql, (listed(ids),))]
         self.unindex(numbers)
         self.forget_vectors(numbers)
-        self.db.execute("DELETE FROM records WHERE seq IN (SELECT value FROM json_each(?))", (_json(numbers),))
+        self.db.execute("DELETE FROM records WHERE seq IN (SELECT value FROM json_each(?))", (listed(numbers),))
         self._counted(-len(numbers))
         # A later record may get a number that is free again, and must be indexed then.
         newest = "(SELECT coalesce(max(seq), 0) FROM records)"
@@ -75,15 +76,15 @@ class Records(Vectors):
     def get(self, ids: Sequence[str]) -> list[Record]:
         """The records with these ids."""
         sql = f"SELECT {COLUMNS} FROM records WHERE id IN (SELECT value FROM json_each(?))"
-        return [from_row(row) for row in self._rows(sql, (_json(ids),))]
+        return [from_row(row) for row in self._rows(sql, (listed(ids),))]
 
     def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
         """Which of these ids are there, or are records of one of these scopes."""
         sql = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?))"
         if scopes is None:
-            return {id for (id,) in self._rows(sql, (_json(ids),))}
+            return {id for (id,) in self._rows(sql, (listed(ids),))}
         sql += " AND scope IN (SELECT value FROM json_each(?))"
-        return {id for (id,) in self._rows(sql, (_json(ids), _json(scopes)))}
+        return {id for (id,) in self._rows(sql, (listed(ids), listed(scopes)))}
 
     def starting_with(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin so."""
@@ -131,7 +132,7 @@ class Records(Vectors):
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """The records that these batches inserted, in the order they came."""
         sql = f"SELECT {COLUMNS} FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
-        return self._read(sql, (_json(batches),))
+        return self._read(sql, (listed(batches),))
 
     def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
         read = from_row if "digest" not in sql else from_sealed_row
@@ -174,7 +175,3 @@ class Records(Vectors):
         said = self._value("SELECT value FROM keeping WHERE name = 'records'")
         if count != said:
             yield note_lost(said, count)
-
-
-def _json(values: Sequence[object]) -> str:
-    return msgspec.json.encode(list(values)).decode()

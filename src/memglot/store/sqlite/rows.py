@@ -1,6 +1,6 @@
 """Records and things as rows of tables, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -101,6 +101,11 @@ DIGEST = -2
 """Where the digest stands in a row."""
 TEXT = tuple(_ALL_COLUMNS.index(column) for column in SEARCHED)
 """Where these stand in a row."""
+
+
+def listed(values: Iterable[object]) -> str:
+    """Values as one binding, for `json_each`: however many there are, SQLite's limit on bindings is not met."""
+    return msgspec.json.encode(list(values)).decode()
 
 
 def searched(values: Sequence[Any]) -> tuple[Any, ...]:

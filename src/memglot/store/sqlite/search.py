@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import apsw
-import msgspec
 
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
@@ -17,7 +16,7 @@ from memglot.store.asking import Filter, Match, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
 from memglot.store.sqlite.nearby import Nearby
-from memglot.store.sqlite.rows import COLUMNS, from_row
+from memglot.store.sqlite.rows import COLUMNS, from_row, listed
 from memglot.store.words import indexed, indexed_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
@@ -88,7 +87,7 @@ class Search(Nearby):
         if self._lets_all_through(query, filter):
             return set(numbers)
         sql = "SELECT records.seq FROM json_each(?) JOIN records ON records.seq = value WHERE {where}"
-        return {seq for (seq,) in self._selected(query, filter, sql, before=(_json(numbers),))}
+        return {seq for (seq,) in self._selected(query, filter, sql, before=(listed(numbers),))}
 
     def numbers(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
         """The numbers of records, newest first, that the filter and all but the terms of a query let through."""
@@ -156,7 +155,7 @@ class Search(Nearby):
         source, where, bindings = self._asked(query, filter)
         these = "record_text.rowid IN (SELECT value FROM json_each(?))"
         sql = f"SELECT count(*), coalesce(sum({these}), 0) FROM {source} WHERE {where}"
-        ((count, of_these),) = self._rows(sql, (_json(among), *bindings))
+        ((count, of_these),) = self._rows(sql, (listed(among), *bindings))
         return count, of_these
 
     def _asked(self, query: Query, filter: Filter) -> tuple[str, str, list[Any]]:
@@ -202,7 +201,7 @@ class Search(Nearby):
         """Which words of a query each of some records holds."""
         lookup = Lookup(query, self._tokens)
         sql = f"SELECT seq, {_TEXTS} FROM {_WANTED} JOIN records ON seq = wanted"
-        return {seq: lookup.words_in(self._cut(texts)) for seq, *texts in self._rows(sql, (_json(numbers),))}
+        return {seq: lookup.words_in(self._cut(texts)) for seq, *texts in self._rows(sql, (listed(numbers),))}
 
     def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
         """How many records hold each form of a word, and how many records there are."""
@@ -213,7 +212,7 @@ class Search(Nearby):
         if single and self._has_vocabulary:
             sql = "SELECT term, doc FROM json_each(?) CROSS JOIN temp.vocabulary ON term = value"
             with suppress(apsw.CorruptError, apsw.SQLError):
-                known = {str(term): int(count) for term, count in self.db.execute(sql, (_json(single),))}
+                known = {str(term): int(count) for term, count in self.db.execute(sql, (listed(single),))}
         return [known.get(tokens[0], 0) if len(tokens) == 1 else 0 for tokens in cut], whole
 
     @cached_property
@@ -227,8 +226,4 @@ class Search(Nearby):
     def at(self, numbers: Sequence[int]) -> list[Record]:
         """The records with these numbers, in their order."""
         sql = f"SELECT {COLUMNS} FROM {_WANTED} JOIN records ON seq = wanted ORDER BY place"
-        return [from_row(row) for row in self._rows(sql, (_json(numbers),))]
-
-
-def _json(values: Sequence[object]) -> str:
-    return msgspec.json.encode(list(values)).decode()
+        return [from_row(row) for row in self._rows(sql, (listed(numbers),))]

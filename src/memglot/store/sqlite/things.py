@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from memglot.model import Thing
 from memglot.store.contract import ThingT
 from memglot.store.sqlite.connection import Connection
-from memglot.store.sqlite.rows import TABLES, thing_keys, thing_of, thing_row
+from memglot.store.sqlite.rows import TABLES, listed, thing_keys, thing_of, thing_row
 
 
 class Things(Connection):
@@ -34,7 +32,7 @@ class Things(Connection):
         bindings: tuple[str, ...] = ()
         if owners is not None:
             sql += " WHERE owner IN (SELECT value FROM json_each(?))"
-            bindings = (msgspec.json.encode(list(owners)).decode(),)
+            bindings = (listed(owners),)
         for doc, data in self._rows(f"{sql} ORDER BY key", bindings):
             yield thing_of(kind, doc, data)
 
@@ -57,7 +55,7 @@ class Things(Connection):
         found: dict[tuple[type[Any], str], Thing] = {}
         for kind, wanted in keys.items():
             sql = f"SELECT key, doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
-            for key, doc, data in self._rows(sql, (msgspec.json.encode(wanted).decode(),)):
+            for key, doc, data in self._rows(sql, (listed(wanted),)):
                 found[kind, key] = thing_of(kind, doc, data)
         return [found.get((type(thing), thing_keys(thing)[0])) for thing in things]
 
@@ -78,7 +76,7 @@ class Things(Connection):
 
     def things_in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
         """The things that these batches inserted and that are still there."""
-        wanted = msgspec.json.encode(list(batches)).decode()
+        wanted = listed(batches)
         for kind, table in TABLES.items():
             sql = f"SELECT doc, data FROM {table} WHERE batch IN (SELECT value FROM json_each(?))"
             for doc, data in self._rows(sql, (wanted,)):

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from memglot.store.asking import VectorState
 from memglot.store.sqlite.indexes import Indexes
+from memglot.store.sqlite.rows import listed
 
 
 class Vectors(Indexes):
@@ -34,7 +33,7 @@ class Vectors(Indexes):
     def put_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep the vectors of records, by their numbers, each in the place of the one before."""
         newest = self._value("SELECT coalesce(max(seq), 0) FROM vectors")
-        numbers = msgspec.json.encode([number for number, _ in vectors]).decode()
+        numbers = listed(number for number, _ in vectors)
         sql = "SELECT count(*) FROM vectors WHERE seq IN (SELECT value FROM json_each(?))"
         had = self._value(sql, (numbers,))
         self.db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
@@ -44,7 +43,7 @@ class Vectors(Indexes):
 
     def forget_vectors(self, numbers: Sequence[int]) -> None:
         """Forget the vectors of records whose text changed or that are gone."""
-        wanted = msgspec.json.encode(list(numbers)).decode()
+        wanted = listed(numbers)
         self.db.execute("DELETE FROM vectors WHERE seq IN (SELECT value FROM json_each(?))", (wanted,))
         gone = self.db.changes()
         if gone:
@@ -57,7 +56,7 @@ class Vectors(Indexes):
         """The vectors of records that came after a number, or of some, in the order of their numbers."""
         if among is None:
             return self._pairs("SELECT seq, vector FROM vectors WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
-        wanted = msgspec.json.encode(sorted(among)).decode()
+        wanted = listed(sorted(among))
         sql = "SELECT seq, vector FROM json_each(?) JOIN vectors ON seq = value"
         return self._pairs(sql, (wanted,))
 
@@ -73,7 +72,7 @@ class Vectors(Indexes):
         bindings: list[object] = [after]
         if among is not None:
             sql += " AND seq IN (SELECT value FROM json_each(?))"
-            bindings.append(msgspec.json.encode(list(among)).decode())
+            bindings.append(listed(among))
         return [(seq, text) for seq, text in self._rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
 
     def check_vectors(self) -> bool:
