@@ -19,15 +19,15 @@ from memglot.store.contract import Store
 from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
 
-CANDIDATES = 100
+CANDIDATES = 60
 """So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
 _SIGNALLED = 50
-_LENDING = 30
+_LENDING = 20
 """The neighbours of so many of the best by words, and of as many by meaning, are candidates too."""
 _NEAR, _NEAR_FOR_ONE = 0.18, 0.15
 """A memory without any word of the question is found by its meaning from this cosine on, and a share of the second
 above: the fewer words a question has, the nearer must be what it means."""
-_COMMON, _COMMON_IN_LARGE, _LARGE, _FEW = 0.5, 0.1, 50_000, 20
+_COMMON, _COMMON_IN_LARGE, _LARGE, _FEW = 0.5, 0.1, 10_000, 20
 """A word is common that stands in more than half of the memories, of very many in more than a tenth: it tells little
 there, and to look at all that have it takes long."""
 
