@@ -126,7 +126,7 @@ def test_a_pattern_that_would_eat_up_the_memory_is_refused(pattern: str) -> None
     ],
 )
 def test_counts_that_people_write_are_taken(pattern: str) -> None:
-    compile_pattern(pattern)
+    assert compile_pattern(pattern).pattern == pattern
 
 
 @pytest.mark.usefixtures("short_time")
