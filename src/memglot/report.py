@@ -62,6 +62,10 @@ class Fault(msgspec.Struct, omit_defaults=True):
     item: int | None = None
     line: int | None = None
     hint: str | None = None
+    batch: int | None = None
+    """Which batch could not land, from 0, where it is one; `count` and `ids` tell what was in it."""
+    count: int = 0
+    ids: list[str] = []
 
     def __str__(self) -> str:
         place = self.source
@@ -89,6 +93,10 @@ class FailFast(Exception):
     """The first fault, where a caller wants no second."""
 
 
+class Stopped(Exception):
+    """Raised by a progress callback whose caller wants no more: whole batches stay."""
+
+
 def printable(text: str) -> str:
     """A text that can be printed and encoded: bytes of a file name that are no UTF-8 are shown escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -110,6 +118,8 @@ class Report:
         self.find_line: Callable[[], int] | None = None
         self.read = self.imported = self.merged = self.skipped = self.failed = self.conflicts = 0
         self.written_count = 0
+        self.batches = 0
+        """How many batches landed, or failed to."""
         self.format = ""
         self.current: Any = None
         self.errors: Spool[dict[str, Any]] = Spool()
@@ -142,6 +152,14 @@ class Report:
         """Tell of something wrong with an input that is not one of its records."""
         reason = getattr(error, "reason", None) or str(error)
         fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
+        self.errors.append(msgspec.to_builtins(fault))
+        if self.fail_fast:
+            raise FailFast
+
+    def lost_batch(self, error: MemglotError, count: int, ids: list[str]) -> None:
+        """Count the records of a batch that could not land, and say why."""
+        self.failed += count
+        fault = Fault(printable(self.source), str(error), None, None, error.hint, self.batches, count, ids)
         self.errors.append(msgspec.to_builtins(fault))
         if self.fail_fast:
             raise FailFast

@@ -13,6 +13,8 @@ STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 BUSY_SECONDS = 10.0
 BATCH_SIZE = 1_000
+BATCH_BYTES = 768 << 10
+"""What the memories of one batch weigh at most, as JSON; a heavier one is a batch of its own."""
 GREP_SECONDS = 2.0
 """How long a pattern may take beyond what a fair one needs, over all the memories of one search."""
 

@@ -41,12 +41,14 @@ class Exchange(Knowledge):
         passphrase: Passphrase = None,
         accept_broken_audit: bool = False,
         embed: bool = False,
+        isolate: bool = False,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
         One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it. `embed` lets
-        what was imported be found by meaning at once; `Memory.embed` does so later.
+        what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
+        store refuses costs only itself.
         """
         from memglot.engine.import_ import ImportOptions, import_into
         from memglot.engine.results import ImportResult
@@ -62,6 +64,7 @@ class Exchange(Knowledge):
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
             dry_run=dry_run,
+            isolate=isolate,
             reading=Options(
                 lenient=lenient, space=space, passphrase=passphrase, accept_broken_audit=accept_broken_audit
             ),

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import islice
+
+import msgspec
 
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
 from memglot.engine.meeting import Met
 from memglot.engine.plan import Plan, Planner
 from memglot.engine.scopes import mark_all
+from memglot.engine.tally import Tally
 from memglot.engine.twins import twins, with_tags
+from memglot.errors import StoreError
 from memglot.formats import registry
 from memglot.formats.audit import is_audit
 from memglot.formats.format import STORE, Options
@@ -28,21 +32,13 @@ from memglot.model import (
     now,
     settle,
 )
-from memglot.notes import (
-    note_conflicts,
-    note_deleted,
-    note_differ,
-    note_marked,
-    note_no_ids,
-    note_poorer,
-    note_removed,
-    note_to_itself,
-    note_twice,
-    note_unapplied,
-)
-from memglot.report import FailFast, Report, printable
-from memglot.settings import BATCH_SIZE
+from memglot.notes import note_marked
+from memglot.report import FailFast, Report, Stopped, printable
+from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
+
+_KEPT_ERRORS = 100
+"""So many errors stay with the store's entry of an import."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +53,8 @@ class ImportOptions:
     fail_fast: bool = False
     restore_deleted: bool = False
     dry_run: bool = False
+    isolate: bool = False
+    """Whether a batch that the store refuses costs only itself: it is reported, and the others land."""
     reading: Options = field(default_factory=Options)
 
 
@@ -69,13 +67,17 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
         importer = _Importer(store, options, report, names, stack)
         stack.callback(importer.doubles.close)
         report.fail_fast = options.fail_fast
-        with suppress(FailFast):
-            for item in read_inputs(inputs, format, report, options.reading):
-                importer.take(item)
-        importer.land()
-        importer.land_waiting()
-        importer.reunite()
-        importer.unite()
+        try:
+            with suppress(FailFast):
+                for item in read_inputs(inputs, format, report, options.reading):
+                    importer.take(item)
+            importer.land()
+            importer.land_waiting()
+            importer.reunite()
+            importer.unite()
+        except Stopped:
+            importer.finish("stopped")
+            raise
         importer.finish()
     return importer.entry if importer.started else None
 
@@ -91,13 +93,14 @@ class _Importer:
         self.entry = Import(id=self._minter.mint(), at=self._minter.milliseconds * 1000, sources=names, format="")
         self.started = False
         self._records: list[Record] = []
+        self._weight = 0
+        self._tally = Tally(report)
         self._things: list[Thing] = []
         self._explicit: set[str] = set()
         self._format = ""
         self._planner = Planner(store, self.entry, options.restore_deleted)
         self.doubles = Doubles(store)
         self._changes = Changes(store, self.doubles, self.entry.at)
-        self._without_id = self._twice = self._differ = self._deleted = self._poorer = 0
         self._bury = self._twins = False
         self._marked: set[str] = set()
         self._newly: list[str] = []
@@ -123,7 +126,11 @@ class _Importer:
             self._explicit.add(item.id)
         if self._gives:
             self._give(item)
+        weight = _weight(item)
+        if self._records and self._weight + weight > BATCH_BYTES:
+            self.land()
         self._records.append(item)
+        self._weight += weight
         if len(self._records) >= BATCH_SIZE:
             self.land()
 
@@ -146,8 +153,7 @@ class _Importer:
         if self._planner.conflict != "skip":
             self.land()
             return False
-        self._twice += 1
-        self._skip([id])
+        self._tally.skip_double(id)
         return True
 
     def _give(self, record: Record) -> None:
@@ -171,11 +177,17 @@ class _Importer:
         if not records and not things:
             return
         self._records, self._things, self._explicit = [], [], set()
-        self._bury = False
-        if not self.started:
-            self._land_first(records, things)
-        else:
-            self._land(records, things)
+        self._weight, self._bury = 0, False
+        explicit = [record.id for record in records if record.id]
+        kept, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
+        try:
+            self._land(records, things) if self.started else self._land_first(records, things)
+        except StoreError as error:
+            if not self.options.isolate:
+                raise
+            self.entry.imported, self.entry.merged, self.report.formats = kept.imported, kept.merged, formats
+            self.report.lost_batch(error, len(records), explicit)
+        self.report.batches += 1
         self.report.tick()
 
     def _mark(self) -> None:
@@ -198,7 +210,7 @@ class _Importer:
         self.doubles.learn(plan.doubles)
         met = self._meet(plan, things)
         if plan.is_empty and not met.put and not met.gone:
-            self._account(plan)
+            self._tally.account(plan)
             return
         self._start()
         self._land(records, things)
@@ -217,7 +229,7 @@ class _Importer:
                     settle(record, self._minter)
             self.doubles.learn(plan.doubles)
             self._write(plan, self._meet(plan, things))
-        self._account(plan)
+        self._tally.account(plan)
 
     def _write(self, plan: Plan, met: Met) -> None:
         """Make the changes of one batch, if there are any."""
@@ -256,51 +268,37 @@ class _Importer:
         self.entry.merged += len(plan.merged)
         self.store.put_import(self.entry)
 
-    def _account(self, plan: Plan) -> None:
-        report = self.report
-        report.imported += len(plan.new)
-        report.ids.extend([record.id for record in plan.new])
-        report.merged += len(plan.merged)
-        self._skip(plan.skipped)
-        self._without_id += plan.without_id
-        self._differ += plan.differ
-        self._deleted += plan.deleted
-        self._twice += plan.twice
-        self._poorer += plan.poorer
-
-    def _skip(self, ids: list[str]) -> None:
-        self.report.skipped += len(ids)
-        self.report.skipped_ids.extend(ids)
-
     def reunite(self) -> None:
         """Let what came of merged memories reach those that they live on in."""
         if self.started:
             self._changes.reunite(self.entry.id)
 
-    def finish(self) -> None:
+    def finish(self, state: str = "done") -> None:
         """Say what a person should know, and close the import's entry."""
         report, would = self.report, self.options.dry_run
-        told = (
-            (self._without_id if self._planner.dedup == "id" else 0, partial(note_no_ids, would=would)),
-            (self._twice, note_twice),
-            (self._differ, note_differ),
-            (self._poorer, note_poorer),
-            (self._deleted, note_deleted),
-            (self._changes.conflicts, partial(note_conflicts, would=would)),
-            (self._changes.removed, partial(note_removed, would=would)),
-            (len(self._planner.unapplied), note_unapplied),
-            (self.doubles.to_itself, note_to_itself),
+        self._tally.tell(
+            by_id=self._planner.dedup == "id",
+            would=would,
+            conflicts=self._changes.conflicts,
+            removed=self._changes.removed,
+            unapplied=len(self._planner.unapplied),
+            to_itself=self.doubles.to_itself,
         )
-        report.conflicts = self._changes.conflicts
-        for count, note in told:
-            if count:
-                report.note(note(count))
         self._mark()
         if self._newly:
             report.marked = self._newly
             report.note(note_marked(self._newly, would=would))
         if self.started:
             entry = self.entry
-            entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, "done", now()
+            entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, state, now()
+            entry.errors, entry.notes = list(islice(report.errors, _KEPT_ERRORS)), report.notes
             with self.store.writing():
                 self.store.put_import(entry)
+
+
+def _weight(record: Record) -> int:
+    """About how many bytes a record takes as JSON: its text, and what else it may hold much of."""
+    weight = len(record.content) if record.content.isascii() else len(record.content.encode("utf-8", "replace"))
+    if record.meta or record.extra:
+        weight += len(msgspec.json.encode((record.meta, record.extra)))
+    return weight

@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
 from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, whole_number
 from memglot.engine.exchange import Exchange
 from memglot.engine.hits import Results
 from memglot.engine.meaning import Embedded
-from memglot.errors import NoStore
+from memglot.engine.scopes import sensitive_scopes
+from memglot.errors import NoStore, sensitive_memory, sensitive_scope
 from memglot.model import Record, Relation
+from memglot.store.asking import Filter
 from memglot.store.contract import Store
 from memglot.store.location import open_store
 
@@ -25,16 +29,18 @@ class Memory(Exchange):
     text says what happened, their `hint` what to do.
     """
 
-    def __init__(self, store: Store | None) -> None:
+    def __init__(self, store: Store | None, *, sensitive: bool = True) -> None:
         self._store = store
+        self._sensitive = sensitive
 
     @classmethod
-    def open(cls, url: str | Path | None = None, *, write: bool = True) -> Memory:
+    def open(cls, url: str | Path | None = None, *, write: bool = True, sensitive: bool = True) -> Memory:
         """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
 
-        With `write=False` the store must exist and is never changed.
+        With `write=False` the store must exist and is never changed. With `sensitive=False` memories of sensitive
+        scopes are neither shown, found nor counted, and none can be added, changed or deleted one by one or by tree.
         """
-        return cls(open_store(url, write=write))
+        return cls(open_store(url, write=write), sensitive=sensitive)
 
     @classmethod
     def open_for_dry_run(cls, url: str | Path | None = None) -> Memory:
@@ -91,24 +97,42 @@ class Memory(Exchange):
             strength=strength,
             confidence=confidence,
         )
+        if scope in self._hidden():
+            raise sensitive_scope(scope)
         added = edit.add(self.store, record)
         self.meaning.embed_new([added.id])
         return added
 
     def get(self, id: str) -> Record:
         """The memory with this id, or with an id that begins so."""
-        return edit.get(self.store, id)
+        record = edit.get(self.store, id)
+        if record.scope in self._hidden():
+            raise sensitive_memory(id)
+        return record
+
+    def _hidden(self) -> frozenset[str]:
+        """The scopes that are not shown."""
+        return frozenset() if self._sensitive else sensitive_scopes(self.store)
+
+    def _filter(self, filters: dict[str, Any]) -> Filter:
+        """A filter that lets only through what is shown."""
+        filter, hidden = make_filter(**filters), self._hidden()
+        return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
+
+    def _check_shown(self, *ids: str) -> None:
+        for id in ids if self._hidden() else ():
+            self.get(id)
 
     def list(
         self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
     ) -> Iterator[Record]:
         """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
         updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
-        return self.store.records(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
+        return self.store.records(self._filter(filters), newest_first=newest_first, limit=limit, offset=offset)
 
     def count(self, **filters: Any) -> int:
         """How many memories match the filters of `list`."""
-        return self.store.count(make_filter(**filters))
+        return self.store.count(self._filter(filters))
 
     def update(self, id: str, **changes: Any) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
@@ -118,6 +142,9 @@ class Memory(Exchange):
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
             choice("field", field, CHANGEABLE)
+        self._check_shown(id)
+        if changes.get("scope") in self._hidden():
+            raise sensitive_scope(changes["scope"])
         record = edit.update(self.store, id, changes)
         self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
@@ -125,6 +152,7 @@ class Memory(Exchange):
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
         """Delete memories; `undelete` brings one back."""
+        self._check_shown(*ids)
         gone = edit.delete(self.store, ids, reason=reason)
         self.mirror_conflicts(*gone)
         return gone
@@ -153,6 +181,7 @@ class Memory(Exchange):
         limit: int | None = 10,
         offset: int = 0,
         mode: str = "hybrid",
+        meaning: str | None = None,
         grep: str | None = None,
         context: int = 0,
         budget: int | None = None,
@@ -163,6 +192,7 @@ class Memory(Exchange):
 
         `"a phrase"` must be there as written, `-word` must not; `tag:x kind:x tree:a.b scope:x status:x`,
         `before:2024-05` and `after:2024` filter, as the filters of `list` do. Each hit says why it was found.
+        `meaning` is another wording, to compare by meaning while `query` is looked for by its words.
         `context` brings so many memories before and after each hit; `budget` packs them into the `block` of the
         result, of at most so many tokens; `touch` counts that they were used.
         """
@@ -173,12 +203,13 @@ class Memory(Exchange):
             mode=mode,
             limit=-1 if limit is None else limit,
             offset=max(offset, 0),
+            meaning=meaning,
             grep=grep,
             context=context,
             budget=budget,
             touch=touch,
         )
-        return searching.search(self.store, self.meaning, query, make_filter(**filters), wanted)
+        return searching.search(self.store, self.meaning, query, self._filter(filters), wanted)
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
@@ -191,11 +222,11 @@ class Memory(Exchange):
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
         """The tree at and below a path, with counts."""
-        return tree.branches(self.store, path, depth)
+        return tree.branches(self.store, path, depth, self._filter({}))
 
     def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
         """Move a branch of the tree; tells how many memories are on it."""
-        count = tree.move(self.store, source, target, dry_run=dry_run)
+        count = tree.move(self.store, source, target, dry_run=dry_run, among=self._filter({}))
         self.mirror_conflicts()
         return count
 
@@ -205,6 +236,6 @@ class Memory(Exchange):
 
     def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
         """Delete a branch of the tree."""
-        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
+        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason, among=self._filter({}))
         self.mirror_conflicts()
         return count

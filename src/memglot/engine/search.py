@@ -23,6 +23,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "hybrid"
     limit: int = 10
     offset: int = 0
+    meaning: str | None = None
     grep: str | None = None
     context: int = 0
     budget: int | None = None
@@ -33,6 +34,8 @@ def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wa
     """The memories that answer a question, best first."""
     with store.reading():
         asked = parse_query(text, filter, wanted.grep, store.languages())
+        if wanted.meaning is not None:
+            asked = msgspec.structs.replace(asked, text=wanted.meaning)
         if asked.is_filter:
             results = _listed(store, asked, wanted)
         else:

@@ -28,6 +28,7 @@ MAX_ZIP_FILES = 100_000
 MAX_ZIP_BYTES = 4 << 30
 MAX_PASSPHRASE_BYTES = 64 << 10
 MAX_SECTION_BYTES = 16 << 20
+_ALLOW_SENSITIVE = "`memglot mcp --allow-sensitive` opens sensitive scopes to agents"
 _GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
 
 
@@ -333,6 +334,21 @@ def log_out_of_reach(url: str) -> StoreError:
 def store_closed(url: str) -> StoreError:
     """A store that was let go of."""
     return StoreError(f"the store `{url}` is closed", "open it again")
+
+
+def sensitive_memory(id: str) -> NotFound:
+    """A memory that is not shown, where sensitive scopes are not."""
+    return NotFound("memory in the scopes shown here", id, _ALLOW_SENSITIVE)
+
+
+def sensitive_scope(scope: str) -> UsageError:
+    """A new memory for a scope that is not shown."""
+    return UsageError(f"the scope `{_short(scope)}` is sensitive, and such scopes are not open here", _ALLOW_SENSITIVE)
+
+
+def store_refused(url: str, reason: str) -> StoreError:
+    """The database refused a change, for a reason that is its own."""
+    return StoreError(f"the store `{url}` refused a change: {_short(reason)}", "`memglot doctor` checks the store")
 
 
 def changed_meanwhile(id: str) -> CheckFailed:

@@ -42,6 +42,9 @@ class Import(msgspec.Struct, kw_only=True):
     skipped: int = 0
     failed: int = 0
     finished_at: int | None = None
+    errors: list[dict[str, Any]] = []
+    """What could not be read, each with its place and reason; of very many, the first."""
+    notes: list[str] = []
 
 
 class Store(Searchable, Protocol):

@@ -22,6 +22,7 @@ from memglot.errors import (
     StoreError,
     log_out_of_reach,
     store_closed,
+    store_refused,
 )
 from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
@@ -235,6 +236,8 @@ def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoRet
         raise DamagedStore(url, str(error)) from error
     if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error
+    if isinstance(error, apsw.Error):
+        raise store_refused(url, str(error)) from error
     raise error
 
 

@@ -1,0 +1,92 @@
+"""Imports land in batches: no heavier than the limit, one that fails costs only itself, and a stop keeps what landed."""
+
+from pathlib import Path
+
+import apsw
+import msgspec
+import pytest
+
+from memglot import Memory
+from memglot.errors import StoreError
+from memglot.report import Report, Stopped
+from memglot.settings import BATCH_BYTES, BATCH_SIZE
+
+
+def lines(*contents: str, start: int = 0) -> bytes:
+    records = [{"id": f"0194a000-0000-7000-8000-{n:012x}", "content": text} for n, text in enumerate(contents, start)]
+    return msgspec.json.Encoder().encode_lines(records)
+
+
+def batches(memory: Memory) -> list[int]:
+    """How many memories each batch of the imports brought."""
+    events = memory.audit_log()
+    return [event.details["count"] for event in reversed(events) if event.action == "import"]
+
+
+def test_a_batch_is_no_heavier_than_the_limit(tmp_path: Path) -> None:
+    heavy = "x" * (BATCH_BYTES // 3)
+    with Memory.open(tmp_path / "a.db") as memory:
+        memory.import_from(lines(heavy, heavy, heavy, heavy, "light", "y" * (2 * BATCH_BYTES), "light"))
+        assert batches(memory) == [3, 2, 1, 1]
+
+
+def test_a_batch_holds_no_more_than_so_many(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "a.db") as memory:
+        memory.import_from(lines(*["light"] * (2 * BATCH_SIZE + 1)))
+        assert batches(memory) == [BATCH_SIZE, BATCH_SIZE, 1]
+
+
+def poison(path: Path) -> None:
+    """Let the store refuse one memory, as a full disk or a broken index would refuse it."""
+    Memory.open(path).close()
+    db = apsw.Connection(str(path))
+    db.execute(
+        "CREATE TRIGGER poison BEFORE INSERT ON records WHEN new.content = 'poison' "
+        "BEGIN SELECT raise(ABORT, 'no poison here'); END"
+    )
+    db.close()
+
+
+def test_a_batch_that_fails_costs_only_itself(tmp_path: Path) -> None:
+    poison(tmp_path / "a.db")
+    texts = [f"text {n}" for n in range(3 * BATCH_SIZE)]
+    texts[BATCH_SIZE + 7] = "poison"
+    with Memory.open(tmp_path / "a.db") as memory:
+        result = memory.import_from(lines(*texts), isolate=True)
+        assert (result.imported, result.failed) == (2 * BATCH_SIZE, BATCH_SIZE)
+        (fault,) = result.errors
+        assert (fault.batch, fault.count, len(fault.ids)) == (1, BATCH_SIZE, BATCH_SIZE)
+        assert "no poison here" in fault.error
+        assert memory.count() == 2 * BATCH_SIZE
+        assert len(list(result.ids)) == 2 * BATCH_SIZE
+        (entry,) = memory.imports()
+        assert (entry.imported, entry.failed, entry.state) == (2 * BATCH_SIZE, BATCH_SIZE, "done")
+        assert entry.errors[0]["batch"] == 1
+        assert memory.search("text 2999", mode="fulltext").total
+        memory.undo("last")
+        assert memory.count() == 0
+
+
+def test_without_isolation_the_first_such_batch_ends_the_import(tmp_path: Path) -> None:
+    poison(tmp_path / "a.db")
+    with Memory.open(tmp_path / "a.db") as memory:
+        with pytest.raises(StoreError, match="no poison here"):
+            memory.import_from(lines(*["text"] * BATCH_SIZE, "poison"))
+        assert memory.count() == BATCH_SIZE
+
+
+def test_a_stop_keeps_whole_batches_and_says_so(tmp_path: Path) -> None:
+    def stop(report: Report) -> None:
+        if report.imported >= 2 * BATCH_SIZE:
+            raise Stopped
+
+    bad = b'{"content": ""}\n'
+    with Memory.open(tmp_path / "a.db") as memory:
+        texts = [f"text {n}" for n in range(4 * BATCH_SIZE)]
+        with pytest.raises(Stopped):
+            memory.import_from(bad + lines(*texts), progress=stop)
+        assert memory.count() == 2 * BATCH_SIZE
+        (entry,) = memory.imports()
+        assert (entry.imported, entry.state, entry.failed) == (2 * BATCH_SIZE, "stopped", 1)
+        assert memory.search("text 1999", mode="fulltext").total, "what landed is indexed"
+        assert memory.import_from(lines(*texts)).imported == 2 * BATCH_SIZE, "the same call finishes the job"
