@@ -26,13 +26,22 @@ ALLOWED: dict[str, set[str]] = {
     "conversion": {"notes", "formats", "report", "model", "errors", "settings"},
     "engine": {"embed", "packing", "notes", "conversion", "store", "formats", "report", "model", "errors", "settings"},
     "repo": {"packing", "notes", "formats", "report", "model", "errors", "settings"},
-    "cli": {"engine", "repo", "conversion", "formats", "report", "model", "errors", "settings"},
+    "mcp": {"engine", "repo", "packing", "notes", "report", "model", "errors", "settings"},
+    "cli": {"engine", "repo", "mcp", "notes", "conversion", "formats", "report", "model", "errors", "settings"},
     "testing": {"store", "formats", "report", "model", "errors"},
     "__main__": {"cli"},
 }
 # The registry lists formats for completion, and a face may name a store's shapes in types; nothing else reaches past
 # the engine.
-FACE_REACHES = {("cli", "formats"): {"memglot.formats.registry", "memglot.formats"}}
+FACE_REACHES = {
+    ("cli", "formats"): {"memglot.formats.registry", "memglot.formats"},
+    # The command line starts the server, and shows its tools and its token; it never answers for it.
+    ("cli", "mcp"): {
+        *("memglot.mcp", "memglot.mcp.serving", "memglot.mcp.roots"),
+        *("memglot.mcp.tools", "memglot.mcp.token"),
+    },
+    ("cli", "notes"): {"memglot.notes.mcp"},
+}
 
 
 def part_of(path: Path) -> str:

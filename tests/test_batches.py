@@ -1,4 +1,4 @@
-"""Imports land in batches: no heavier than the limit, one that fails costs only itself, and a stop keeps what landed."""
+"""Imports land in batches of a limited weight; one that fails costs only itself, and a stop keeps what landed."""
 
 from pathlib import Path
 

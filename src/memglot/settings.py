@@ -11,6 +11,7 @@ Passphrase: TypeAlias = str | Callable[[], str | None] | None
 """A passphrase, or what asks for one when it turns out to be needed."""
 STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
+MCP_TOKEN_VARIABLE = "MEMGLOT_MCP_TOKEN"
 BUSY_SECONDS = 10.0
 BATCH_SIZE = 1_000
 BATCH_BYTES = 768 << 10
@@ -42,6 +43,11 @@ def editor() -> str | None:
 def passphrase() -> str | None:
     """What encrypted parts are opened with: `$MEMGLOT_PASSPHRASE`; an empty one is none."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
+
+
+def mcp_token() -> str | None:
+    """What clients of the MCP server over HTTP must show: `$MEMGLOT_MCP_TOKEN`; an empty one is none."""
+    return os.environ.get(MCP_TOKEN_VARIABLE) or None
 
 
 def actor() -> str:

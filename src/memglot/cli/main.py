@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "imports": ("past", "List past imports."),
     "link": ("one", "Relate two memories."),
     "list": ("find", "List memories by time."),
+    "mcp": ("mcp", "Serve agents over MCP, or connect a client."),
     "move": ("tree", "Move a branch of the tree."),
     "relations": ("knowledge", "List relations."),
     "repo": ("repo", "Keep what a project knows of itself in its repository."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from memglot.cli.face import Face, command
 
@@ -44,12 +45,14 @@ def history(face: Face, id: str) -> None:
 
 
 @command("imports")
-def imports(face: Face) -> None:
-    """List past imports, the newest first."""
-    import msgspec
-
+@click.argument("import_id", metavar="[IMPORT_ID]", required=False)
+def imports(face: Face, import_id: str | None) -> None:
+    """List past imports, the newest first; or show the report of one, with its errors. `last` is the newest."""
     from memglot.model import format_time
 
+    if import_id is not None:
+        _import(face, import_id)
+        return
     with face.memory() as memory:
         entries = list(memory.imports())
     lines = [
@@ -58,6 +61,20 @@ def imports(face: Face) -> None:
         for entry in entries
     ]
     face.answer({"imports": [msgspec.to_builtins(entry) for entry in entries]}, lines or "none", asked=True)
+
+
+def _import(face: Face, import_id: str) -> None:
+    """Show what was recorded of one import."""
+    from memglot.engine.show import import_value
+    from memglot.report import Fault
+
+    with face.memory() as memory:
+        entry = memory.import_report(import_id)
+    counts = (f"{getattr(entry, name):,} {name}" for name in ("imported", "merged", "skipped", "failed"))
+    lines = [f"{entry.id}  {entry.state}  {entry.format}  {', '.join(entry.sources)}", ", ".join(counts)]
+    lines += [f"error: {msgspec.convert(error, Fault)}" for error in entry.errors]
+    lines += [f"note: {note}" for note in entry.notes]
+    face.answer(import_value(entry), lines, asked=True)
 
 
 @command("undo")
@@ -83,8 +100,6 @@ def audit(face: Face, what: str, file: str | None, limit: int, target: str | Non
 
     `audit verify FILE` checks the chain in a memories.json, or memoryd's own log.
     """
-    import msgspec
-
     from memglot.model import format_time
 
     if what == "verify":

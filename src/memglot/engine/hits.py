@@ -81,15 +81,17 @@ def results_value(results: Results) -> dict[str, Any]:
 
 def pack_results(results: Results, budget: int) -> None:
     """Make the block of the results that takes at most `budget` tokens, context included where there is room."""
-    items = [_item(hit.record) for hit in results]
-    items += [_item(record, hit.id) for hit in results for record in hit.context]
+    items = [item_of(hit.record) for hit in results]
+    items += [item_of(record, hit.id) for hit in results for record in hit.context]
     packed = pack(items, budget, found=max(results.total, len(items)))
     results.block, results.tokens = packed.text, packed.tokens
     for hit, state in zip(results, packed.states, strict=False):
         hit.packed = state
 
 
-def _item(record: Record, context_of: str = "") -> Item:
+def item_of(record: Record, context_of: str = "") -> Item:
+    """A memory as it is shown to a model: its text, and where it came from."""
+    origin = record.source.get("tool") or record.source.get("kind")
     return Item(
         id=record.id,
         text=record.content,
@@ -98,5 +100,6 @@ def _item(record: Record, context_of: str = "") -> Item:
         tree=record.tree,
         tags=tuple(record.tags),
         date=format_time(record.created_at)[:10],
+        source=f"from {origin}" if isinstance(origin, str) else "",
         context_of=context_of,
     )

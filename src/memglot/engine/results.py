@@ -22,6 +22,8 @@ class ImportResult:
         self.merged = report.merged
         self.skipped = report.skipped
         self.failed = report.failed
+        self.batches = report.batches
+        """How many batches landed, or failed to."""
         self.conflicts = report.conflicts
         """Clashes that no rule decides, which this import brought or found."""
         self.marked = report.marked

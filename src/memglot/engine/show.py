@@ -1,8 +1,11 @@
-"""Memories as JSON shows them: every field that has a value, times as text."""
+"""Memories, and the reports of imports, as JSON shows them: times as text."""
 
 from typing import Any
 
+import msgspec
+
 from memglot.model import Record, format_time, plain
+from memglot.store.contract import Import
 
 
 def record_value(record: Record) -> dict[str, Any]:
@@ -35,3 +38,10 @@ def first_line(text: str, width: int = 72) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def import_value(entry: Import) -> dict[str, Any]:
+    """The report of an import as a JSON object."""
+    value: dict[str, Any] = msgspec.to_builtins(entry)
+    finished = entry.finished_at
+    return value | {"at": format_time(entry.at), "finished_at": None if finished is None else format_time(finished)}

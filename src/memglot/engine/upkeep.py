@@ -46,6 +46,10 @@ class Upkeep:
         """All imports, newest first."""
         return self.store.imports()
 
+    def import_report(self, id: str = "last") -> Import:
+        """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""
+        return past.find_import(self.store, id)
+
     def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
         """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
         from memglot.engine.results import ImportResult

@@ -20,7 +20,7 @@ from memglot.notes.words import one_line
 from memglot.packing.cutting import beginning, good_end
 from memglot.packing.estimate import cost_for, cost_of, longest_for, signs_for, tokens_for, tokens_of
 
-__all__ = ["Item", "Packed", "State", "pack", "tokens_of"]
+__all__ = ["Item", "Packed", "State", "fenced", "pack", "shown", "tokens_of"]
 
 State: TypeAlias = Literal["whole", "cut", "left out"]
 _LEAST_TEXT = cost_for(8)
@@ -41,6 +41,7 @@ class Item(Struct, frozen=True, kw_only=True):
     tree: str = ""
     tags: tuple[str, ...] = ()
     date: str = ""
+    source: str = ""
     context_of: str = ""
 
 
@@ -81,6 +82,17 @@ def pack(items: Sequence[Item], budget: int, *, found: int | None = None) -> Pac
     text = opening + "".join(entry.text for entry in entries) + note_packed(len(entries), count, cut)
     states: list[State] = [chosen[index].state if index in chosen else "left out" for index in range(len(items))]
     return Packed(text=text, tokens=tokens_of(text), states=tuple(states))
+
+
+def shown(items: Sequence[Item]) -> str:
+    """Memories one after the other, each whole, with its heading and in its fence."""
+    return "".join(_render(item, item.text) for item in items)
+
+
+def fenced(text: str, kind: str = "") -> str:
+    """A text in a fence that no line of it can close; `kind` says what it is."""
+    fence = _fence(text)
+    return f"{fence}{kind}\n{text}\n{fence}"
 
 
 def _order(items: Sequence[Item]) -> list[int]:
@@ -163,8 +175,7 @@ def _about(text: str) -> int:
 
 
 def _render(item: Item, text: str, note: str = "") -> str:
-    fence = _fence(text)
-    return f"{_heading(item)}\n{fence}\n{text}\n{fence}\n" + (f"{note}\n\n" if note else "\n")
+    return f"{_heading(item)}\n{fenced(text)}\n" + (f"{note}\n\n" if note else "\n")
 
 
 def _heading(item: Item) -> str:
@@ -176,6 +187,7 @@ def _heading(item: Item) -> str:
         _short(item.tree, _DETAIL_SIGNS),
         _short(" ".join(f"#{tag}" for tag in item.tags), _DETAIL_SIGNS),
         item.date,
+        _short(item.source, _DETAIL_SIGNS),
         "context" if item.context_of else "",
     )
     return "### " + " · ".join(detail for detail in details if detail)

@@ -61,6 +61,10 @@ class Store(Searchable, Protocol):
     def is_writing(self) -> bool:
         """Tell whether a transaction is open, which may yet be taken back."""
 
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether nothing is being read or written: what was read in part holds on to its moment."""
+
     def writing(self) -> AbstractContextManager[None]:
         """One transaction. Nested ones join it. An exception undoes all of it."""
 

@@ -168,6 +168,11 @@ class Connection:
         """Tell whether a transaction is open, which may yet be taken back."""
         return self._depth > 0
 
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether nothing is being read or written, not even by something that was left in the middle."""
+        return self.db.txn_state() == apsw.SQLITE_TXN_NONE
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Let all that is read inside be of one moment, whatever others write meanwhile."""

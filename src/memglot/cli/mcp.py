@@ -1,0 +1,129 @@
+"""`mcp`: serves agents, shows the tools and the token, and connects clients."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memglot.cli.face import Face, command, shared_options
+from memglot.cli.passphrase import passphrase_option
+
+_PORT = 8788
+
+
+@click.group("mcp", invoke_without_command=True)
+@shared_options
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="How clients reach it.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=_PORT,
+    show_default=True,
+    help="For HTTP, on 127.0.0.1; 0 is any free port.",
+)
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(),
+    help="For HTTP; else $MEMGLOT_MCP_TOKEN, else one is made and kept.",
+)
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Files only below this folder; may be given several times. Else the client's folders, else the current one.",
+)
+@click.option("--read-only", is_flag=True, help="Only the tools that change nothing.")
+@click.option("--allow-sensitive", is_flag=True, help="Sensitive scopes too.")
+@passphrase_option
+@click.pass_context
+def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
+    """Serve agents over the Model Context Protocol; or connect a client with `install`.
+
+    Without a subcommand this is the server that clients start: it speaks on standard input and output until they go.
+    With `--transport http` it serves all clients on this machine that show the token.
+    """  # fmt: skip
+    if ctx.invoked_subcommand is None:
+        _serve(ctx.ensure_object(Face), roots, **options)
+
+
+def _serve(
+    face: Face,
+    roots: tuple[Path, ...],
+    transport: str,
+    port: int,
+    token_file: str | None,
+    read_only: bool,
+    allow_sensitive: bool,
+    passphrase_file: str | None,
+) -> None:
+    from memglot.cli.passphrase import passphrase
+    from memglot.mcp.roots import check_roots
+    from memglot.mcp.serving import Serving
+
+    serving = Serving(
+        store=face.store,
+        roots=check_roots(roots),
+        read_only=read_only,
+        allow_sensitive=allow_sensitive,
+        # Nobody can be asked for one: the terminal belongs to the client.
+        passphrase=passphrase(passphrase_file, ask=False),
+    )
+    # The SDK makes thousands of classes: collecting cycles meanwhile takes a fifth of the start, and finds nothing.
+    gc.disable()
+    if transport == "http":
+        from memglot.mcp import http
+        from memglot.mcp.token import find_token
+        from memglot.notes.mcp import note_serving
+
+        token, where = find_token(token_file)
+        _settle()
+        http.serve(serving, port, token, lambda url: face.warn(note_serving(url, where)))
+    else:
+        from memglot.mcp import stdio
+
+        _settle()
+        stdio.serve(serving)
+
+
+def _settle() -> None:
+    """Collect again from here on, but not among what was imported."""
+    gc.freeze()
+    gc.enable()
+
+
+@command("tools")
+def tools(face: Face) -> None:
+    """List the tools that agents get."""
+    from memglot.mcp.tools import all_tools
+
+    found = all_tools().values()
+    value = [{"name": tool.name, "description": tool.description, "reads": tool.reads} for tool in found]
+    lines = [f"{tool.name:24}{'' if tool.reads else 'writes  '}{tool.title}" for tool in found]
+    face.answer({"tools": value}, lines, asked=True)
+
+
+@command("token")
+@click.option("--token-file", metavar="FILE", type=click.Path(), help="The file that the server was given.")
+def token(face: Face, token_file: str | None) -> None:
+    """Print the bearer token of the server over HTTP."""
+    from memglot.mcp.token import find_token
+
+    found, where = find_token(token_file)
+    face.answer({"token": found, "where": where}, found, asked=True)
+
+
+for _command in (tools, token):
+    mcp.add_command(_command)
+COMMANDS = {"mcp": mcp}

@@ -1,0 +1,73 @@
+"""Serves clients on this machine over streamable HTTP: whoever has the token, and no web page."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memglot.errors.mcp import MAX_BODY_BYTES, port_taken
+from memglot.mcp.server import Agents
+from memglot.mcp.serving import Serving
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+
+
+def serve(serving: Serving, port: int, token: str, started: Callable[[str], None]) -> None:
+    """Serve until the process is stopped. `started` is told the address once it is listened on; 0 is any free port."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise port_taken(port, (error.strerror or str(error)).lower()) from None
+    listener.listen(128)
+    port = listener.getsockname()[1]
+    names = [f"{name}:{port}" for name in (HOST, "localhost")]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=names,
+        allowed_origins=[f"http://{name}" for name in names],
+    )
+    app = (
+        Agents(serving)
+        .server()
+        .streamable_http_app(
+            streamable_http_path=PATH, transport_security=security, max_request_body_size=MAX_BODY_BYTES
+        )
+    )
+    started(f"http://{HOST}:{port}{PATH}")
+    config = uvicorn.Config(TokenNeeded(app, token), log_level="warning", lifespan="on", server_header=False)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+class TokenNeeded:
+    """Lets only requests through that carry the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http":
+            given = Headers(scope=scope).get("authorization", "").encode("latin-1", "replace")
+            # The scheme may be written in any case; the comparison takes the same time wherever the two differ.
+            scheme, _, rest = given.partition(b" ")
+            if not hmac.compare_digest(scheme.capitalize() + b" " + rest.strip(), self._wanted):
+                refusal = JSONResponse(
+                    {"error": "a bearer token is needed: `memglot mcp token` shows it"},
+                    status_code=401,
+                    headers={"WWW-Authenticate": "Bearer"},
+                )
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,52 @@
+"""The bearer token of a server over HTTP: given in a file or the environment, else made once and kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+from memglot.errors.mcp import bad_token
+from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
+
+_FITS = re.compile(r"[!-~]{16,512}")
+_NAME = "mcp-token"
+
+
+def find_token(file: str | None = None) -> tuple[str, str]:
+    """The token, and where a person finds it: never shown itself."""
+    if file is not None:
+        return _checked(_read(Path(file)), f"`{file}`"), file
+    if (given := mcp_token()) is not None:
+        return _checked(given, f"`${MCP_TOKEN_VARIABLE}`"), f"${MCP_TOKEN_VARIABLE}"
+    place = data_folder() / _NAME
+    if not place.exists():
+        _keep(place)
+    return _checked(_read(place), f"`{place}`"), str(place)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise bad_token(f"`{path}`", reason.lower()) from None
+
+
+def _checked(token: str, where: str) -> str:
+    if not _FITS.fullmatch(token):
+        raise bad_token(where, "it is too short, too long, or has signs that a header cannot carry")
+    return token
+
+
+def _keep(place: Path) -> None:
+    """Make a token that only this user can read. Of two servers that begin at once, one's stays."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_urlsafe(32) + "\n")
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise bad_token(f"`{place}`", (error.strerror or str(error)).lower()) from None

@@ -1,0 +1,107 @@
+"""What a tool is: its name, what it takes and answers, what it may do, and the function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
+
+import msgspec
+
+from memglot.engine.memory import Memory
+from memglot.errors.mcp import bad_parameter, missing_parameter, no_parameter
+from memglot.mcp.roots import Roots
+from memglot.mcp.serving import Serving
+from memglot.mcp.stores import Stores
+from memglot.report import Report
+
+A = TypeVar("A", bound="Arguments")
+
+
+class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a tool takes. Everything that may be left out may also be null."""
+
+
+class Answer(NamedTuple):
+    """What a tool answers: a value of the shape it promises, and what is shown of it to a model.
+
+    Without a `text` that is the value as JSON. `notes` are further sentences, `link` the address of more.
+    """
+
+    value: Any
+    text: str | None = None
+    notes: tuple[str, ...] = ()
+    link: str | None = None
+    failed: bool = False
+
+
+class Call:
+    """One call of a tool: what it may use, and whom it tells of its progress."""
+
+    def __init__(
+        self, serving: Serving, stores: Stores, roots: Roots, progress: Callable[[Report], None] | None
+    ) -> None:
+        self.serving, self.roots, self.progress = serving, roots, progress
+        self._stores = stores
+
+    @contextmanager
+    def memory(self, *, write: bool = False) -> Iterator[Memory]:
+        """The store that is served."""
+        with self._stores.lend(write=write) as memory:
+            yield memory
+
+    def place(self, path: str) -> Path:
+        """The real place of a path, which must be inside of the allowed folders."""
+        return self.roots.place(path)
+
+
+class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
+    """A tool. Its description, and those of its parameters, are what an agent chooses by."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[A]
+    answers: type[Any]
+    run: Callable[[Call, A], Answer]
+    reads: bool = False
+    """Whether it changes nothing, in no store and no file."""
+    destroys: bool = False
+    repeatable: bool = False
+    """Whether calling it again with the same arguments changes nothing more."""
+    touches_files: Callable[[A], bool] = lambda _: False
+    """Whether it needs to know which folders are allowed."""
+
+    def schema(self) -> dict[str, Any]:
+        """What it takes, as a JSON schema."""
+        return _schema(self.takes)
+
+    def answer_schema(self) -> dict[str, Any]:
+        """What it answers, as a JSON schema."""
+        return _schema(self.answers)
+
+    def arguments(self, given: dict[str, Any] | None) -> A:
+        """Arguments that fit; raises `UsageError` that says in one sentence what does not."""
+        known = list(get_type_hints(self.takes))
+        given = given or {}
+        for name in given:
+            if name not in known:
+                raise no_parameter(self.name, name, known)
+        for field in msgspec.structs.fields(self.takes):
+            if field.required and given.get(field.name) is None:
+                raise missing_parameter(self.name, field.name)
+        try:
+            return msgspec.convert(given, self.takes)
+        except msgspec.ValidationError as error:
+            reason, _, place = str(error).partition(" - at `$.")
+            raise bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None
+
+
+def _schema(kind: type[Any]) -> dict[str, Any]:
+    """A schema that is an object itself, as the protocol wants it, with what it refers to inside of it."""
+    _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    schema: dict[str, Any] = parts.pop(kind.__name__)
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return {"type": "object", **schema, **({"$defs": parts} if parts else {})}

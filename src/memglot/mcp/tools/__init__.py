@@ -1,0 +1,17 @@
+"""The tools, by the names that agents know."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from memglot.mcp.tool import Tool
+
+
+@cache
+def all_tools() -> dict[str, Tool[Any]]:
+    """Every tool by its name, in the order they are listed."""
+    from memglot.mcp.tools import branches, find, one, project, sync, transfer
+
+    found = (*one.TOOLS, *find.TOOLS, *branches.TOOLS, *transfer.TOOLS, *project.TOOLS, *sync.TOOLS)
+    return {tool.name: tool for tool in found}

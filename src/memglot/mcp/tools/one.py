@@ -1,0 +1,157 @@
+"""`me_memory_create`, `get`, `update`, `delete`: one memory."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from memglot.engine.hits import item_of
+from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large
+from memglot.mcp.shapes import About, Own, Seen, Tags, Text, Tree, seen, span_of
+from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.model import Record
+from memglot.notes.mcp import note_from_store
+from memglot.packing import shown
+
+Id = Annotated[Text, Meta(description="The id of the memory, or an unambiguous beginning of it.")]
+
+
+class Create(Arguments):
+    """What a new memory holds."""
+
+    content: Annotated[
+        Text, Meta(description="The memory itself: one fact, decision or preference that needs no context.")
+    ]
+    id: Annotated[str | None, Meta(description="A UUIDv7 of your own; leave out to get a new one.")] = None
+    meta: Own = None
+    tree: Tree = None
+    temporal: About = None
+    title: Annotated[str | None, Meta(description="A short name for a long memory.")] = None
+    kind: Annotated[
+        str | None, Meta(description="semantic (default), episodic, procedural, prospective, decision, preference…")
+    ] = None
+    scope: Annotated[str | None, Meta(description="Whose memory it is; `user` by default.")] = None
+    tags: Tags = None
+
+
+class Get(Arguments):
+    """Which memory."""
+
+    id: Id
+
+
+class Update(Arguments):
+    """Which memory, and what about it changes. What is left out stays as it is."""
+
+    id: Id
+    content: Annotated[str | None, Meta(description="The new text.")] = None
+    meta: Annotated[dict[str, Any] | None, Meta(description="The new metadata: all of it, for it is replaced.")] = None
+    tree: Tree = None
+    temporal: About = None
+    title: Annotated[str | None, Meta(description="The new title.")] = None
+    kind: Annotated[str | None, Meta(description="The new kind.")] = None
+    tags: Annotated[list[str] | None, Meta(description="The new tags: all of them, for they are replaced.")] = None
+    status: Annotated[str | None, Meta(description="active, stale, superseded, open or closed.")] = None
+
+
+class Deleted(msgspec.Struct):
+    """That it is gone."""
+
+    deleted: bool
+
+
+def check_size(content: str | None) -> None:
+    """Refuse text that is too much for a conversation."""
+    size = len(content.encode("utf-8", "replace")) if content is not None else 0
+    if size > MAX_INLINE_BYTES:
+        raise content_too_large(size)
+
+
+def create(call: Call, given: Create) -> Answer:
+    """Keep a new memory."""
+    check_size(given.content)
+    chosen = {name: getattr(given, name) for name in ("id", "title", "kind", "scope", "tree", "tags", "meta")}
+    with call.memory(write=True) as memory:
+        before = len(memory.notes)
+        record = memory.add(
+            given.content,
+            temporal=span_of(given.temporal),
+            **{name: value for name, value in chosen.items() if value is not None},
+        )
+        return Answer(seen(record), notes=tuple(memory.notes[before:]))
+
+
+def get(call: Call, given: Get) -> Answer:
+    """Show a memory."""
+    with call.memory() as memory:
+        return recalled(memory.get(given.id), memory.store.url)
+
+
+def update(call: Call, given: Update) -> Answer:
+    """Change a memory."""
+    check_size(given.content)
+    names = ("content", "meta", "tree", "title", "kind", "tags", "status")
+    changes = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    if given.temporal is not None:
+        changes["temporal"] = span_of(given.temporal)
+    with call.memory(write=True) as memory:
+        return recalled(memory.update(given.id, **changes), memory.store.url)
+
+
+def delete(call: Call, given: Get) -> Answer:
+    """Delete a memory."""
+    with call.memory(write=True) as memory:
+        gone = memory.delete(given.id, reason="mcp")
+        return Answer(Deleted(bool(gone)))
+
+
+def recalled(record: Record, store: str) -> Answer:
+    """A stored memory, its text in a fence."""
+    return Answer(seen(record), f"{note_from_store(1, store)}\n\n{shown([item_of(record)])}".rstrip())
+
+
+TOOLS: list[Tool[Any]] = [
+    Tool(
+        name="me_memory_create",
+        title="Keep a memory",
+        description="Keep something that will still matter later: a fact, a decision, a preference, a lesson, in words "
+        "that need no context. Search first: update what is there rather than keeping it twice.",
+        takes=Create,
+        answers=Seen,
+        run=create,
+    ),
+    Tool(
+        name="me_memory_get",
+        title="Get a memory",
+        description="Get one memory whole, by its id: after a search, or before an update.",
+        takes=Get,
+        answers=Seen,
+        run=get,
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="me_memory_update",
+        title="Change a memory",
+        description="Change fields of a memory that is out of date or incomplete. Fields left out, or null, stay. "
+        "`meta` and `tags` are replaced, not merged. Earlier versions stay in its history.",
+        takes=Update,
+        answers=Seen,
+        run=update,
+        destroys=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="me_memory_delete",
+        title="Delete a memory",
+        description="Delete a memory that is wrong, or that the user wants forgotten. The user can bring it back with "
+        "`memglot undelete`.",
+        takes=Get,
+        answers=Deleted,
+        run=delete,
+        destroys=True,
+        repeatable=False,
+    ),
+]

@@ -1,0 +1,223 @@
+"""`save_memory`, `query_memory`, `inspect_memory`, `status_memory`: what a project's repository knows of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from memglot.errors.mcp import project_outside
+from memglot.mcp.fence import fenced_json, fenced_text
+from memglot.mcp.shapes import Text
+from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.notes.mcp import note_from_project
+from memglot.repo import deeds
+from memglot.repo.envelope import answer, presentable, unexpected
+from memglot.repo.project import Project
+
+ProjectRoot = Annotated[
+    str | None, Meta(description="A folder of the project; by default the first folder that this server may use.")
+]
+
+
+class Related(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A relation from a node to another."""
+
+    predicate: Literal["affects", "depends_on", "supersedes", "related_to"]
+    to: Annotated[str, Meta(description="The id of the other node.")]
+    confidence: Literal["low", "medium", "high"] | None = None
+
+
+class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Something the project knows. With an id that is there it is changed, else it is new."""
+
+    id: Annotated[str | None, Meta(description="kind.slug, such as `decision.retries-run-in-worker`.")] = None
+    kind: Annotated[
+        Literal["feature", "decision", "gotcha", "question"] | None, Meta(description="Needed for a new node.")
+    ] = None
+    title: Annotated[str | None, Meta(description="Needed for a new node.")] = None
+    body: Annotated[str | None, Meta(description="Markdown. Needed for a new node.")] = None
+    stage: Annotated[
+        Literal["idea", "building", "shipped", "paused", "dead"] | None, Meta(description="Of a feature only.")
+    ] = None
+    anchors: Annotated[
+        list[str] | None, Meta(description="Paths or globs in the repository that it is about, such as `src/billing/`.")
+    ] = None
+    tags: list[str] | None = None
+    related: list[Related] | None = None
+
+
+class Stale(msgspec.Struct, forbid_unknown_fields=True):
+    """A node that no longer holds, or that goes, and why."""
+
+    id: str
+    reason: str
+
+
+class Superseded(msgspec.Struct, forbid_unknown_fields=True):
+    """A node whose place another took, and why."""
+
+    id: str
+    superseded_by: str
+    reason: str
+
+
+class Save(Arguments, omit_defaults=True):
+    """What to save."""
+
+    task: Annotated[Text, Meta(description="What you were doing, in a sentence.")]
+    nodes: Annotated[list[Node] | None, Meta(description="New and changed nodes.")] = None
+    stale: Annotated[list[Stale] | None, Meta(description="Nodes that no longer hold.")] = None
+    supersede: Annotated[list[Superseded] | None, Meta(description="Nodes whose place another took.")] = None
+    delete: Annotated[list[Stale] | None, Meta(description="Nodes to delete.")] = None
+    project_root: ProjectRoot = None
+
+
+class Query(Arguments):
+    """What to ask."""
+
+    question: Annotated[Text, Meta(description="What you want to know; ids, tags and paths are found too.")]
+    budget: Annotated[float | None, Meta(description="At most so many tokens; else the project's default.")] = None
+    project_root: ProjectRoot = None
+
+
+class Inspect(Arguments):
+    """Which node."""
+
+    id: Annotated[Text, Meta(description="The id of the node, such as `feature.webhook-retry-queue`.")]
+    project_root: ProjectRoot = None
+
+
+class Status(Arguments):
+    """Which project."""
+
+    project_root: ProjectRoot = None
+
+
+class Failure(msgspec.Struct, omit_defaults=True):
+    """What went wrong."""
+
+    code: str
+    message: str
+    details: Any = None
+
+
+class Envelope(msgspec.Struct, omit_defaults=True):
+    """The answer of project memory: `data` where it is `ok`, else `error`; the same as `memglot repo … --json`."""
+
+    ok: bool
+    warnings: list[str]
+    meta: dict[str, Any]
+    data: dict[str, Any] | None = None
+    error: Failure | None = None
+
+
+_Deed = Callable[[Project], Any]
+_Show = Callable[[dict[str, Any], str], str]
+
+
+def _ask(call: Call, root: str | None, deed: _Deed, show: _Show | None = None) -> Answer:
+    """Do something with a project; the answer is the envelope, and what is recalled stands in a fence."""
+    start = call.place(root) if root else call.roots.folders[0]
+    project = Project.find(start).root.resolve()
+    if not call.roots.has(project):
+        raise project_outside(str(project), call.roots.names)
+    try:
+        envelope = answer(start, deed, register=not call.serving.read_only)
+    except Exception as failure:  # noqa: BLE001 - a face turns whatever happens into a message
+        envelope = unexpected(failure)
+    envelope = presentable(envelope)
+    if not envelope["ok"]:
+        error = envelope["error"]
+        return Answer(envelope, f"{error['code']}: {error['message']}", failed=True)
+    text = show(envelope, note_from_project(envelope["meta"]["project_root"])) if show else None
+    return Answer(envelope, text, tuple(envelope["warnings"]) if text else ())
+
+
+def save(call: Call, given: Save) -> Answer:
+    """Save nodes."""
+    wanted = msgspec.to_builtins(given)
+    root = wanted.pop("project_root", None)
+    # What is null is left out: nothing is set to it, and nothing taken away by it.
+    text = msgspec.json.encode({name: value for name, value in wanted.items() if value is not None})
+    return _ask(call, root, lambda project: deeds.save(project, text))
+
+
+def query(call: Call, given: Query) -> Answer:
+    """Ask project memory."""
+
+    def show(envelope: dict[str, Any], opening: str) -> str:
+        return fenced_text(opening, str(envelope["data"]["markdown"]).rstrip("\n"), "markdown")
+
+    return _ask(call, given.project_root, lambda project: deeds.query(project, given.question, given.budget), show)
+
+
+def inspect(call: Call, given: Inspect) -> Answer:
+    """Show one node."""
+    return _ask(call, given.project_root, lambda project: deeds.inspect(project, given.id), _as_json)
+
+
+def status(call: Call, given: Status) -> Answer:
+    """Show where the project stands."""
+    return _ask(call, given.project_root, deeds.status, _as_json)
+
+
+def _as_json(envelope: dict[str, Any], opening: str) -> str:
+    return fenced_json(opening, envelope["data"])
+
+
+def _files(_: Any) -> bool:
+    return True
+
+
+TOOLS: list[Tool[Any]] = [
+    Tool(
+        name="save_memory",
+        title="Save project memory",
+        description="Keep what this repository's next reader should know: a feature and its stage, a decision and its "
+        "reasons, a gotcha, an open question. At the end of a task, and when something that is kept no longer holds. "
+        "It lands whole or not at all.",
+        takes=Save,
+        answers=Envelope,
+        run=save,
+        destroys=True,
+        touches_files=_files,
+    ),
+    Tool(
+        name="query_memory",
+        title="Ask project memory",
+        description="Ask what this repository knows of itself before you change something: features, decisions, "
+        "gotchas and open questions, as Markdown within a budget of tokens.",
+        takes=Query,
+        answers=Envelope,
+        run=query,
+        reads=True,
+        repeatable=True,
+        touches_files=_files,
+    ),
+    Tool(
+        name="inspect_memory",
+        title="Inspect a node",
+        description="Show everything about one node of project memory, with its relations.",
+        takes=Inspect,
+        answers=Envelope,
+        run=inspect,
+        reads=True,
+        repeatable=True,
+        touches_files=_files,
+    ),
+    Tool(
+        name="status_memory",
+        title="Status of project memory",
+        description="Show where the project stands: its features by stage, open questions, what is stale, and when it "
+        "was last synced.",
+        takes=Status,
+        answers=Envelope,
+        run=status,
+        reads=True,
+        repeatable=True,
+        touches_files=_files,
+    ),
+]

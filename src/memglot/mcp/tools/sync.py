@@ -1,0 +1,196 @@
+"""`memory_sync_export`, `import`, `diff`: memories.json between machines and tools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from memglot.errors.mcp import plaintext_closed
+from memglot.mcp.shapes import Text
+from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.notes.mcp import note_report
+from memglot.report import Spool
+
+_SHOWN = 50
+File = Annotated[Text, Meta(description="The memories.json file.")]
+No = bool | None
+
+
+class SyncExport(Arguments):
+    """What to write, and where to."""
+
+    path: File
+    scope: Annotated[str | None, Meta(description="Only this scope, with all that belongs to it.")] = None
+    include_audit_chain: Annotated[No, Meta(description="The chain of everything that was done too.")] = None
+    include_embeddings: Annotated[No, Meta(description="Vectors too.")] = None
+    plaintext: Annotated[No, Meta(description="Sensitive scopes in the clear, where the user allows it.")] = None
+    v5: Annotated[No, Meta(description="The shape of mcp-memory-service.")] = None
+    chunk_size_mb: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Bodies of more MiB lie apart; 5 by default.")
+    ] = None
+    force: Annotated[No, Meta(description="Overwrite a file that another tool wrote.")] = None
+
+
+class SyncImport(Arguments):
+    """What to read, and how to merge it."""
+
+    path: File
+    conflict: Annotated[
+        Literal["merge", "prefer-local", "prefer-remote"] | None,
+        Meta(description="What to do with a memory that differs here; merge by default."),
+    ] = None
+    dry_run: Annotated[No, Meta(description="Only say what would happen.")] = None
+    restore_deleted: Annotated[No, Meta(description="Bring back what was deleted here.")] = None
+    accept_broken_audit: Annotated[No, Meta(description="Import though the audit chain is broken.")] = None
+
+
+class SyncDiff(Arguments):
+    """What to compare with."""
+
+    path: File
+
+
+class SyncExported(msgspec.Struct):
+    """What was written."""
+
+    count: int
+    path: str
+    format: str
+    digest: str
+    losses: dict[str, int]
+    notes: list[str]
+
+
+class SyncImported(msgspec.Struct, omit_defaults=True):
+    """What was read and merged; the same as `memglot sync import --json`."""
+
+    imported: int
+    merged: int
+    skipped: int
+    failed: int
+    conflicts: int
+    ids: list[str]
+    skippedIds: list[str]
+    errors: list[dict[str, Any]]
+    notes: list[str]
+    format: str
+    importId: str | None
+    dryRun: bool = False
+
+
+class SyncDiffered(msgspec.Struct):
+    """What an import would change; the same as `memglot sync diff-with-remote --json`."""
+
+    new: list[str]
+    updates: list[dict[str, Any]]
+    conflicts: list[dict[str, Any]]
+    unchanged: list[str]
+    ahead: list[dict[str, Any]]
+    deletes: list[str]
+    deleted: list[str]
+    others: dict[str, int]
+    remote_total: int
+    failed: int
+    errors: list[dict[str, Any]]
+    notes: list[str]
+
+
+def export(call: Call, given: SyncExport) -> Answer:
+    """Write memories.json."""
+    if given.plaintext and not call.serving.allow_sensitive:
+        raise plaintext_closed()
+    place = call.place(given.path)
+    names = ("scope", "include_audit_chain", "include_embeddings", "plaintext", "v5", "chunk_size_mb", "force")
+    options = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    with call.memory() as memory:
+        result = memory.sync_export(place, passphrase=call.serving.passphrase, progress=call.progress, **options)
+    return Answer(result.value())
+
+
+def import_(call: Call, given: SyncImport) -> Answer:
+    """Read memories.json."""
+    place = call.place(given.path)
+    options = {name: bool(getattr(given, name)) for name in ("dry_run", "restore_deleted", "accept_broken_audit")}
+    with call.memory(write=True) as memory:
+        result = memory.sync_import(
+            place,
+            conflict=given.conflict or "merge",
+            passphrase=call.serving.passphrase,
+            isolate=True,
+            progress=call.progress,
+            **options,
+        )
+    value = _whole(result.value())
+    told = next(result.errors, None)
+    if result.exit_code == 2 and told is not None:
+        return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
+    notes = (note_report(result.import_id),) if result.import_id else ()
+    return Answer(value, _short(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
+
+
+def diff(call: Call, given: SyncDiff) -> Answer:
+    """Compare with memories.json."""
+    place = call.place(given.path)
+    with call.memory() as memory:
+        found = memory.diff_with_remote(place, passphrase=call.serving.passphrase, progress=call.progress)
+    value = _whole(found.value())
+    told = next(iter(found.report.faults()), None)
+    if told is not None and not value["remote_total"]:
+        return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
+    return Answer(value, _short(value))
+
+
+def _whole(value: dict[str, Any]) -> dict[str, Any]:
+    """An answer with its long lists read from disk."""
+    return {name: list(inner) if isinstance(inner, Spool) else inner for name, inner in value.items()}
+
+
+def _short(value: dict[str, Any]) -> str:
+    """What a model sees of an answer: its lists cut short, with their true lengths beside."""
+    cut = {name: inner[:_SHOWN] if isinstance(inner, list) else inner for name, inner in value.items()}
+    longer = {name: len(inner) for name, inner in value.items() if isinstance(inner, list) and len(inner) > _SHOWN}
+    return msgspec.json.encode(cut | ({"lengths": longer} if longer else {})).decode()
+
+
+def _files(_: Any) -> bool:
+    return True
+
+
+TOOLS: list[Tool[Any]] = [
+    Tool(
+        name="memory_sync_export",
+        title="Write memories.json",
+        description="Write the whole memory to one file that another machine, memoryd or mcp-memory-service can "
+        "import. Sensitive scopes are sealed with the user's passphrase.",
+        takes=SyncExport,
+        answers=SyncExported,
+        run=export,
+        repeatable=True,
+        touches_files=_files,
+    ),
+    Tool(
+        name="memory_sync_import",
+        title="Merge memories.json",
+        description="Merge the memories of another machine, field by field. Begin with `memory_sync_diff` or "
+        "`dry_run`; what no rule decides is kept as a conflict for the user.",
+        takes=SyncImport,
+        answers=SyncImported,
+        run=import_,
+        destroys=True,
+        repeatable=True,
+        touches_files=_files,
+    ),
+    Tool(
+        name="memory_sync_diff",
+        title="Compare with memories.json",
+        description="Show what merging another machine's file would add, change and delete here, without doing it.",
+        takes=SyncDiff,
+        answers=SyncDiffered,
+        run=diff,
+        reads=True,
+        repeatable=True,
+        touches_files=_files,
+    ),
+]

@@ -1,0 +1,228 @@
+"""`me_memory_import` and `me_memory_export`: files, folders, and text in a conversation."""
+
+from __future__ import annotations
+
+import io
+import os
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from memglot.engine.results import ExportResult, ImportResult
+from memglot.errors import NeedsFolder
+from memglot.errors.mcp import (
+    MAX_INLINE_BYTES,
+    all_chunks_failed,
+    content_without_format,
+    inline_markdown,
+    inline_too_large,
+    needs_path,
+    only_reading,
+    path_and_content,
+    path_or_content,
+)
+from memglot.mcp.fence import fenced_text
+from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Text, filters_of
+from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.mcp.tools.one import check_size
+from memglot.notes.mcp import note_from_export, note_merged, note_more_ids, note_report
+
+_EMBEDDED = 1_000
+_SHOWN = 50
+_MARKDOWN = ("md", "markdown")
+_NO_TEXT = ("sqlite", "agentos-sqlite", "repo", "obsidian")
+
+
+class Import(Arguments):
+    """What to import: `path` or `content`."""
+
+    path: Annotated[
+        str | None,
+        Meta(
+            description="A file or folder, which is read with all below it. Its format is known by its extension "
+            "(.json, .yaml, .yml, .md, .ndjson, .jsonl) and by what is in it. Not together with `content`."
+        ),
+    ] = None
+    content: Annotated[
+        str | None,
+        Meta(description="The text itself: JSON, YAML, NDJSON, or Markdown with front matter. Needs `format`."),
+    ] = None
+    format: Annotated[
+        str | None,
+        Meta(description='"json", "yaml" or "md", or another format of `memglot formats`. Needed with `content`.'),
+    ] = None
+
+
+class Chunk(msgspec.Struct):
+    """A part of the input that could not be imported."""
+
+    chunkIndex: int
+    itemCount: Annotated[int, Meta(description="How many memories it held; 0 where that is not known.")]
+    ids: Annotated[list[str], Meta(description="Those of them that had ids.")]
+    error: str
+
+
+class Imported(msgspec.Struct):
+    """What an import did."""
+
+    imported: int
+    skipped: int
+    failed: int
+    ids: list[str]
+    skippedIds: list[str]
+    errors: list[Chunk]
+
+
+class Export(Arguments):
+    """What to export, and where to."""
+
+    format: Annotated[Text, Meta(description='"json", "yaml" or "md", or another format of `memglot formats`.')]
+    tree: FilterTree = None
+    meta: FilterMeta = None
+    temporal: FilterWhen = None
+    limit: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="At most so many; all by default.")] = None
+    path: Annotated[
+        str | None,
+        Meta(description="A file, or for md a folder that gets a file for each memory. Leave out to get the text."),
+    ] = None
+    force: Annotated[bool | None, Meta(description="Overwrite a file that is there.")] = None
+
+
+class Exported(msgspec.Struct, omit_defaults=True):
+    """How many were exported, and the text, or the file or folder that holds them."""
+
+    count: int
+    content: str | None = None
+    path: str | None = None
+    directory: str | None = None
+
+
+def import_(call: Call, given: Import) -> Answer:
+    """Import memories."""
+    source = _source(call, given)
+    with call.memory(write=True) as memory:
+        result = memory.import_from(source, format=given.format or None, isolate=True, progress=call.progress)
+        if 0 < result.imported <= _EMBEDDED:
+            memory.meaning.embed_new(list(result.ids))
+    chunks = _chunks(result)
+    if chunks and len(chunks) == result.batches + sum(chunk.chunkIndex >= result.batches for chunk in chunks):
+        raise all_chunks_failed(len(chunks), chunks[0].error)
+    value = Imported(result.imported, result.skipped, result.failed, list(result.ids), list(result.skipped_ids), chunks)
+    return Answer(value, _text(value), _notes(result), result.import_id and f"memglot://imports/{result.import_id}")
+
+
+def _source(call: Call, given: Import) -> bytes | str:
+    if given.path and given.content is not None:
+        raise path_and_content()
+    if given.path:
+        return str(call.place(given.path))
+    if not given.content:
+        raise path_or_content()
+    if not given.format:
+        raise content_without_format()
+    check_size(given.content)
+    return given.content.encode("utf-8", "surrogatepass")
+
+
+def _chunks(result: ImportResult) -> list[Chunk]:
+    """What failed: batches by their place, then what could not be read, each a chunk of its own behind them."""
+    lost: list[Chunk] = []
+    unread: list[Chunk] = []
+    for fault in result.errors:
+        error = str(fault) if fault.batch is None else fault.error
+        if fault.hint:
+            error += f" ({fault.hint})"
+        if fault.batch is not None:
+            lost.append(Chunk(fault.batch, fault.count, fault.ids, error))
+        else:
+            known = int(fault.line is not None or fault.item is not None)
+            unread.append(Chunk(result.batches + len(unread), known, [], error))
+    return [*lost, *unread]
+
+
+def _text(value: Imported) -> str | None:
+    """What a model sees: of very many ids the first, for it has all of them in the structured answer."""
+    if len(value.ids) + len(value.skippedIds) + len(value.errors) <= _SHOWN:
+        return None
+    few = {name: getattr(value, name) for name in value.__struct_fields__}
+    few |= {name: getattr(value, name)[:_SHOWN] for name in ("ids", "skippedIds", "errors")}
+    return msgspec.json.encode(few).decode()
+
+
+def _notes(result: ImportResult) -> tuple[str, ...]:
+    notes = list(result.notes)
+    if result.merged:
+        notes.append(note_merged(result.merged))
+    if result.imported + result.skipped > _SHOWN:
+        notes.append(note_more_ids(_SHOWN))
+    if result.import_id:
+        notes.append(note_report(result.import_id))
+    return tuple(notes)
+
+
+class _Bounded(io.BytesIO):
+    """A text that may not grow beyond what a conversation should carry."""
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > MAX_INLINE_BYTES:
+            raise inline_too_large(self.tell() + len(data))
+        return super().write(data)
+
+
+def export(call: Call, given: Export) -> Answer:
+    """Export memories."""
+    filters = filters_of(given.tree, given.meta, given.temporal)
+    options: dict[str, Any] = {"format": given.format, "limit": given.limit or None, "progress": call.progress}
+    options["created_at"] = given.format not in _MARKDOWN
+    with call.memory() as memory:
+        if given.path:
+            if call.serving.read_only:
+                raise only_reading("it writes no files; leave out `path` to get the text")
+            place = call.place(given.path)
+            result = memory.export(place, force=bool(given.force), **options, **filters)
+            kind = {"directory": str(place)} if os.path.isdir(place) else {"path": str(place)}
+            return Answer(Exported(result.count, **kind), notes=tuple(result.notes))
+        if given.format in _NO_TEXT:
+            raise needs_path(given.format)
+        text = _Bounded()
+        try:
+            result = memory.export(stream=text, **options, **filters)
+        except NeedsFolder:
+            raise inline_markdown(len(list(islice(memory.list(**filters), given.limit or None)))) from None
+        return _inline(result, text.getvalue().decode(), given.format, memory.store.url)
+
+
+def _inline(result: ExportResult, text: str, format: str, store: str) -> Answer:
+    opening = note_from_export(result.count, format, store)
+    return Answer(
+        Exported(result.count, content=text), fenced_text(opening, text.rstrip("\n"), format), tuple(result.notes)
+    )
+
+
+TOOLS: list[Tool[Any]] = [
+    Tool(
+        name="me_memory_import",
+        title="Import memories",
+        description="Import many memories at once from a file, a folder or a text. Prefer `path`: the text need not "
+        "pass through the conversation. Memories with ids that are there already are skipped, so calling it again "
+        "is safe; one bad record costs only itself.",
+        takes=Import,
+        answers=Imported,
+        run=import_,
+        repeatable=True,
+        touches_files=lambda given: bool(given.path),
+    ),
+    Tool(
+        name="me_memory_export",
+        title="Export memories",
+        description="Export memories to a file or folder, or get them as text. Prefer `path` for more than a few. "
+        "Markdown of several memories needs a folder.",
+        takes=Export,
+        answers=Exported,
+        run=export,
+        repeatable=True,
+        touches_files=lambda given: bool(given.path),
+    ),
+]
