@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+CLIENTS := $(VENV)/clients
 
-.PHONY: test lint types unit wheel fix accept demo bench bench-formats bench-repo bench-search bench-sync docs clean
+.PHONY: test test-clients lint types unit wheel fix accept demo bench bench-formats bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -29,6 +30,16 @@ unit: $(STAMP)
 
 wheel: $(STAMP)  ## the built wheel, alone, in an environment of its own
 	$(BIN)/python scripts/check_wheel.py
+
+test-clients: $(CLIENTS)/installed  ## npm's MCP Inspector drives every tool; needs Node.js with npm
+	$(BIN)/pytest -n 2 tests/clients/drive.py
+
+$(CLIENTS)/installed: tests/clients/package-lock.json tests/clients/package.json tests/clients/.npmrc | $(STAMP)
+	@command -v npm >/dev/null || { echo "make test-clients needs Node.js with npm" >&2; exit 1; }
+	mkdir -p $(CLIENTS)
+	cp $^ $(CLIENTS)
+	cd $(CLIENTS) && npm ci --loglevel=error
+	touch $@
 
 fix: $(STAMP)  ## format, and mend what can be mended
 	$(BIN)/ruff format .

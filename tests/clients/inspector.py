@@ -1,0 +1,154 @@
+"""Runs npm's MCP Inspector, one call a process, against `memglot mcp` over either transport."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+INSTALLED = Path(__file__).parents[2] / ".venv" / "clients" / "node_modules"
+PROGRAM = INSTALLED / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+TOKEN = "a-token-for-tests-only-0123456789abcdef"
+PATIENCE = 60  # Seconds until something that hangs is taken for broken.
+
+# What the Inspector's exit codes say.
+DONE, NO_TOKEN, TOOL_ERROR = 0, 3, 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one run of the Inspector gave."""
+
+    code: int
+    result: dict[str, Any]
+    error: dict[str, Any]
+    told: str
+
+    @property
+    def structured(self) -> dict[str, Any]:
+        """The structured content of a call that went well."""
+        assert self.code == DONE, self.told
+        found: dict[str, Any] = self.result["structuredContent"]
+        return found
+
+    @property
+    def text(self) -> str:
+        """The text of a call, as a model reads it."""
+        return "\n".join(part["text"] for part in self.result["content"] if part["type"] == "text")
+
+
+@dataclass(frozen=True)
+class Inspector:
+    """The Inspector, told how to reach a server."""
+
+    home: Path
+    reach: list[str]
+    era: str = "legacy"
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        """Call a tool."""
+        # One JSON object instead of `key=value` pairs, which would read "12" and "null" as what they look like.
+        return self.ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
+
+    def ask(self, method: str, *options: str) -> Answer:
+        """Ask a method of the server."""
+        headers = [word for name, value in self.headers.items() for word in ("--header", f"{name}: {value}")]
+        command = [node(), str(PROGRAM), "--cli", *self.reach, *headers, "--method", method, *options]
+        command += ["--format", "json", "--protocol-era", self.era]
+        if self.headers:
+            command.append("--stored-auth-only")  # A wrong token must fail, not wait for somebody to log in.
+        done = subprocess.run(
+            command, cwd=self.home, env=environment(self.home), capture_output=True, text=True, timeout=PATIENCE
+        )
+        told = f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return Answer(done.returncode, envelope(done.stdout, "result"), envelope(done.stderr, "error"), told)
+
+
+def node() -> str:
+    """The pinned Node.js where its packages have one for this machine, else the machine's own."""
+    pinned = INSTALLED / ".bin" / "node"
+    found = str(pinned) if pinned.exists() else shutil.which("node")
+    assert found and PROGRAM.exists(), "the MCP Inspector is not installed: `make test-clients` does it"
+    return found
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What the Inspector and the servers may know of this machine: no configuration, no registry, no key ring."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    places = {"HOME": str(home), "MEMORY_HOME": str(home / "projects"), "MCP_STORAGE_DIR": str(home / "inspector")}
+    return kept | places | {"MCP_INSPECTOR_SECRET_STORE": "memory"}
+
+
+def envelope(output: str, key: str) -> dict[str, Any]:
+    """The last line that is an object with this key; the servers' own words may stand around it."""
+    for line in reversed(output.splitlines()):
+        if line.startswith(f'{{"{key}"'):
+            found: dict[str, Any] = json.loads(line)[key]
+            return found
+    return {}
+
+
+def command_of(store: Path, root: Path, *options: str) -> list[str]:
+    """The command that starts our server."""
+    return [sys.executable, "-m", "memglot", "--store", str(store), "mcp", "--root", str(root), *options]
+
+
+def over_stdio(home: Path, store: Path, root: Path, era: str) -> Inspector:
+    """An Inspector that starts the server itself, from a configuration file as clients have it."""
+    program, *arguments = command_of(store, root)
+    # A server that the Inspector starts inherits next to nothing; what it needs is named.
+    server = {"command": program, "args": arguments, "env": environment(home), "cwd": str(root)}
+    path = home / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"memglot": server}}), encoding="utf-8")
+    return Inspector(home, ["--config", str(path), "--server", "memglot"], era)
+
+
+@contextmanager
+def over_http(home: Path, store: Path, root: Path, era: str) -> Iterator[Inspector]:
+    """An Inspector with a server that runs beside it."""
+    port = free_port()
+    command = command_of(store, root, "--transport", "http", "--port", str(port))
+    log = home / "server.log"
+    with log.open("wb") as output:
+        variables = environment(home) | {"MEMGLOT_MCP_TOKEN": TOKEN}
+        server = subprocess.Popen(
+            command, cwd=root, env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+    try:
+        wait_for(port, server, log)
+        reach = [f"http://127.0.0.1:{port}/mcp", "--transport", "http"]
+        yield Inspector(home, reach, era, {"Authorization": f"Bearer {TOKEN}"})
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+    return number
+
+
+def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once the server takes connections; one that ends before, or never does, is an error."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start:\n{log.read_text('utf-8', 'replace')}")
