@@ -53,7 +53,7 @@ CASES = [
         {"id": FIRST, "content": "The API speaks CBOR.", "meta": {"team": "edge"}},
         stored={FIRST: {"content": "The API speaks CBOR.", "tree": "work.api", "meta": {"team": "edge"}}},
     ),
-    Case("me_memory_delete", {"id": FIRST}, {}, stored={FIRST: None, SECOND: {}}),
+    Case("me_memory_delete", {"id": FIRST}, {"deleted": True}, stored={FIRST: None, SECOND: {}}),
     Case(
         "me_memory_delete_tree",
         {"tree": "work", "dry_run": False},
@@ -66,7 +66,18 @@ CASES = [
         {"count": 1},
         stored={FIRST: {"tree": "archive.api"}, SECOND: {"tree": "home"}},
     ),
-    Case("me_memory_tree", {"levels": 1}, {}),
+    Case(
+        "me_memory_tree",
+        {"levels": 1},
+        {
+            "nodes": [
+                {"path": "", "count": 2, "here": 0},
+                {"path": "home", "count": 1, "here": 1},
+                {"path": "work", "count": 1, "here": 0},
+            ],
+            "total": 2,
+        },
+    ),
     Case(
         "me_memory_import",
         {"path": "notes"},
@@ -92,7 +103,7 @@ CASES = [
     ),
     Case(
         "query_memory",
-        {"question": "retries", "budget": 500, "project_root": "ROOT/acme"},
+        {"question": "retries", "budget": 600, "project_root": "ROOT/acme"},
         {"ok": True, "data": {"included_ids": ["feature.retries"]}},
     ),
     Case(
@@ -105,7 +116,12 @@ CASES = [
         {"project_root": "ROOT/acme"},
         {"ok": True, "data": {"features_by_stage": {"idea": {"count": 1, "titles": ["Retries"]}}}},
     ),
-    Case("memory_sync_export", {"path": "here.json"}, {"count": int}, written=("here.json",)),
+    Case(
+        "memory_sync_export",
+        {"path": "here.json"},
+        {"count": 2, "format": "memories-json", "digest": str},
+        written=("here.json",),
+    ),
     Case(
         "memory_sync_import",
         {"path": "memories.json", "conflict": "merge", "dry_run": False},

@@ -1,0 +1,155 @@
+"""An agent for tests: the SDK's own client, driven from ordinary code, in process or over a real transport."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from memglot.mcp.server import Agents
+from memglot.mcp.serving import Serving
+
+TOKEN = "a-token-for-tests-0123456789"
+PATIENCE = 60.0  # Seconds until something that hangs is taken for broken.
+WAYS = ["here-legacy", "here-auto", "stdio-legacy", "stdio-auto", "http-legacy", "http-auto"]
+"""How an agent reaches the server, and which era of the protocol it speaks."""
+
+
+class Agent:
+    """A connected client."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self.portal, self.client = portal, client
+
+    def ask(self, tool: str, arguments: dict[str, Any] | None, **options: Any) -> types.CallToolResult:
+        """Call a tool, with whatever as its arguments."""
+
+        async def call() -> types.CallToolResult:
+            with anyio.fail_after(PATIENCE):
+                return await self.client.call_tool(tool, arguments, **options)
+
+        return self.portal.call(call)
+
+    def gives(self, tool: str, **arguments: Any) -> Any:
+        """The structured answer of a call that must go well. The SDK holds it against the tool's schema."""
+        result = self.ask(tool, arguments)
+        assert not result.is_error, result.content
+        assert result.structured_content is not None
+        return result.structured_content
+
+    def reads(self, tool: str, **arguments: Any) -> str:
+        """What a model reads of a call that must go well."""
+        result = self.ask(tool, arguments)
+        assert not result.is_error, result.content
+        return text_of(result)
+
+    def refuses(self, tool: str, **arguments: Any) -> str:
+        """The one sentence that a call is refused with."""
+        result = self.ask(tool, arguments)
+        assert result.is_error, result.structured_content
+        text = text_of(result)
+        assert "\n" not in text and "Traceback" not in text and text.strip()
+        return text
+
+    def do(self, method: str, *arguments: Any) -> Any:
+        """Any other method of the client."""
+        return self.portal.call(getattr(self.client, method), *arguments)
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """All that a model reads of an answer."""
+    return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
+
+
+@contextmanager
+def agent(target: Any, era: str = "auto", *, roots: list[str] | None = None) -> Iterator[Agent]:
+    """A client connected to a server, a transport or a command; with `roots` it names those folders."""
+
+    async def list_roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root.model_validate({"uri": uri}) for uri in roots or ()])
+
+    with start_blocking_portal() as portal:
+        client = Client(target, mode=era, list_roots_callback=None if roots is None else list_roots)
+        with portal.wrap_async_context_manager(client) as connected:
+            yield Agent(portal, connected)
+
+
+def command(store: Path | str, *options: str, cwd: Path | None = None, **env: str) -> StdioServerParameters:
+    """How a client starts the server."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "memglot", "--store", str(store), "mcp", *options],
+        cwd=cwd,
+        env={**os.environ, **env},
+    )
+
+
+@contextmanager
+def listening(store: Path | str, *options: str, cwd: Path | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server over HTTP, on a free port, with the token of these tests; its address and its process."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "memglot", "--store", str(store), "mcp", "--transport", "http", "--port", "0", *options],
+        env={**os.environ, "MEMGLOT_MCP_TOKEN": TOKEN},
+        cwd=cwd,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        assert "http://" in line, line + server.stderr.read()
+        yield line[line.index("http://") :].split(";")[0], server
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+        if server.stderr is not None:
+            server.stderr.close()
+
+
+@asynccontextmanager
+async def over_http(url: str, token: str = TOKEN) -> Any:
+    """The transport to such a server."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+        async with streamable_http_client(url, http_client=http) as streams:
+            yield streams
+
+
+@contextmanager
+def reached(way: str, store: Path, *options: str, cwd: Path, roots: list[str] | None = None) -> Iterator[Agent]:
+    """An agent that reaches the server in one of the `WAYS`."""
+    transport, era = way.split("-")
+    with ExitStack() as stack:
+        target: Any
+        if transport == "stdio":
+            target = command(store, *options, cwd=cwd)
+        elif transport == "http":
+            url, _ = stack.enter_context(listening(store, *options, cwd=cwd))
+            target = over_http(url)
+        else:
+            target = Agents(_serving(store, options, cwd)).server()
+        yield stack.enter_context(agent(target, era, roots=roots))
+
+
+def _serving(store: Path, options: tuple[str, ...], cwd: Path) -> Serving:
+    named = [Path(options[place + 1]) for place, option in enumerate(options) if option == "--root"]
+    return Serving(
+        store=str(store),
+        roots=tuple(named or [cwd]),
+        read_only="--read-only" in options,
+        allow_sensitive="--allow-sensitive" in options,
+    )
+
+
+Reach = Callable[..., Agent]
