@@ -76,7 +76,7 @@ def text_of(result: types.CallToolResult) -> str:
 def agent(target: Any, era: str = "auto", *, roots: list[str] | None = None) -> Iterator[Agent]:
     """A client connected to a server, a transport or a command; with `roots` it names those folders."""
 
-    async def list_roots(_: Any) -> types.ListRootsResult:
+    async def list_roots(context: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root.model_validate({"uri": uri}) for uri in roots or ()])
 
     with start_blocking_portal() as portal:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectSendStream
@@ -12,9 +15,14 @@ from mcp.shared.message import SessionMessage
 from memglot.mcp.server import Agents
 from memglot.mcp.serving import Serving
 
+_INTERRUPTED = 130
+
 
 def serve(serving: Serving) -> None:
     """Serve until the client closes its end."""
+    # A read of standard input cannot be given up, so nothing else would end before the client sends something.
+    # What landed is safe, as after any other end.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     anyio.run(_serve, Agents(serving).server())
 
 

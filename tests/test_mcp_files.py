@@ -1,0 +1,140 @@
+"""Files only below the allowed folders: those of `--root`, else those the client names, else the working directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_agent import Agent, reached
+from memglot import Memory
+from memglot.mcp.roots import Roots, folders_of
+from repo_projects import new_project
+
+SECRET = "a secret outside"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """A folder that is allowed, and one beside it that is not, whose name begins alike."""
+    for name in ("root", "root-not", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.json").write_text(json.dumps([{"content": SECRET if name != "root" else "inside"}]))
+    return tmp_path
+
+
+@pytest.fixture
+def rooted(world: Path) -> Iterator[Agent]:
+    with reached("here-auto", world / "s.db", "--root", str(world / "root"), cwd=world) as found:
+        yield found
+
+
+def kept(world: Path) -> list[str]:
+    if not (world / "s.db").exists():
+        return []
+    with Memory.open(world / "s.db", write=False) as memory:
+        return [record.content for record in memory.list()]
+
+
+def test_nothing_outside_is_read_or_written(rooted: Agent, world: Path) -> None:
+    root = world / "root"
+    (root / "link.json").symlink_to(world / "other" / "a.json")
+    (root / "folder").symlink_to(world / "other")
+    (root / "up").symlink_to("..")
+    (root / "loop").symlink_to("loop")
+    paths = [
+        *("../other/a.json", "../root-not/a.json", str(world / "root-not" / "a.json"), str(world / "root-not")),
+        *("link.json", "folder", "folder/a.json", "up", "up/other/a.json", "/", "~", str(world), "..", "a\0b"),
+    ]
+    for path in paths:
+        for tool, arguments in (
+            ("me_memory_import", {"path": path}),
+            ("me_memory_export", {"path": path, "format": "json", "force": True}),
+            ("memory_sync_export", {"path": path, "force": True}),
+            ("memory_sync_import", {"path": path}),
+            ("memory_sync_diff", {"path": path}),
+            ("status_memory", {"project_root": path}),
+            ("save_memory", {"task": "x", "project_root": path}),
+        ):
+            said = rooted.refuses(tool, **arguments)
+            assert "outside" in said or "no path" in said, (tool, path, said)
+            assert SECRET not in said
+    assert SECRET in (world / "other" / "a.json").read_text()
+    assert kept(world) == []
+
+
+def test_links_inside_of_a_folder_are_not_followed(rooted: Agent, world: Path) -> None:
+    (world / "root" / "folder").symlink_to(world / "other")
+    (world / "root" / "link.json").symlink_to(world / "other" / "a.json")
+    assert rooted.gives("me_memory_import", path=str(world / "root"))["imported"] == 1
+    assert kept(world) == ["inside"]
+
+
+def test_a_link_that_stays_inside_is_fine(rooted: Agent, world: Path) -> None:
+    (world / "root" / "again.json").symlink_to("a.json")
+    assert rooted.gives("me_memory_import", path="again.json")["imported"] == 1
+
+
+def test_an_export_does_not_write_through_links(rooted: Agent, world: Path) -> None:
+    rooted.gives("me_memory_create", content="x", id="0194a000-0001-7000-8000-000000000001")
+    target = world / "root" / "notes"
+    rooted.gives("me_memory_export", format="md", path="notes")
+    note = target / "0194a000-0001-7000-8000-000000000001.md"
+    note.unlink()
+    note.symlink_to(world / "other" / "a.json")
+    rooted.ask("me_memory_export", {"format": "md", "path": "notes", "force": True})
+    assert SECRET in (world / "other" / "a.json").read_text()
+    (world / "root" / "out.json").symlink_to(world / "other" / "new.json")
+    assert "outside" in rooted.refuses("me_memory_export", format="json", path="out.json", force=True)
+    assert not (world / "other" / "new.json").exists()
+
+
+def test_a_project_above_the_root_is_outside(world: Path) -> None:
+    new_project(world, "acme")
+    (world / "acme" / "src").mkdir()
+    with reached("here-auto", world / "s.db", "--root", str(world / "acme" / "src"), cwd=world) as one:
+        assert "outside" in one.refuses("status_memory")
+    with reached("here-auto", world / "s.db", "--root", str(world / "acme"), cwd=world) as one:
+        assert one.gives("status_memory", project_root="src")["ok"]
+
+
+@pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto", "http-legacy", "http-auto"])
+def test_the_roots_of_the_client(way: str, world: Path) -> None:
+    (world / "with space").mkdir()
+    (world / "with space" / "a.json").write_text('[{"content": "inside"}]')
+    roots = [(world / "with space").as_uri(), (world / "other").as_uri()]
+    with reached(way, world / "s.db", cwd=world / "root", roots=roots) as one:
+        assert one.gives("me_memory_import", path="a.json")["imported"] == 1, "taken from the first root"
+        assert one.gives("me_memory_import", path=str(world / "other" / "a.json"))["imported"] == 1
+        assert "outside" in one.refuses("me_memory_import", path=str(world / "root" / "a.json"))
+        assert one.gives("me_memory_search")["total"] == 2, "what needs no files asks for no roots"
+
+
+@pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
+def test_the_root_that_a_person_names_wins(way: str, world: Path) -> None:
+    options = ("--root", str(world / "root"))
+    with reached(way, world / "s.db", *options, cwd=world, roots=[(world / "other").as_uri()]) as one:
+        assert one.gives("me_memory_import", path="a.json")["imported"] == 1
+        assert "outside" in one.refuses("me_memory_import", path=str(world / "other" / "a.json"))
+
+
+@pytest.mark.parametrize("roots", [None, [], ["file://elsewhere/a"]], ids=["none", "empty", "foreign"])
+@pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
+def test_without_roots_it_is_the_working_directory(way: str, world: Path, roots: list[str] | None) -> None:
+    with reached(way, world / "s.db", cwd=world / "root", roots=roots) as one:
+        assert one.gives("me_memory_import", path=str(world / "root" / "a.json"))["imported"] == 1
+        assert "outside" in one.refuses("me_memory_import", path=str(world / "other" / "a.json"))
+
+
+def test_a_root_may_be_a_link(world: Path) -> None:
+    (world / "alias").symlink_to("root")
+    roots = Roots([world / "alias"])
+    assert roots.place("a.json") == (world / "root" / "a.json").resolve()
+    assert roots.place(str(world / "alias" / "a.json")) == (world / "root" / "a.json").resolve()
+
+
+def test_addresses_of_folders() -> None:
+    uris = ["file:///a%20b/c", "file://localhost/d", "file://host/e", "http://x/f", "file:///g%00h", "nonsense", ""]
+    assert folders_of(uris) == [Path("/a b/c"), Path("/d")]

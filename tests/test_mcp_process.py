@@ -1,0 +1,359 @@
+"""The server as a process: what reaches its streams, progress, cancelling, clients that go away, HTTP's doors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from mcp_agent import PATIENCE, TOKEN, agent, command, listening, over_http
+from memglot import Memory
+from memglot.settings import BATCH_SIZE
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}},
+}
+
+
+class Pipe:
+    """A server over its pipes, written to and read from by hand."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def write(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, method: str, id: int | None = None, **params: Any) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id})
+        self.write(json.dumps(message).encode())
+
+    def read(self) -> dict[str, Any]:
+        """The next message; whatever else stands on the stream fails the test."""
+        assert self.process.stdout is not None
+        found = json.loads(self.process.stdout.readline())
+        assert found["jsonrpc"] == "2.0"
+        return dict(found)
+
+    def answer(self, id: int) -> dict[str, Any]:
+        """The answer to a request; notifications before it are passed over."""
+        while (found := self.read()).get("id") != id or "method" in found:
+            pass
+        return found
+
+    def hello(self) -> None:
+        self.write(json.dumps(HELLO).encode())
+        assert self.answer(0)["result"]["serverInfo"]["name"] == "memglot"
+        self.send("notifications/initialized")
+
+    def call(self, id: int, tool: str, **arguments: Any) -> None:
+        self.send("tools/call", id, name=tool, arguments=arguments, _meta={"progressToken": f"t{id}"})
+
+
+@contextmanager
+def piped(store: Path, *options: str, cwd: Path) -> Iterator[Pipe]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memglot", "--store", str(store), "mcp", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+    )
+    try:
+        yield Pipe(process)
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                stream.close()  # type: ignore[union-attr]
+
+
+def test_garbage_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        for line, code in (
+            (b"nonsense", -32700),
+            (b'{"jsonrpc": "2.0", "id": 1', -32700),
+            (b"\xff\xfe", -32700),
+            (b"[]", -32600),
+            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
+            (b'{"id": 1}', -32600),
+            (b'"text"', -32600),
+        ):
+            pipe.write(line)
+            said = pipe.read()
+            assert (said["id"], said["error"]["code"]) == (None, code), (line, said)
+        pipe.write(b"")
+        pipe.send("no/such", 2)
+        assert pipe.answer(2)["error"]["code"] == -32601
+        pipe.send("tools/call", 3, name="me_memory_get", arguments=[1])
+        assert "error" in pipe.answer(3)
+        pipe.call(4, "me_memory_create", content="still here")
+        assert pipe.answer(4)["result"]["structuredContent"]["content"] == "still here"
+        pipe.process.stdin.close()  # type: ignore[union-attr]
+        assert pipe.process.wait(PATIENCE) == 0
+        assert pipe.process.stdout.read() == b""  # type: ignore[union-attr]
+        assert b"Traceback" not in pipe.process.stderr.read()  # type: ignore[union-attr]
+
+
+def many(path: Path, count: int) -> None:
+    with open(path, "w") as out:
+        for number in range(count):
+            out.write(json.dumps({"id": f"0194a000-0000-7000-8000-{number:012x}", "content": f"text {number}"}) + "\n")
+
+
+def whole_batches(store: Path) -> int:
+    """How many memories landed: whole batches, all of which can be found."""
+    with Memory.open(store) as memory:
+        count = memory.count()
+        assert count % BATCH_SIZE == 0
+        assert memory.audit_verify()["ok"]
+        assert memory.doctor().ok
+        return count
+
+
+def test_progress_is_told_and_grows(tmp_path: Path) -> None:
+    many(tmp_path / "a.ndjson", 60 * BATCH_SIZE)
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        pipe.call(1, "me_memory_import", path="a.ndjson")
+        told = []
+        while (found := pipe.read()).get("id") != 1:
+            assert found["method"] == "notifications/progress" and found["params"]["progressToken"] == "t1"
+            told.append(found["params"]["progress"])
+        assert found["result"]["structuredContent"]["imported"] == 60 * BATCH_SIZE
+        assert told and told == sorted(set(told)) and told[-1] <= 60 * BATCH_SIZE
+        pipe.call(2, "me_memory_export", format="json", path="out.json")
+        while (found := pipe.read()).get("id") != 2:
+            assert found["method"] == "notifications/progress"
+        assert found["result"]["structuredContent"]["count"] == 60 * BATCH_SIZE
+
+
+def test_a_cancelled_import_stops_and_keeps_what_landed(tmp_path: Path) -> None:
+    many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        pipe.call(1, "me_memory_import", path="a.ndjson")
+        assert pipe.read()["method"] == "notifications/progress"
+        pipe.send("notifications/cancelled", requestId=1, reason="enough")
+        pipe.call(2, "me_memory_search", limit=1)
+        assert pipe.answer(2)["result"]["structuredContent"]["total"] > 0
+        pipe.process.stdin.close()  # type: ignore[union-attr]
+        assert pipe.process.wait(PATIENCE) == 0
+    assert 0 < whole_batches(tmp_path / "s.db") < 200 * BATCH_SIZE
+    with Memory.open(tmp_path / "s.db") as memory:
+        assert memory.import_report().state == "stopped"
+
+
+@pytest.mark.parametrize("way", ["close", "kill"])
+def test_a_client_that_goes_away_in_mid_import(tmp_path: Path, way: str) -> None:
+    many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        pipe.call(1, "me_memory_import", path="a.ndjson")
+        assert pipe.read()["method"] == "notifications/progress"
+        if way == "close":
+            pipe.process.stdin.close()  # type: ignore[union-attr]
+            pipe.process.stdout.close()  # type: ignore[union-attr]
+        else:
+            pipe.process.kill()
+        pipe.process.wait(PATIENCE)
+    assert 0 < whole_batches(tmp_path / "s.db") < 200 * BATCH_SIZE
+    with Memory.open(tmp_path / "s.db") as memory:
+        assert memory.import_from(tmp_path / "a.ndjson").skipped > 0, "the same import goes on"
+        assert memory.count() == 200 * BATCH_SIZE
+
+
+def test_an_interrupt_ends_it(tmp_path: Path) -> None:
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        pipe.process.send_signal(signal.SIGINT)
+        assert pipe.process.wait(PATIENCE) == 130
+        assert b"Traceback" not in pipe.process.stderr.read()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("store", "sentence"),
+    [("folder", "it is a folder"), ("text", "not a memglot store"), ("newer", "pip install --upgrade")],
+)
+def test_a_store_that_cannot_be_used_is_told_by_every_call(tmp_path: Path, store: str, sentence: str) -> None:
+    import apsw
+
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("no database at all, but a text that is long enough to be looked at " * 20)
+    Memory.open(tmp_path / "newer").close()
+    db = apsw.Connection(str(tmp_path / "newer"))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with agent(command(tmp_path / store, cwd=tmp_path)) as one:
+        for _ in range(2):
+            assert sentence in one.refuses("me_memory_search", query="x")
+            assert sentence in one.refuses("me_memory_create", content="x")
+
+
+# HTTP
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("door")
+    with listening(folder / "s.db", cwd=folder) as (url, _):
+        yield url
+
+
+def post(url: str, body: bytes | None = None, **headers: str) -> httpx2.Response:
+    sent = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    } | {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx2.post(
+        url, content=json.dumps(HELLO).encode() if body is None else body, headers=sent, timeout=PATIENCE
+    )
+
+
+def test_only_the_token_opens_the_door(door: str) -> None:
+    assert post(door).status_code == 200
+    assert post(door, Authorization=f"bearer {TOKEN}").status_code == 200
+    for wrong in (
+        "",
+        "Bearer",
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        TOKEN,
+        "Bearer é",
+    ):
+        refused = httpx2.post(
+            door,
+            content=json.dumps(HELLO).encode(),
+            headers=[(b"authorization", wrong.encode())],
+            timeout=PATIENCE,
+        )
+        assert refused.status_code == 401, wrong
+        assert refused.headers["www-authenticate"] == "Bearer" and TOKEN not in refused.text
+    for method in ("GET", "DELETE", "OPTIONS", "PUT"):
+        assert httpx2.request(method, door, timeout=PATIENCE).status_code == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil:80"])
+def test_other_hosts_are_refused(door: str, host: str) -> None:
+    assert post(door, Host=host).status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "http://127.0.0.1:1"])
+def test_other_origins_are_refused(door: str, origin: str) -> None:
+    assert post(door, Origin=origin).status_code == 403
+    own = door.removesuffix("/mcp")
+    assert post(door, Origin=own).status_code == 200
+
+
+def test_bad_requests_do_not_end_it(door: str) -> None:
+    assert post(door, b"nonsense").status_code == 400
+    assert post(door, b"{}").status_code == 400
+    assert post(door, b"x" * (9 << 20)).status_code == 413
+    assert post(door, Content_Type="text/plain").status_code == 400
+    assert (
+        httpx2.get(door + "/other", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE).status_code == 404
+    )
+    assert post(door).status_code == 200
+
+
+def test_it_is_bound_to_this_machine_alone(door: str) -> None:
+    assert door.startswith("http://127.0.0.1:")
+
+
+def test_clients_of_one_server_share_the_store(door: str) -> None:
+    with agent(over_http(door), "legacy") as one, agent(over_http(door), "auto") as other:
+        id = one.gives("me_memory_create", content="shared")["id"]
+        assert other.gives("me_memory_get", id=id)["content"] == "shared"
+
+
+def test_a_client_of_http_that_goes_away_in_mid_import(tmp_path: Path) -> None:
+    many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
+    with listening(tmp_path / "s.db", cwd=tmp_path) as (url, _):
+
+        async def leave() -> None:
+            from mcp import Client
+
+            gone = anyio.Event()
+
+            async def told(*_: Any) -> None:
+                gone.set()
+
+            async with Client(over_http(url), mode="legacy") as client, anyio.create_task_group() as tasks:
+
+                async def call() -> None:
+                    await client.call_tool("me_memory_import", {"path": "a.ndjson"}, progress_callback=told)
+
+                tasks.start_soon(call)
+                await gone.wait()
+                tasks.cancel_scope.cancel()
+
+        anyio.run(leave)
+        with agent(over_http(url)) as one:
+            assert one.gives("me_memory_search", limit=1)["total"] > 0
+    assert whole_batches(tmp_path / "s.db") > 0
+
+
+def run(*arguments: str, home: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("MEMGLOT")}
+    return subprocess.run(
+        [sys.executable, "-m", "memglot", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**clean, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), **env},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_token_is_made_once_for_this_user_alone(tmp_path: Path) -> None:
+    first = run("mcp", "token", home=tmp_path).stdout
+    assert len(first.strip()) >= 32 and run("mcp", "token", home=tmp_path).stdout == first
+    kept = tmp_path / "data" / "memglot" / "mcp-token"
+    assert kept.read_text() == first and stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert run("mcp", "token", home=tmp_path, MEMGLOT_MCP_TOKEN="x" * 20).stdout == "x" * 20 + "\n"
+    for bad in ("brief", "with space in it all", "é" * 20):
+        done = run("mcp", "token", home=tmp_path, MEMGLOT_MCP_TOKEN=bad)
+        assert done.returncode == 2 and bad not in done.stderr
+
+
+def test_wrong_usage_is_told(tmp_path: Path) -> None:
+    done = run("mcp", "--root", str(tmp_path / "nowhere"), home=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "") and "is no folder" in done.stderr
+    assert run("mcp", "--transport", "pigeon", home=tmp_path).returncode == 2
+    with listening(tmp_path / "s.db", cwd=tmp_path) as (url, _):
+        port = url.split(":")[2].split("/")[0]
+        done = run("mcp", "--transport", "http", "--port", port, home=tmp_path)
+        assert done.returncode == 3 and f"127.0.0.1:{port}" in done.stderr
+
+
+def test_with_nobody_there_it_ends(tmp_path: Path) -> None:
+    done = run("mcp", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_the_server_of_http_ends_when_told_to(tmp_path: Path) -> None:
+    with listening(tmp_path / "s.db", cwd=tmp_path) as (url, server):
+        with agent(over_http(url)) as one:
+            one.gives("me_memory_create", content="x")
+        server.send_signal(signal.SIGINT)
+        assert server.wait(PATIENCE) in (0, 130)
