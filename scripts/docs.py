@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import cog
+import msgspec
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
@@ -106,6 +107,18 @@ def errors() -> None:
             cog.outl(f"| `{name}` | `{found.code}` | {found.exit_code} | {_doc(found)} |")
 
 
+def tools() -> None:
+    """The tools that agents get."""
+    from memglot.mcp.tools import all_tools
+
+    cog.outl("| tool | what it does | takes |")
+    cog.outl("|---|---|---|")
+    for tool in all_tools().values():
+        fields = msgspec.structs.fields(tool.takes)
+        takes = ", ".join(f"**`{field.name}`**" if field.required else f"`{field.name}`" for field in fields)
+        cog.outl(f"| `{tool.name}` | {tool.description} | {takes} |")
+
+
 def methods() -> None:
     """The methods of `Memory`."""
     from memglot import Memory
@@ -130,8 +143,6 @@ def contract() -> None:
 
 def fields() -> None:
     """The fields of a record and their defaults."""
-    import msgspec
-
     from memglot.model import Record
 
     cog.outl("| field | type | default |")

@@ -54,6 +54,13 @@ def test_every_setting_is_documented() -> None:
         assert f"`{name}`" in DOCS["commands.md"], name
 
 
+def test_every_tool_is_documented() -> None:
+    from memglot.mcp.tools import all_tools
+
+    for name in all_tools():
+        assert f"| `{name}` |" in DOCS["mcp.md"], name
+
+
 def test_every_public_method_is_documented() -> None:
     for name, _ in inspect.getmembers(memglot.Memory, callable):
         if not name.startswith("_"):

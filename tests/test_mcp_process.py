@@ -295,7 +295,7 @@ def test_a_client_of_http_that_goes_away_in_mid_import(tmp_path: Path) -> None:
 
             gone = anyio.Event()
 
-            async def told(*_: Any) -> None:
+            async def told(progress: float, total: float | None, message: str | None) -> None:
                 gone.set()
 
             async with Client(over_http(url), mode="legacy") as client, anyio.create_task_group() as tasks:
