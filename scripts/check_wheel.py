@@ -1,5 +1,6 @@
 """Builds the wheel, installs it alone in a new environment, and uses it there as a stranger would."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None, text: str = "") -> str:
     """Run a command and return what it prints; its failure is ours."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=env)
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=env, input=text)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -44,6 +45,26 @@ def main() -> None:
         home = {**os.environ, "MEMORY_HOME": str(folder / "home")}
         run(memglot, "repo", "init", cwd=project, env=home)
         run(memglot, "repo", "check", cwd=project, env=home)
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "wheel", "version": "0"}}
+        lines = [
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {
+                "jsonrpc": "2.0",
+                "id": 2,
+                "method": "tools/call",
+                "params": {"name": "me_memory_search", "arguments": {}},
+            },
+        ]
+        said = run(
+            memglot,
+            *store,
+            "mcp",
+            "--allow-sensitive",
+            cwd=folder,
+            text="".join(json.dumps(line) + "\n" for line in lines),
+        )
+        assert "from the wheel" in said, said
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
         assert (Path(typed.strip()) / "py.typed").exists()
         run(python, "-c", "from memglot.embed import embedder; assert embedder().embed(['a wheel']).any()", cwd=folder)

@@ -181,6 +181,19 @@ def test_a_client_that_goes_away_in_mid_import(tmp_path: Path, way: str) -> None
         assert memory.count() == 200 * BATCH_SIZE
 
 
+def test_what_was_asked_last_is_answered(tmp_path: Path) -> None:
+    """Who pipes a few lines into the server, and closes the pipe, wants the answers all the same."""
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.write(json.dumps(HELLO).encode())
+        pipe.send("notifications/initialized")
+        for number in range(1, 6):
+            pipe.call(number, "me_memory_create", content=f"number {number}")
+        pipe.process.stdin.close()  # type: ignore[union-attr]
+        found = {said["id"] for said in (pipe.read() for _ in range(6)) if "result" in said}
+        assert found == set(range(6))
+        assert pipe.process.wait(PATIENCE) == 0
+
+
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Any
 
 import anyio
 import mcp_types as types
-from anyio.streams.memory import MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -16,6 +17,8 @@ from memglot.mcp.server import Agents
 from memglot.mcp.serving import Serving
 
 _INTERRUPTED = 130
+_GRACE = 2.0
+"""So many seconds are left for answers when the client has nothing more to say; what takes longer is stopped."""
 
 
 def serve(serving: Serving) -> None:
@@ -26,25 +29,49 @@ def serve(serving: Serving) -> None:
     anyio.run(_serve, Agents(serving).server())
 
 
-async def _serve(server: Server[object]) -> None:
+async def _serve(server: Server[Any]) -> None:
     async with stdio_server() as (incoming, outgoing):
-        sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_pass_on, incoming, sender, outgoing)
-            await server.run(receiver, outgoing, server.create_initialization_options())
-            tasks.cancel_scope.cancel()
+        pipes = _Pipes(outgoing)
+        asked, questions = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answers, given = anyio.create_memory_object_stream[SessionMessage](0)
+        async with outgoing, anyio.create_task_group() as last:
+            last.start_soon(pipes.give, given)
+            async with answers, anyio.create_task_group() as tasks:
+                tasks.start_soon(pipes.ask, incoming, asked)
+                await server.run(questions, answers, server.create_initialization_options())
+                tasks.cancel_scope.cancel()
 
 
-async def _pass_on(
-    incoming: object, sender: MemoryObjectSendStream[SessionMessage | Exception], outgoing: object
-) -> None:
-    """Pass messages on; answer those that are none, which the SDK would drop without a word."""
-    async with sender:
-        async for message in incoming:  # type: ignore[attr-defined]
-            if isinstance(message, Exception):
-                await outgoing.send(SessionMessage(_refusal(message)))  # type: ignore[attr-defined]
-            else:
-                await sender.send(message)
+class _Pipes:
+    """What lies between the client's pipes and the SDK, which would drop broken lines, and late answers, in silence."""
+
+    def __init__(self, outgoing: Any) -> None:
+        self._outgoing = outgoing
+        self._open: set[int | str] = set()
+        self._answered = anyio.Event()
+
+    async def ask(self, incoming: Any, asked: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Pass messages on, answer lines that are none, and wait a little for the last answers."""
+        async with asked:
+            async for message in incoming:
+                if isinstance(message, Exception):
+                    await self._outgoing.send(SessionMessage(_refusal(message)))
+                    continue
+                if isinstance(message.message, types.JSONRPCRequest):
+                    self._open.add(message.message.id)
+                await asked.send(message)
+            with anyio.move_on_after(_GRACE):
+                while self._open:
+                    self._answered = anyio.Event()
+                    await self._answered.wait()
+
+    async def give(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Pass answers on, and know which are still to come."""
+        async for message in given:
+            await self._outgoing.send(message)
+            if isinstance(message.message, (types.JSONRPCResponse, types.JSONRPCError)):
+                self._open.discard(message.message.id or "")
+                self._answered.set()
 
 
 def _refusal(error: Exception) -> types.JSONRPCError:
