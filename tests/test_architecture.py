@@ -18,6 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "notes": set(),
     "settings": set(),
     "model": {"errors"},
+    "clients": {"notes", "errors", "settings"},
     "embed": {"notes", "errors", "settings"},
     "packing": {"notes", "errors"},
     "report": {"model", "errors"},
@@ -27,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": {"embed", "packing", "notes", "conversion", "store", "formats", "report", "model", "errors", "settings"},
     "repo": {"packing", "notes", "formats", "report", "model", "errors", "settings"},
     "mcp": {"engine", "repo", "packing", "notes", "report", "model", "errors", "settings"},
-    "cli": {"engine", "repo", "mcp", "notes", "conversion", "formats", "report", "model", "errors", "settings"},
+    "cli": {"clients", "engine", "repo", "mcp", "notes", "conversion", "formats", "report", "model", "errors", "settings"},
     "testing": {"store", "formats", "report", "model", "errors"},
     "__main__": {"cli"},
 }
