@@ -34,7 +34,7 @@ def read(path: Path) -> bytes | None:
 
 def missing_folders(path: Path) -> list[Path]:
     """The folders that have to be made before a file can lie at a path, the outermost first."""
-    return [folder for folder in reversed(path.parents) if not folder.exists()]
+    return [folder for folder in reversed(path.parents) if not os.path.exists(folder)]
 
 
 def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = False) -> bool:
@@ -46,12 +46,11 @@ def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = Fa
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
         before = path.stat() if path.exists() else None
-        if before is not None and not os.access(path, os.W_OK):
+        # A file that may not be written could still be replaced by another one; that is not what its owner wants.
+        if before is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(0, "permission denied")
         mode = 0o600 if private or before is not None else 0o666
-        with open(
-            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode), "wb"
-        ) as out:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as out:
             out.write(data)
             out.flush()
             if before is not None:
@@ -64,7 +63,8 @@ def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = Fa
     except OSError as error:
         raise CannotWrite(str(path), _reason(error)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:

@@ -186,7 +186,7 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
             after = receipt.blank
     if notes == () and after is not None and document_of(after.encode(), str(path)).entry(keys) is not None:
         raise not_only_ours(str(path))
-    shown = difference(str(path), before, _hull(before, document, splice, after), hidden=False)
+    shown = difference(str(path), before, _hull(before, document, splice, after), hide="new" if notes else None)
     change = change._replace(action="removed", before=before, after=after, diff=shown, notes=notes)
     folders = tuple(Path(folder) for folder in receipt.folders) if receipt else ()
     return _Plan(change, data, folders=folders)
@@ -221,7 +221,7 @@ def _changed(
         raise not_only_ours(str(change.path))
     before = change.before or ""
     hull = _hull(before, document, splice, after.text)
-    shown = difference(str(change.path), before, hull, hidden=bool(change.notes))
+    shown = difference(str(change.path), before, hull, hide="old" if change.notes else None)
     return change._replace(action=action, entry=_ours(entry, shape), after=after.text, diff=shown)
 
 

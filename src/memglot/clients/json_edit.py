@@ -85,7 +85,8 @@ class JsonDocument:
 
     def update(self, keys: Keys, values: Mapping[str, Any]) -> Splice:
         """Give members of an object other values; its other members stay."""
-        whole, document = Splice(self._there(keys).start, self._there(keys).start, ""), self
+        start = self._member(keys).start
+        whole, document = Splice(start, start, ""), self
         for key, value in values.items():
             node = document._node((*keys, key))
             if node is None:
@@ -100,14 +101,14 @@ class JsonDocument:
 
     def replace(self, keys: Keys, value: Any) -> tuple[Splice, str]:
         """Put a value in the place of another, and tell the text of that one."""
-        node = self._there(keys)
         text = self._style(self._there(keys[:-1])).value(value)
-        return Splice(node.start, node.end, text), self.raw(keys)
+        return self.restore(keys, text), self.raw(keys)
 
     def restore(self, keys: Keys, raw: str) -> Splice:
         """Put a text back that `replace` gave."""
-        node = self._there(keys)
-        return Splice(node.start, node.end, raw)
+        member = self._member(keys)
+        # With its key, though that stays, for whoever looks at the change.
+        return Splice(member.start, member.value.end, self.text[member.start : member.value.start] + raw)
 
     def take(self, keys: Keys, marks: Marks = ()) -> Splice:
         """Take a value out, with what `add` had to write around it, unless others use that by now."""
@@ -135,10 +136,14 @@ class JsonDocument:
         assert found is not None
         return found
 
+    def _member(self, keys: Keys) -> Member:
+        return next(member for member in self._there(keys[:-1]).members or () if member.key == keys[-1])
+
     def _style(self, node: Node) -> _Style:
         """How the members of an object are written, or would be."""
         first = self.root.members[0] if self.root.members else None
-        unit = (self._indent(first.start) if first else None) or "  "
+        margin = self._margin(self.root.start)
+        unit = ((self._indent(first.start) if first else None) or "").removeprefix(margin) or "  "
         is_broken = _NEWLINE.search(self.text, node.start, node.end) is not None
         if node.members and (not is_broken or self._indent(node.members[-1].start) is not None):
             last = node.members[-1]
@@ -146,8 +151,12 @@ class JsonDocument:
             return _Style(self.newline, self._indent(last.start), unit, ": " if spaced else ":")
         if first and not _NEWLINE.search(self.text, self.root.start, self.root.end):
             return _Style(self.newline, None, unit, ": " if '": ' in self.text else ":")
-        before = self._line_head(node.start)
-        return _Style(self.newline, before[: len(before) - len(before.lstrip(" \t"))] + unit, unit, ": ")
+        return _Style(self.newline, self._margin(node.start) + unit, unit, ": ")
+
+    def _margin(self, position: int) -> str:
+        """The blanks that the line of a position begins with."""
+        before = self._line_head(position)
+        return before[: len(before) - len(before.lstrip(" \t"))]
 
     def _line_head(self, position: int) -> str:
         """What stands on a line before a position."""
@@ -205,7 +214,7 @@ class JsonDocument:
     def _cut(self, keys: Keys, lead: str | None, tail: str | None) -> Splice:
         parent = self._there(keys[:-1])
         members = parent.members or ()
-        member = next(member for member in members if member.key == keys[-1])
+        member = self._member(keys)
         start, end = member.start, member.value.end
         if lead is not None and tail is not None:
             fits = self.text.endswith(lead, 0, start) and self.text.startswith(tail, end)

@@ -1,7 +1,7 @@
 """One change of a text: a stretch of it that is replaced, and how that is shown without showing the rest."""
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 _HARMLESS = re.compile(r"[\s{}\[\],]*\Z")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -28,19 +28,18 @@ class Splice(NamedTuple):
         return Splice(start, end, whole[start : len(whole) - (len(before) - end)])
 
 
-def difference(path: str, before: str, splice: Splice, *, hidden: bool = False) -> str:
+def difference(path: str, before: str, splice: Splice, *, hide: Literal["old", "new"] | None = None) -> str:
     """A unified diff of the lines that a change touches.
 
-    What else stands on its first and its last line is not shown, since it may be a secret of another server;
-    with `hidden`, neither is what is taken away.
+    What else stands on its first and its last line is not shown, since it may be a secret of another server. `hide`
+    is for a stretch that is another server's itself, before or after the change.
     """
     start, end = _line_start(before, splice.start), _line_end(before, splice.end)
     if splice.start == start and splice.text.endswith(("\n", "\r")) and splice.end == _line_start(before, splice.end):
         end = splice.end  # whole lines come or go, and the next one stays as it is
     head, tail = _shown(before[start : splice.start]), _shown(before[splice.end : end])
-    middle = before[splice.start : splice.end]
-    old = _lines(head + (_HIDDEN if hidden and middle.strip() else middle) + tail)
-    new = _lines(head + splice.text + tail)
+    old = _lines(head + (_HIDDEN if hide == "old" else before[splice.start : splice.end]) + tail)
+    new = _lines(head + (_HIDDEN if hide == "new" else splice.text) + tail)
     number = len(_lines(before[:start])) + 1
     while old and new and old[0] == new[0]:
         old, new, number = old[1:], new[1:], number + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -73,7 +74,7 @@ def _claude_code(around: Surroundings) -> Path:
     folder = around.variables.get("CLAUDE_CONFIG_DIR")
     # Where this older file is there, it is the one that counts.
     older = Path(folder or around.home / ".claude") / ".config.json"
-    return older if older.is_file() else Path(folder or around.home) / ".claude.json"
+    return older if os.path.isfile(older) else Path(folder or around.home) / ".claude.json"
 
 
 def _claude_desktop(around: Surroundings) -> Path:
@@ -86,7 +87,7 @@ def _claude_desktop(around: Surroundings) -> Path:
             *sorted((local / "Packages").glob("Claude_*/LocalCache/Roaming/Claude/")),
         ]
         if packaged:
-            return next((folder for folder in packaged if (folder / name).is_file()), packaged[0]) / name
+            return next((folder for folder in packaged if os.path.isfile(folder / name)), packaged[0]) / name
     return _settings(around) / "Claude" / name
 
 
@@ -113,7 +114,7 @@ def _opencode(around: Surroundings) -> Path:
 def _with_comments(path: Path) -> Path:
     """The same file with comments, if it is there: its values are read later, and win."""
     other = path.with_suffix(".jsonc")
-    return other if path.name == "opencode.json" and other.is_file() else path
+    return other if path.name == "opencode.json" and os.path.isfile(other) else path
 
 
 def _typed(container: str) -> Callable[[Server, Any], Shape]:
