@@ -130,6 +130,19 @@ def methods() -> None:
             cog.outl(f"| `{name}` | {_doc(method)} |")
 
 
+def clients() -> None:
+    """The programs that memglot can be put into, and where their configuration lies."""
+    from memglot.clients.table import CLIENTS
+
+    cog.outl("| client | program | its file on Linux | on macOS | on Windows | in a project |")
+    cog.outl("|---|---|---|---|---|---|")
+    for client in CLIENTS.values():
+        places = [f"`{place}`" for place in client.places]
+        places = [place if not number or place != places[0] else "the same" for number, place in enumerate(places)]
+        project = f"`{client.project}`" if client.project else "none"
+        cog.outl(f"| `{client.name}` | {client.title} | {' | '.join(places)} | {project} |")
+
+
 def contract() -> None:
     """The methods that every store has."""
     from memglot.store.contract import Store

@@ -25,7 +25,7 @@ from memglot.clients import install as deeds
 from memglot.clients.command import server
 from memglot.clients.install import install, uninstall
 from memglot.clients.receipts import Receipts
-from memglot.clients.table import CLIENTS, Server, is_ours
+from memglot.clients.table import CLIENTS, Client, Server, is_ours
 from memglot.errors import CannotWrite, MemglotError, Unreadable, UsageError
 from memglot.settings import CLIENT_VARIABLES, Surroundings
 from test_clients_text import documents, tomls
@@ -109,6 +109,13 @@ def test_the_environment_moves_a_place(tmp_path: Path, client: str, platform: st
     assert variable in CLIENT_VARIABLES
     found = CLIENTS[client].path(around(tmp_path / "home", platform, **{variable: tmp_path / "else"}))
     assert found == tmp_path / "else" / path
+
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
+def test_the_places_that_people_are_told_are_the_true_ones(tmp_path: Path, client: Client) -> None:
+    for platform, told in zip(("linux", "darwin", "win32"), client.places, strict=True):
+        path = told.replace("$XDG_CONFIG_HOME", "~/.config").replace("%APPDATA%", "~/AppData/Roaming")
+        assert client.path(around(tmp_path, platform)) == tmp_path / path.removeprefix("~/")
 
 
 def test_variables_of_other_systems_do_not_count(tmp_path: Path) -> None:
