@@ -233,10 +233,13 @@ def test_an_entry_in_the_older_place_of_opencode_stays_there(tmp_path: Path) -> 
 
 def test_what_the_user_added_to_our_entry_stays(tmp_path: Path) -> None:
     path = tmp_path / ".mcp.json"
-    path.write_text('{"mcpServers": {"memglot": {"command": "memglot", /* mine */ "env": {"A": "b"}}}}')
+    path.write_text('{"mcpServers": {"memglot": {"command": "memglot", /* mine */ "env": {"A": "s3cret"}}}}')
     change = install("claude-code", OURS, project=tmp_path, around=around(tmp_path))
     assert change.action == "updated" and change.entry is not None and "env" not in change.entry
-    assert '/* mine */ "env": {"A": "b"}' in path.read_text()
+    assert '/* mine */ "env": {"A": "s3cret"}' in path.read_text()
+    assert "s3cret" not in change.diff and "@@ -1,1 +1,1 @@" in change.diff
+    gone = uninstall("claude-code", project=tmp_path, around=around(tmp_path))
+    assert gone.action == "removed" and "s3cret" not in gone.diff + path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -338,17 +338,19 @@ def test_a_table_of_another_form_is_left_to_its_author(text: str) -> None:
     for deed in (lambda: document.update(TABLE, TABLE_ENTRY), lambda: document.replace(TABLE, TABLE_ENTRY)):
         with pytest.raises(UsageError, match="cannot be changed safely") as caught:
             deed()
-        assert "[mcp_servers.memglot]" in (caught.value.hint or "")
+        assert "memglot = { command = " in (caught.value.hint or "")
     with pytest.raises(UsageError, match="cannot be changed safely"):
         document.take(TABLE)
 
 
-@pytest.mark.parametrize("text", ["mcp_servers = {}", "mcp_servers = { a = 1 }\n", "[[mcp_servers]]\nx = 1\n"])
-def test_a_closed_table_gets_no_entry(text: str) -> None:
+@pytest.mark.parametrize("text", ["mcp_servers = {}", "mcp_servers = { a = { command = 'x' } }\n"])
+def test_a_list_that_is_one_value_gets_no_entry(text: str) -> None:
     document = TomlDocument(text, "x.toml")
-    with pytest.raises((UsageError, Unreadable)):
-        document.entry(TABLE)
-        checked(document, document.add(TABLE, TABLE_ENTRY)[0], TABLE)
+    assert document.entry(TABLE) is None
+    with pytest.raises(UsageError, match="cannot be changed safely") as caught:
+        document.add(TABLE, {"command": "memglot", "args": ["mcp"]})
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith('memglot = { command = "memglot", args = ["mcp"] }')
 
 
 @pytest.mark.parametrize(
@@ -357,6 +359,7 @@ def test_a_closed_table_gets_no_entry(text: str) -> None:
         ("[a", "not valid TOML"),
         ("a = 1\na = 2", "not valid TOML"),
         ("mcp_servers = 1", "`mcp_servers` is not a table"),
+        ("[[mcp_servers]]\nx = 1\n", "`mcp_servers` is not a table"),
         ("a = " + "[" * 100_000, "nested more than"),
         ("a = " + "1" * 5000, "not valid TOML"),
     ],
@@ -399,10 +402,27 @@ def test_no_secret_of_another_entry_is_shown(text: str) -> None:
     assert "s3cret" not in difference("x", ours.text, ours.take(KEYS, marks))
     assert "s3cret" not in difference("x", ours.text, ours.update(KEYS, OTHER))
     replaced, raw = secret.replace(("mcpServers", "other"), ENTRY)
-    assert "s3cret" not in difference("x", secret.text, replaced, hide="old")
+    assert "s3cret" not in difference("x", secret.text, replaced, hide=["old"])
     other = checked(secret, replaced, ("mcpServers", "other"))
     back = other.restore(("mcpServers", "other"), raw)
-    assert "s3cret" not in difference("x", other.text, back, hide="new")
+    assert "s3cret" not in difference("x", other.text, back, hide=["new"])
+
+
+def test_what_the_user_keeps_in_our_entry_is_not_shown() -> None:
+    entry = '{\n  "command": "memglot",\n  "env": {\n    "KEY": "s3cret"\n  },\n  "args": [],\n  "type": "stdio"\n}'
+    document = JsonDocument('{"mcpServers": {\n"memglot": ' + entry + "}}", "x.json")
+    assert shown(document, document.update(KEYS, ENTRY)) == [
+        "@@ -3,1 +3,1 @@",
+        '-  "command": "memglot",',
+        '+  "command": "/opt/bin/memglot",',
+        "@@ -7,1 +7,5 @@",
+        '-  "args": [],',
+        '+  "args": [',
+        '+    "mcp",',
+        '+    "--store",',
+        '+    "/home/zoë/store.db"',
+        "+  ],",
+    ]
 
 
 @given(tomls())

@@ -81,8 +81,6 @@ def uninstall(face: Face, client: str, name: str, project: bool, dry_run: bool) 
 
 
 def _answer(face: Face, change: Change, *, project: bool, dry_run: bool) -> None:
-    from memglot.notes.clients import note_next, note_shared
-
     value: dict[str, Any] = {
         "client": change.client.name,
         "path": str(change.path),
@@ -101,15 +99,14 @@ def _answer(face: Face, change: Change, *, project: bool, dry_run: bool) -> None
         face.answer(value, [said, *([change.diff] if change.diff else [])], asked=True)
         return
     lines = [said]
-    if is_change:
-        look = change.client.look if change.action != "removed" else ""
-        lines.append("next: " + note_next(change.client.title, look))
+    if change.next:
+        lines.append("next: " + change.next)
     if change.action in ("added", "updated"):
         words = ["memglot", "mcp", "uninstall", change.client.name]
         words += ["--name", change.name] if change.name != "memglot" else []
         lines.append("undo: " + shlex.join([*words, *(["--project"] if project else [])]))
     face.answer(value, lines)
-    face.tell([*change.notes, *([note_shared()] if project and change.action == "added" else [])])
+    face.tell(change.notes)
 
 
 _SAID = {

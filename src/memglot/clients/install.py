@@ -22,10 +22,11 @@ from memglot.errors.clients import (
     not_only_ours,
     not_ours,
 )
-from memglot.notes.clients import note_brought_back, note_replaces
+from memglot.notes.clients import note_brought_back, note_next, note_replaces, note_shared
 from memglot.settings import Surroundings, surroundings
 
 Action: TypeAlias = Literal["added", "updated", "unchanged", "removed", "absent"]
+_Side: TypeAlias = Literal["old", "new"]
 NAME = "memglot"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ATTEMPTS = 4
@@ -46,6 +47,9 @@ class Change(NamedTuple):
     diff: str = ""
     """The lines that differ, without those of other servers."""
     notes: tuple[str, ...] = ()
+    """What a person should know of it."""
+    next: str = ""
+    """What a person should do now."""
 
 
 class _Plan(NamedTuple):
@@ -78,6 +82,8 @@ def install(
 
     def attempt() -> Change | None:
         plan = _plan_install(found, path, name, server, force)
+        if project is not None and plan.change.action == "added":
+            plan = plan._replace(change=plan.change._replace(notes=(note_shared(),)))
         if dry_run or plan.change.action == "unchanged":
             return plan.change
         return plan.change if _carry_out(plan, receipts) else None
@@ -157,8 +163,12 @@ def _plan_install(client: Client, path: Path, name: str, server: Server, force: 
     if not force:
         raise foreign_entry(name, str(path))
     splice, raw = document.replace(keys, shape.values | shape.first)
-    change = _changed(change._replace(notes=(note_replaces(name),)), document, splice, keys, shape, "updated")
-    return _Plan(change, data, Receipt(client.name, str(path), name, list(keys), replaced=raw))
+    change = _changed(change, document, splice, keys, shape, "updated", hide=("old",))
+    return _Plan(
+        change._replace(notes=(note_replaces(name),)),
+        data,
+        Receipt(client.name, str(path), name, list(keys), replaced=raw),
+    )
 
 
 def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | None) -> _Plan:
@@ -167,7 +177,7 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
     if data is None:
         return _Plan(change, data)
     document = document_of(data, str(path))
-    _, keys = _keys(client, document, name, Server(NAME, ()))
+    shape, keys = _keys(client, document, name, Server(NAME, ()))
     entry = document.entry(keys)
     before = data.decode()
     if entry is None:
@@ -175,7 +185,9 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
     if not is_ours(entry):
         raise not_ours(name, str(path))
     receipt = receipt if receipt and tuple(receipt.keys) == keys else None
+    hide: tuple[_Side, ...] = ("old",) if _is_used(entry, shape) else ()
     if receipt and receipt.replaced is not None:
+        hide = (*hide, "new")
         splice = document.restore(keys, receipt.replaced)
         notes: tuple[str, ...] = (note_brought_back(name),)
     else:
@@ -186,8 +198,9 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
             after = receipt.blank
     if notes == () and after is not None and document_of(after.encode(), str(path)).entry(keys) is not None:
         raise not_only_ours(str(path))
-    shown = difference(str(path), before, _hull(before, document, splice, after), hide="new" if notes else None)
+    shown = difference(str(path), before, _hull(before, document, splice, after), hide=hide)
     change = change._replace(action="removed", before=before, after=after, diff=shown, notes=notes)
+    change = change._replace(next=note_next(client.title, ""))
     folders = tuple(Path(folder) for folder in receipt.folders) if receipt else ()
     return _Plan(change, data, folders=folders)
 
@@ -211,18 +224,32 @@ def _ours(entry: Any, shape: Shape) -> dict[str, Any] | None:
     return {key: entry[key] for key in known if key in entry} if isinstance(entry, dict) else None
 
 
+def _is_used(entry: dict[str, Any], shape: Shape) -> bool:
+    """Tell whether the user keeps things of their own in our entry."""
+    return not set(entry) <= set(shape.values | shape.first | {"enabled": True})
+
+
 def _changed(
-    change: Change, document: Document, splice: Splice, keys: tuple[str, ...], shape: Shape, action: Action
+    change: Change,
+    document: Document,
+    splice: Splice,
+    keys: tuple[str, ...],
+    shape: Shape,
+    action: Action,
+    hide: tuple[_Side, ...] = (),
 ) -> Change:
     """The change that a splice makes, once it is sure that it changes our entry alone."""
     after = checked(document, splice, keys)
     entry = after.entry(keys)
     if not isinstance(entry, dict) or not _says(entry, shape):
         raise not_only_ours(str(change.path))
+    if _is_used(entry, shape) and not {"\n", "\r"} & set(splice.text):
+        # What the user keeps in our entry stands on the same line as what changes.
+        hide = ("old", "new")
     before = change.before or ""
-    hull = _hull(before, document, splice, after.text)
-    shown = difference(str(change.path), before, hull, hide="old" if change.notes else None)
-    return change._replace(action=action, entry=_ours(entry, shape), after=after.text, diff=shown)
+    shown = difference(str(change.path), before, _hull(before, document, splice, after.text), hide=hide)
+    change = change._replace(action=action, entry=_ours(entry, shape), after=after.text, diff=shown)
+    return change._replace(next=note_next(change.client.title, change.client.look))
 
 
 def _hull(before: str, document: Document, splice: Splice, after: str | None) -> Splice:

@@ -1,6 +1,8 @@
 """One change of a text: a stretch of it that is replaced, and how that is shown without showing the rest."""
 
 import re
+from collections.abc import Collection
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 _HARMLESS = re.compile(r"[\s{}\[\],]*\Z")
@@ -28,27 +30,33 @@ class Splice(NamedTuple):
         return Splice(start, end, whole[start : len(whole) - (len(before) - end)])
 
 
-def difference(path: str, before: str, splice: Splice, *, hide: Literal["old", "new"] | None = None) -> str:
-    """A unified diff of the lines that a change touches.
+def difference(path: str, before: str, splice: Splice, *, hide: Collection[Literal["old", "new"]] = ()) -> str:
+    """A unified diff of the lines that a change touches, and of no others.
 
     What else stands on its first and its last line is not shown, since it may be a secret of another server. `hide`
-    is for a stretch that is another server's itself, before or after the change.
+    is for a stretch that holds such things itself, before or after the change.
     """
     start, end = _line_start(before, splice.start), _line_end(before, splice.end)
     if splice.start == start and splice.text.endswith(("\n", "\r")) and splice.end == _line_start(before, splice.end):
         end = splice.end  # whole lines come or go, and the next one stays as it is
     head, tail = _shown(before[start : splice.start]), _shown(before[splice.end : end])
-    old = _lines(head + (_HIDDEN if hide == "old" else before[splice.start : splice.end]) + tail)
-    new = _lines(head + (_HIDDEN if hide == "new" else splice.text) + tail)
-    number = len(_lines(before[:start])) + 1
-    while old and new and old[0] == new[0]:
-        old, new, number = old[1:], new[1:], number + 1
-    while old and new and old[-1] == new[-1]:
-        old, new = old[:-1], new[:-1]
+    old = _lines(head + (_HIDDEN if "old" in hide else before[splice.start : splice.end]) + tail)
+    new = _lines(head + (_HIDDEN if "new" in hide else splice.text) + tail)
+    first = len(_lines(before[:start])) + 1
+    shown = [f"--- {path}", f"+++ {path}"]
+    for kind, *places in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal" or hide and len(old) == len(new) == 1:
+            shown += _hunk(first, old, new, *places)
+    return "\n".join(shown)
+
+
+def _hunk(first: int, old: list[str], new: list[str], start: int, end: int, new_start: int, new_end: int) -> list[str]:
     # By custom, the place of no lines at all is the line before them.
-    places = [f"{number if lines else number - 1},{len(lines)}" for lines in (old, new)]
-    shown = [f"--- {path}", f"+++ {path}", f"@@ -{places[0]} +{places[1]} @@"]
-    return "\n".join([*shown, *(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+    places = [
+        f"{first + begin - (begin == stop)},{stop - begin}" for begin, stop in ((start, end), (new_start, new_end))
+    ]
+    gone, come = old[start:end], new[new_start:new_end]
+    return [f"@@ -{places[0]} +{places[1]} @@", *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
 
 
 def _shown(rest: str) -> str:

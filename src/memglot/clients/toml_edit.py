@@ -45,7 +45,12 @@ class TomlDocument:
         return value
 
     def add(self, keys: Keys, value: Mapping[str, Any]) -> tuple[Splice, Marks]:
-        """Put a table at the end, below keys that lead nowhere yet; tells what was written before it."""
+        """Put a table at the end, below keys that lead nowhere yet; tells what was written before it.
+
+        Raises `UsageError` where the table around it is written as one value, to which nothing can be added.
+        """
+        if any(one.kind == "value" and one.keys == keys[: len(one.keys)] for one in self._statements):
+            raise by_hand(self.path, self._inline(keys, value))
         lead = "" if self.text.endswith("\n") or not self.text.strip() else self.newline
         lead += self.newline if self.text.strip() else ""
         end = len(self.text)
@@ -68,7 +73,7 @@ class TomlDocument:
         pieces = self._pieces(keys, value)
         places = [self._statements.index(piece) for piece in pieces]
         if places[-1] - places[0] != len(places) - 1:
-            raise by_hand(self.path, self._block(keys, value))
+            raise by_hand(self.path, self._inline(keys, value))
         start, end = pieces[0].start, pieces[-1].end
         return Splice(start, end, self._block(keys, value)), self.text[start:end]
 
@@ -108,7 +113,7 @@ class TomlDocument:
         """The statements of a table. Raises `UsageError` where they are not below headers of its own."""
         found = [one for one in self._statements if one.keys[: len(keys)] == keys]
         if not found or any(one.header[: len(keys)] != keys for one in found):
-            raise by_hand(self.path, self._block(keys, value) if value else "")
+            raise by_hand(self.path, self._inline(keys, value) if value else "")
         return found
 
     def _are_apart(self, before: Statement, after: Statement) -> bool:
@@ -119,7 +124,7 @@ class TomlDocument:
         for one in self._statements:
             if one.kind == "table" and one.keys == keys:
                 return one
-        raise by_hand(self.path, self._block(keys, value))
+        raise by_hand(self.path, self._inline(keys, value))
 
     def _set(self, keys: Keys, key: str, value: Any, values: Mapping[str, Any]) -> Splice:
         for one in self._statements:
@@ -132,6 +137,10 @@ class TomlDocument:
     def _block(self, keys: Keys, value: Mapping[str, Any]) -> str:
         lines = [f"[{'.'.join(keys)}]", *(f"{key} = {_written(inner)}" for key, inner in value.items())]
         return "".join(line + self.newline for line in lines)
+
+    def _inline(self, keys: Keys, value: Mapping[str, Any]) -> str:
+        inner = ", ".join(f"{key} = {_written(inner)}" for key, inner in value.items())
+        return f"{keys[-1]} = {{ {inner} }}"
 
 
 def _written(value: str | list[str]) -> str:

@@ -44,7 +44,7 @@ def by_hand(path: str, add: str) -> UsageError:
     """A place that cannot be changed without touching what others wrote."""
     return UsageError(
         f"`{path}` is written in a way that cannot be changed safely; {_UNTOUCHED}",
-        f"put this there by hand:\n{add.rstrip()}" if add else "take the entry out by hand",
+        f"write this in its list of servers by hand: {add}" if add else "take the entry out by hand",
     )
 
 
