@@ -280,6 +280,19 @@ def test_an_entry_of_others_needs_force_and_comes_back(tmp_path: Path) -> None:
     assert path.read_text() == FOREIGN and kept(place) == []
 
 
+@pytest.mark.parametrize("value", ["null", "[]", '"memglot"', "{}", '{"url": "https://example.org"}'])
+def test_an_entry_of_another_kind_is_not_ours(tmp_path: Path, value: str) -> None:
+    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    path.write_text(f'{{"mcpServers": {{"memglot": {value}}}}}')
+    before = path.read_text()
+    with pytest.raises(UsageError, match="is not memglot"):
+        install("claude-code", OURS, project=tmp_path, around=place)
+    install("claude-code", OURS, project=tmp_path, force=True, around=place)
+    assert _entry(path, "mcpServers", "memglot", "command") == OURS.command
+    uninstall("claude-code", project=tmp_path, around=place)
+    assert path.read_text() == before
+
+
 def test_a_receipt_is_for_its_user_alone_and_holds_no_copy(tmp_path: Path) -> None:
     place, path = around(tmp_path), tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"a": {"env": {"KEY": "s3cret"}}}}')
@@ -378,6 +391,16 @@ def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
     uninstall("claude-code", around=place)
     assert real.read_text() == "{}" and stat.S_IMODE(real.stat().st_mode) == 0o640
     assert sorted(one.name for one in real.parent.iterdir()) == ["claude.json"]
+
+
+@needs_modes
+def test_a_link_to_a_file_of_another_name_is_read_as_what_it_is(tmp_path: Path) -> None:
+    real = tmp_path / "codex-config"
+    real.write_text("model = 'm'\n")
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "config.toml").symlink_to(real)
+    install("codex", OURS, around=around(tmp_path))
+    assert list(tomllib.loads(real.read_text())) == ["model", "mcp_servers"]
 
 
 @needs_modes

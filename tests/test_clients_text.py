@@ -242,9 +242,9 @@ def test_what_is_no_configuration_is_told_with_its_line(text: str, said: str) ->
 
 def test_another_encoding_is_told() -> None:
     with pytest.raises(Unreadable, match="line 2: it is not valid UTF-8"):
-        document_of(b'{\n"a": "\xff"}', "x.json")
+        document_of(b'{\n"a": "\xff"}', "x.json", "json")
     with pytest.raises(Unreadable, match="UTF-8"):
-        document_of("{}".encode("utf-16"), "x.json")
+        document_of("{}".encode("utf-16"), "x.toml", "toml")
 
 
 def test_a_change_of_more_than_the_entry_is_refused() -> None:

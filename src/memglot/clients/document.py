@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from memglot.clients.json_edit import JsonDocument, Keys, Marks
 from memglot.clients.json_scan import Pairs
 from memglot.clients.splice import Splice
+from memglot.clients.table import Format
 from memglot.clients.toml_edit import TomlDocument
 from memglot.errors import MemglotError
 from memglot.errors.clients import no_utf8, not_only_ours
@@ -26,8 +27,11 @@ class Document(Protocol):
     def value(self) -> Any:
         """The whole document as plain values."""
 
+    def has(self, keys: Keys) -> bool:
+        """Tell whether there is a value below these keys. Raises `Unreadable` where the way there is blocked."""
+
     def entry(self, keys: Keys) -> Any:
-        """The value below these keys, or `None` for nothing. Raises `Unreadable` where the way there is blocked."""
+        """The value below these keys, or `None`. Raises `Unreadable` where the way there is blocked."""
 
     def add(self, keys: Keys, value: dict[str, Any]) -> tuple[Splice, Marks]:
         """Put a value below keys that lead nowhere yet; the marks tell what else had to be written."""
@@ -45,13 +49,13 @@ class Document(Protocol):
         """Take a value out, with what `add` had to write around it, unless others use that by now."""
 
 
-def document_of(data: bytes, path: str) -> Document:
-    """Read a configuration: TOML by its extension, else JSON. Raises `Unreadable`."""
+def document_of(data: bytes, path: str, format: Format) -> Document:
+    """Read a configuration. Raises `Unreadable`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise no_utf8(path, data.count(b"\n", 0, error.start) + 1) from None
-    return TomlDocument(text, path) if path.endswith(".toml") else JsonDocument(text, path)
+    return TomlDocument(text, path) if format == "toml" else JsonDocument(text, path)
 
 
 def checked(document: Document, splice: Splice, keys: Keys) -> Document:

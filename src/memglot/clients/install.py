@@ -144,12 +144,12 @@ def _try(attempt: Callable[[], Change | None], path: Path) -> Change:
 
 def _plan_install(client: Client, path: Path, name: str, server: Server, force: bool) -> _Plan:
     data = read(path)
-    document = document_of(data or b"", str(path))
+    document = document_of(data or b"", str(path), client.format)
     shape, keys = _keys(client, document, name, server)
     entry = document.entry(keys)
     before = None if data is None else data.decode()
     change = Change(client, path, name, "unchanged", _ours(entry, shape), before, before)
-    if entry is None:
+    if not document.has(keys):
         splice, marks = document.add(keys, shape.values | shape.first)
         folders = missing_folders(path)
         receipt = Receipt(client.name, str(path), name, list(keys), list(marks), is_new=data is None)
@@ -176,11 +176,11 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
     change = Change(client, path, name, "absent")
     if data is None:
         return _Plan(change, data)
-    document = document_of(data, str(path))
+    document = document_of(data, str(path), client.format)
     shape, keys = _keys(client, document, name, Server(NAME, ()))
     entry = document.entry(keys)
     before = data.decode()
-    if entry is None:
+    if not document.has(keys):
         return _Plan(change._replace(before=before, after=before), data)
     if not is_ours(entry):
         raise not_ours(name, str(path))
@@ -196,7 +196,7 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
     if receipt and (receipt.is_new or receipt.blank is not None) and after is not None:
         if after.strip("\ufeff \t\r\n") in ("", "{}"):
             after = receipt.blank
-    if notes == () and after is not None and document_of(after.encode(), str(path)).entry(keys) is not None:
+    if not notes and after is not None and document_of(after.encode(), str(path), client.format).has(keys):
         raise not_only_ours(str(path))
     shown = difference(str(path), before, _hull(before, document, splice, after), hide=hide)
     change = change._replace(action="removed", before=before, after=after, diff=shown, notes=notes)
@@ -209,7 +209,7 @@ def _keys(client: Client, document: Document, name: str, server: Server) -> tupl
     """Where the entry is, or will be: what stands in an older place stays there."""
     shape = client.shape(server, document.entry(()))
     keys, older = (*shape.container, name), (*shape.container[:1], name)
-    if older != shape.container and document.entry(keys) is None and document.entry(older) is not None:
+    if older != shape.container and not document.has(keys) and document.has(older):
         return shape, older
     return shape, keys
 

@@ -53,8 +53,12 @@ class JsonDocument:
         """The whole document as plain values."""
         return parse(self.text)
 
+    def has(self, keys: Keys) -> bool:
+        """Tell whether there is a value below these keys. Raises `Unreadable` where the way there is blocked."""
+        return self._node(keys) is not None
+
     def entry(self, keys: Keys) -> Any:
-        """The value below these keys, or `None` for nothing. Raises `Unreadable` where the way there is blocked."""
+        """The value below these keys, or `None`. Raises `Unreadable` where the way there is blocked."""
         found = self._node(keys)
         return None if found is None else plain(parse(self.text[found.start : found.end]))
 

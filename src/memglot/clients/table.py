@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memglot.settings import Surroundings
 
+Format: TypeAlias = Literal["json", "toml"]
 Place: TypeAlias = Callable[[Surroundings], Path]
 
 
@@ -38,6 +39,7 @@ class Client(NamedTuple):
     """Where the configuration of the user lies."""
     project: str | None
     """Where that of a project lies, below its folder."""
+    format: Format
     shape: Callable[[Server, Any], Shape]
     """An entry for a server, in a configuration with this value."""
     look: str
@@ -150,6 +152,7 @@ CLIENTS: dict[str, Client] = {
             "Claude Code",
             _claude_code,
             ".mcp.json",
+            "json",
             _typed("mcpServers"),
             "`/mcp` there shows it",
             ("~/.claude.json", "~/.claude.json", "~/.claude.json"),
@@ -159,6 +162,7 @@ CLIENTS: dict[str, Client] = {
             "Claude Desktop",
             _claude_desktop,
             None,
+            "json",
             _untyped("mcpServers"),
             "Settings, Developer shows it",
             (
@@ -172,6 +176,7 @@ CLIENTS: dict[str, Client] = {
             "Cursor",
             _cursor,
             ".cursor/mcp.json",
+            "json",
             _typed("mcpServers"),
             "its settings list it under MCP",
             ("~/.cursor/mcp.json", "~/.cursor/mcp.json", "~/.cursor/mcp.json"),
@@ -181,6 +186,7 @@ CLIENTS: dict[str, Client] = {
             "Codex",
             _codex,
             ".codex/config.toml",
+            "toml",
             _untyped("mcp_servers"),
             "`/mcp` there shows it",
             ("~/.codex/config.toml", "~/.codex/config.toml", "~/.codex/config.toml"),
@@ -190,6 +196,7 @@ CLIENTS: dict[str, Client] = {
             "VS Code",
             _vscode,
             ".vscode/mcp.json",
+            "json",
             _typed("servers"),
             "`MCP: List Servers` in the command palette shows it",
             (
@@ -203,6 +210,7 @@ CLIENTS: dict[str, Client] = {
             "OpenCode",
             _opencode,
             "opencode.json",
+            "json",
             _local,
             "`opencode mcp list` shows it",
             (

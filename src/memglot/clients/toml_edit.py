@@ -33,8 +33,12 @@ class TomlDocument:
         """The whole document as plain values."""
         return self._value
 
+    def has(self, keys: Keys) -> bool:
+        """Tell whether there is a value below these keys. Raises `Unreadable` where the way there is blocked."""
+        return self.entry(keys) is not None
+
     def entry(self, keys: Keys) -> Any:
-        """The value below these keys, or `None` for nothing. Raises `Unreadable` where the way there is blocked."""
+        """The value below these keys, or `None`. Raises `Unreadable` where the way there is blocked."""
         value = self._value
         for depth, key in enumerate(keys):
             if not isinstance(value, dict):
