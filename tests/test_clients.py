@@ -17,6 +17,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
+from hypothesis import strategies as st
 
 from memglot.cli import clients as face_of_clients
 from memglot.cli.face import Face
@@ -28,7 +29,7 @@ from memglot.clients.receipts import Receipts
 from memglot.clients.table import CLIENTS, Client, Server, is_ours
 from memglot.errors import CannotWrite, MemglotError, Unreadable, UsageError
 from memglot.settings import CLIENT_VARIABLES, Surroundings
-from test_clients_text import documents, tomls
+from test_clients_text import documents, tomls, value_of
 
 OURS = Server("/opt/bin/memglot", ("mcp",))
 OTHERS = Server("/opt/bin/memglot", ("mcp", "--read-only"))
@@ -339,6 +340,18 @@ def test_any_json_is_as_it_was(text: str) -> None:
 @given(tomls())
 def test_any_toml_is_as_it_was(text: str) -> None:
     _round("codex", ".codex/config.toml", text.encode())
+
+
+@given(documents, st.sampled_from([None, 0, 2, "\t"]), st.booleans())
+def test_a_program_may_write_its_file_anew_meanwhile(text: str, indent: int | str | None, sorts: bool) -> None:
+    with TemporaryDirectory() as folder:
+        home, path = Path(folder), Path(folder) / ".mcp.json"
+        path.write_bytes(text.encode())
+        install("claude-code", OURS, project=home, around=around(home))
+        value = value_of(path.read_bytes().decode())
+        path.write_text(json.dumps(value, indent=indent, sort_keys=sorts, ensure_ascii=False), encoding="utf-8")
+        uninstall("claude-code", project=home, around=around(home))
+        assert value_of(path.read_text(encoding="utf-8")) == value_of(text)
 
 
 def test_a_file_that_others_used_meanwhile_stays(tmp_path: Path) -> None:
