@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import Any
 
@@ -156,6 +157,43 @@ def test_what_others_add_meanwhile_stays(text: str, keys: tuple[str, ...], remem
     assert found == expected
 
 
+@st.composite
+def with_ours(draw: st.DrawFn) -> str:
+    """Anything that is JSON with comments, our entry somewhere in it."""
+    ours = f'"memglot"{draw(trivia())}:{draw(trivia())}' + '{"command": "memglot"}'
+    container = f'"mcpServers"{draw(trivia())}:{draw(trivia())}{draw(objects([ours], 1))}'
+    return draw(trivia()) + draw(objects([container])) + draw(trivia())
+
+
+def remarks_of(text: str) -> list[str]:
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', text, re.DOTALL)
+    return [token.rstrip(" \t") for token in tokens if token[0] == "/"]
+
+
+@given(with_ours())
+def test_an_entry_anywhere_is_taken_out_and_every_remark_stays(text: str) -> None:
+    document = JsonDocument(text, "x.json")
+    taken = checked(document, document.take(KEYS), KEYS)
+    assert not taken.has(KEYS) and taken.has(KEYS[:1])
+    member = document.text[document._member(KEYS).start : document._member(KEYS).value.end]
+    assert remarks_of(taken.text) == remarks_of(text.replace(member, "", 1))
+
+
+@given(with_ours(), st.sampled_from(["", "\n", "\n    "]), st.sampled_from(["", "\n", "\n  ", ","]))
+def test_a_receipt_that_fits_by_chance_does_no_harm(text: str, lead: str, tail: str) -> None:
+    document = JsonDocument(text, "x.json")
+    for marks in ([(lead, tail)], [("," + lead, "")], [(lead, tail), ("\n", "\n")]):
+        assert not checked(document, document.take(KEYS, marks), KEYS).has(KEYS)
+
+
+def test_what_others_remark_meanwhile_stays() -> None:
+    document = JsonDocument("{}", "x.json")
+    splice, marks = document.add(KEYS, {"x": "y"})
+    remarked = splice.apply("{}").replace('"memglot"', '// mine\n    "memglot"')
+    taken = JsonDocument(remarked, "x.json").take(KEYS, marks).apply(remarked)
+    assert taken == '{\n  "mcpServers": {\n    // mine\n  }\n}'
+
+
 @given(wild())
 def test_the_two_readers_agree(text: str) -> None:
     document = JsonDocument(text, "x.json")
@@ -184,6 +222,10 @@ def test_the_two_readers_agree(text: str) -> None:
         (
             '{\n  "mcpServers": { // none\n  }\n}',
             '{\n  "mcpServers": { // none\n    "memglot": {\n      "x": "y"\n    }\n  }\n}',
+        ),
+        (
+            '{\n  "mcpServers": { // all\n    "a": {} // mine\n  }\n}\n',
+            '{\n  "mcpServers": { // all\n    "memglot": {\n      "x": "y"\n    },\n    "a": {} // mine\n  }\n}\n',
         ),
         ("", '{\n  "mcpServers": {\n    "memglot": {\n      "x": "y"\n    }\n  }\n}\n'),
     ],
@@ -322,6 +364,14 @@ def test_a_replaced_table_comes_back(text: str, more: str) -> None:
     ours = checked(foreign, splice, TABLE)
     assert ours.entry(TABLE) == TABLE_ENTRY
     assert ours.restore(TABLE, raw).apply(ours.text) == foreign.text
+
+
+def test_what_lies_between_two_of_our_tables_stays() -> None:
+    text = "[mcp_servers.memglot]\ncommand = 'memglot'\n\n[a]\nb = 1\n\n[mcp_servers.memglot.env]\nC = 'd'\n# end\n"
+    document = TomlDocument(text, "x.toml")
+    assert checked(document, document.take(TABLE), TABLE).text == "\n[a]\nb = 1\n\n# end\n"
+    with pytest.raises(UsageError, match="cannot be changed safely"):
+        document.replace(TABLE, TABLE_ENTRY)
 
 
 @pytest.mark.parametrize(

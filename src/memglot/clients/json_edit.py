@@ -15,6 +15,8 @@ Keys = tuple[str, ...]
 Marks = Sequence[tuple[str, str]]
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BLANKS = " \t\r\n"
+_LINE_END = re.compile(r"[ \t]*[\r\n]")
+_ENDED = re.compile(r"/\*.*?\*/|//[^\r\n]*[\r\n]", re.DOTALL)
 
 
 class _Style(NamedTuple):
@@ -223,9 +225,17 @@ class JsonDocument:
         if lead is not None and tail is not None:
             fits = self.text.endswith(lead, 0, start) and self.text.startswith(tail, end)
             # A sole member that came behind or before another one has a comma of its own by now.
-            if fits and ("," in lead + tail) == (len(members) > 1 or self._has_comma(end)):
-                return Splice(start - len(lead), end + len(tail), "")
+            fits = fits and ("," in lead + tail) == (len(members) > 1 or self._has_comma(end))
+            cut = Splice(start - len(lead), end + len(tail), "")
+            if fits and not self._would_be_remarked(parent, member, cut):
+                return cut
         return self._cut_plainly(parent, member)
+
+    def _would_be_remarked(self, parent: Node, member: Member, cut: Splice) -> bool:
+        """Tell whether a comment before the cut would go on behind it."""
+        earlier = [one.value.end for one in parent.members or () if one.start < member.start]
+        before = _ENDED.sub("", self.text[earlier[-1] if earlier else parent.start + 1 : cut.start])
+        return "//" in before and self.text[cut.end] not in "\r\n"
 
     def _has_comma(self, position: int) -> bool:
         return self.text.startswith(",", after_trivia(self.text, position))
@@ -233,22 +243,27 @@ class JsonDocument:
     def _cut_plainly(self, parent: Node, member: Member) -> Splice:
         """Take a member out with one comma, and with its line where it has one to itself."""
         start, end = member.start, member.value.end
-        left = len(self.text[:start].rstrip(" \t"))
-        has_line = self.text[left - 1] in "\r\n"
-        if has_line:
-            left -= 2 if self.text[left - 2 : left] == "\r\n" else 1
         comma = after_trivia(self.text, end)
         if self.text[comma] == ",":
-            kept = self.text[end:comma].rstrip(_BLANKS)
-            blank = len(self.text) - len(self.text[comma + 1 :].lstrip(" \t"))
-            return Splice(left, comma + 1, kept) if has_line else Splice(start, max(blank, comma + 1), kept)
+            kept = self.text[end:comma] if self.text[end:comma].strip(_BLANKS) else ""
+            left, right = start if kept else self._left(start, comma + 1), comma + 1
+            while left == start and not kept and self.text[right] in " \t":
+                right += 1
+            return Splice(left, right, kept)
+        left = self._left(start, end)
         position = (parent.members or ()).index(member)
         if position:
             before = (parent.members or ())[position - 1].value.end
             comma = after_trivia(self.text, before)
-            kept = self.text[before:comma] + self.text[comma + 1 : left if has_line else start].rstrip(" \t")
-            return Splice(before, end, kept)
+            return Splice(before, end, self.text[before:comma] + self.text[comma + 1 : left].rstrip(" \t"))
         rest = self.text[parent.start + 1 : start] + self.text[end : parent.end - 1]
         if not rest.strip(_BLANKS):
             return Splice(parent.start + 1, parent.end - 1, "")
-        return Splice(left if has_line else start, end, "")
+        return Splice(left, end, "")
+
+    def _left(self, start: int, end: int) -> int:
+        """Where the line before a stretch ends, if the stretch has its line to itself; else its start."""
+        left = len(self.text[:start].rstrip(" \t"))
+        if self.text[left - 1] not in "\r\n" or not _LINE_END.match(self.text, end):
+            return start
+        return left - (2 if self.text[left - 2 : left] == "\r\n" else 1)
