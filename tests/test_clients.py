@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -695,6 +697,21 @@ def test_the_store_of_the_environment_is_written(run: Callable[..., Any], monkey
         run("install", "codex")
     monkeypatch.setenv("MEMGLOT_STORE", "mine.db")
     assert str(Path("mine.db").absolute()) in run("install", "codex", "--json")["entry"]["args"]
+
+
+def test_what_is_written_starts_the_server(run: Callable[..., Any], tmp_path: Path) -> None:
+    entry = run("install", "claude-code", "--json", "--store", "x.db", "--root", ".", "--read-only")["entry"]
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    done = subprocess.run(
+        [entry["command"], *entry["args"]], input=json.dumps(call) + "\n", capture_output=True, text=True, cwd=tmp_path
+    )
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "memglot", done.stderr
+
+
+def test_every_name_in_the_help_is_a_client() -> None:
+    found = re.search(r"CLIENT is ([^.]+)\.", " ".join((face_of_clients.install.help or "").split()))
+    assert found and re.split(", | or ", found[1]) == sorted(CLIENTS)
 
 
 def test_wrong_words_are_told(run: Callable[..., Any]) -> None:

@@ -24,7 +24,7 @@ def _which_entry(function: F) -> F:
         click.option("--dry-run", is_flag=True, help="Show what would change in the file, and write nothing."),
         click.option("--project", is_flag=True, help="In the file of the project in this folder, not in the user's."),
         click.option("--name", default="memglot", show_default=True, help="What the client calls the server."),
-        click.argument("client", type=click.Choice(CLIENTS)),
+        click.argument("client", metavar="CLIENT", type=click.Choice(CLIENTS)),
     ):
         function = option(function)
     return function
@@ -56,8 +56,9 @@ def install(
 ) -> None:
     """Let a program use memglot: put the server into the configuration of CLIENT.
 
-    Nothing else in that file changes, and `memglot mcp uninstall` takes it out again. The server uses the store
-    that --store or $MEMGLOT_STORE names now, else the one in your data directory.
+    CLIENT is claude-code, claude-desktop, codex, cursor, opencode or vscode. Nothing else in its file changes, and
+    `memglot mcp uninstall` takes the server out again. It uses the store that --store or $MEMGLOT_STORE names now,
+    else the one in your data directory.
     """
     from memglot.clients.command import server
     from memglot.clients.install import install as install_

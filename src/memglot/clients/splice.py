@@ -40,8 +40,9 @@ def difference(path: str, before: str, splice: Splice, *, hide: Collection[Liter
     if splice.start == start and splice.text.endswith(("\n", "\r")) and splice.end == _line_start(before, splice.end):
         end = splice.end  # whole lines come or go, and the next one stays as it is
     head, tail = _shown(before[start : splice.start]), _shown(before[splice.end : end])
-    old = _lines(head + (_HIDDEN if "old" in hide else before[splice.start : splice.end]) + tail)
-    new = _lines(head + (_HIDDEN if "new" in hide else splice.text) + tail)
+    middle = before[splice.start : splice.end]
+    old = _lines(head + (_HIDDEN * (_HIDDEN not in head) if "old" in hide else middle) + tail)
+    new = _lines(head + (_HIDDEN * (_HIDDEN not in head) if "new" in hide else splice.text) + tail)
     first = len(_lines(before[:start])) + 1
     shown = [f"--- {path}", f"+++ {path}"]
     for kind, *places in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
