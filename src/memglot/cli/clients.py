@@ -54,8 +54,9 @@ def install(
     allow_sensitive: bool,
     force: bool,
 ) -> None:
-    """Let a program use memglot: put the server into the configuration of CLIENT.
+    """Let a program such as Claude Code use memglot.
 
+    This puts the server into the program's configuration, for you or with --project for one project.
     CLIENT is claude-code, claude-desktop, codex, cursor, opencode or vscode. Nothing else in its file changes, and
     `memglot mcp uninstall` takes the server out again. It uses the store that --store or $MEMGLOT_STORE names now,
     else the one in your data directory.
@@ -74,7 +75,10 @@ def install(
 @command("uninstall")
 @_which_entry
 def uninstall(face: Face, client: str, name: str, project: bool, dry_run: bool) -> None:
-    """Take the server out of the configuration of CLIENT, which is then as it was before `memglot mcp install`."""
+    """Take memglot out of a program again.
+
+    Its configuration is then as it was before `memglot mcp install`; what was changed there meanwhile stays.
+    """
     from memglot.clients.install import uninstall as uninstall_
 
     change = uninstall_(client, name=name, project=Path.cwd() if project else None, dry_run=dry_run)
