@@ -119,6 +119,16 @@ def tools() -> None:
         cog.outl(f"| `{tool.name}` | {tool.description} | {takes} |")
 
 
+def client_lines() -> None:
+    """The one line that connects each client."""
+    from memglot.clients.table import CLIENTS
+
+    cog.outl("| client | the line |")
+    cog.outl("|---|---|")
+    for name, client in CLIENTS.items():
+        cog.outl(f"| {client.title} | `memglot mcp install {name}` |")
+
+
 def methods() -> None:
     """The methods of `Memory`."""
     from memglot import Memory
@@ -128,6 +138,19 @@ def methods() -> None:
     for name, method in inspect.getmembers(Memory, callable):
         if not name.startswith("_"):
             cog.outl(f"| `{name}` | {_doc(method)} |")
+
+
+def clients() -> None:
+    """The programs that memglot can be put into, and where their configuration lies."""
+    from memglot.clients.table import CLIENTS
+
+    cog.outl("| client | program | its file on Linux | on macOS | on Windows | in a project |")
+    cog.outl("|---|---|---|---|---|---|")
+    for client in CLIENTS.values():
+        places = [f"`{place}`" for place in client.places]
+        places = [place if not number or place != places[0] else "the same" for number, place in enumerate(places)]
+        project = f"`{client.project}`" if client.project else "none"
+        cog.outl(f"| `{client.name}` | {client.title} | {' | '.join(places)} | {project} |")
 
 
 def contract() -> None:

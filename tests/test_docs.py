@@ -12,7 +12,9 @@ import memglot
 from memglot import errors
 from memglot.cli.face import filter_options
 from memglot.cli.main import COMMANDS
+from memglot.clients.table import CLIENTS
 from memglot.formats import registry
+from memglot.settings import CLIENT_VARIABLES
 from memglot.store.asking import Filter
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +61,13 @@ def test_every_tool_is_documented() -> None:
 
     for name in all_tools():
         assert f"| `{name}` |" in DOCS["mcp.md"], name
+
+
+def test_every_client_is_documented() -> None:
+    for client in CLIENTS.values():
+        assert f"| `{client.name}` | {client.title} |" in DOCS["clients.md"], client.name
+    for variable in CLIENT_VARIABLES:
+        assert f"`{variable}`" in DOCS["commands.md"], variable
 
 
 def test_every_public_method_is_documented() -> None:

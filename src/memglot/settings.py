@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -33,6 +33,34 @@ def data_folder() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "memglot"
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "memglot"
+
+
+def named_store() -> str | None:
+    """The store that the environment names, if it does."""
+    return os.environ.get(STORE_VARIABLE) or None
+
+
+CLIENT_VARIABLES = (
+    *("APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME"),
+    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG", "VSCODE_PORTABLE"),
+)
+"""What tells where other programs keep their configuration."""
+
+
+class Surroundings(NamedTuple):
+    """What the places of other programs' files depend on."""
+
+    platform: str
+    home: Path
+    variables: Mapping[str, str]
+    data: Path
+    """Where memglot keeps what belongs to the user."""
+
+
+def surroundings() -> Surroundings:
+    """This system and this user; variables that are empty count as not set."""
+    variables = {name: value for name in CLIENT_VARIABLES if (value := os.environ.get(name))}
+    return Surroundings(sys.platform, Path.home(), variables, data_folder())
 
 
 def editor() -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from memglot.cli.clients import install, uninstall
 from memglot.cli.face import Face, command, shared_options
 from memglot.cli.passphrase import passphrase_option
 
@@ -124,6 +125,6 @@ def token(face: Face, token_file: str | None) -> None:
     face.answer({"token": found, "where": where}, found, asked=True)
 
 
-for _command in (tools, token):
+for _command in (install, token, tools, uninstall):
     mcp.add_command(_command)
 COMMANDS = {"mcp": mcp}

@@ -1,0 +1,94 @@
+"""Reading and writing a client's file: it is replaced whole, keeps its mode, and a link stays a link."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from memglot.errors import CannotWrite, Unreadable
+from memglot.errors.clients import no_file
+
+
+def real_path(path: Path) -> Path:
+    """The file that a path leads to, through links, whether it is there or not."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        raise Unreadable(str(path), _reason(error)) from error
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a file, or `None` where there is none. Raises `Unreadable`, and `CannotWrite` for a folder."""
+    try:
+        if path.exists() and not path.is_file():
+            raise no_file(str(path))
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unreadable(str(path), _reason(error)) from error
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """The folders that have to be made before a file can lie at a path, the outermost first."""
+    return [folder for folder in reversed(path.parents) if not os.path.exists(folder)]
+
+
+def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = False) -> bool:
+    """Put a file in its place, whole and on the disk; `False` where what was there is not what is `expected`.
+
+    A new file is `private` if that is wanted; one that was there keeps its mode and its owner. Raises `CannotWrite`.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
+        before = path.stat() if path.exists() else None
+        # A file that may not be written could still be replaced by another one; that is not what its owner wants.
+        if before is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(0, "permission denied")
+        mode = 0o600 if private or before is not None else 0o666
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as out:
+            out.write(data)
+            out.flush()
+            if before is not None:
+                _keep(temporary, before)
+            os.fsync(out.fileno())
+        if read(path) != expected:
+            return False
+        os.replace(temporary, path)
+        return True
+    except OSError as error:
+        raise CannotWrite(str(path), _reason(error)) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:
+    """Take a file away, and those of the folders that are empty then; `False` where it is not what is `expected`."""
+    try:
+        if read(path) != expected:
+            return False
+        path.unlink()
+    except OSError as error:
+        raise CannotWrite(str(path), _reason(error)) from error
+    for folder in reversed(folders):
+        with suppress(OSError):
+            folder.rmdir()
+    return True
+
+
+def _keep(path: Path, before: os.stat_result) -> None:
+    """Give a file the mode of another, and its owner where that is allowed."""
+    os.chmod(path, stat.S_IMODE(before.st_mode))
+    now = path.stat()
+    if hasattr(os, "chown") and (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):
+            os.chown(path, before.st_uid, before.st_gid)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
