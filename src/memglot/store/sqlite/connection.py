@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NoReturn
@@ -30,6 +32,7 @@ from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 CACHE = -32768
+_NAP = (0.001, 0.005)
 
 
 class Connection:
@@ -69,7 +72,7 @@ class Connection:
     def _open_reading(self, path: str) -> apsw.Connection:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+            wait_in_turn(db)
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return db
         except (apsw.CantOpenError, apsw.ReadOnlyError):
@@ -82,7 +85,7 @@ class Connection:
             return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
     def _prepare(self) -> None:
-        self.db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        wait_in_turn(self.db)
         self._register()
         version = self._version()
         if version > len(MIGRATIONS):
@@ -207,6 +210,26 @@ class Connection:
 
     def _translate(self, error: Exception) -> NoReturn:
         translate(error, self.url)
+
+
+def wait_in_turn(db: apsw.Connection) -> None:
+    """Let a connection that finds the store locked try again and again, for `BUSY_SECONDS` in all.
+
+    SQLite's own waits grow to a tenth of a second, so that whoever has waited long seldom meets the moment in which
+    the lock is free, and newcomers do. Short waits of random length give all the same chance.
+    """
+    began = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal began
+        if not tries:
+            began = time.monotonic()
+        if time.monotonic() - began >= BUSY_SECONDS:
+            return False
+        time.sleep(random.uniform(*_NAP))
+        return True
+
+    db.set_busy_handler(wait)
 
 
 def take_in_log(path: str) -> None:
