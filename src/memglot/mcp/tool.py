@@ -105,7 +105,6 @@ def _fields(kind: type[Arguments]) -> dict[str, bool]:
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
 
 
-@cache
 def _schema(kind: type[Any]) -> dict[str, Any]:
     """A schema that is an object itself, as the protocol wants it, with what it refers to inside of it."""
     _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
