@@ -33,6 +33,7 @@ from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 CACHE = -32768
 _NAP = (0.001, 0.005)
+_LOOK = 0.05
 
 
 class Connection:
@@ -233,24 +234,33 @@ def wait_in_turn(db: apsw.Connection) -> None:
 
 
 def take_in_log(path: str) -> None:
-    """Take the write-ahead log into the file, which only works while nobody else has it open."""
-    try:
-        db = apsw.Connection(path)
+    """Take the write-ahead log into the file, which only works while nobody else has it open.
+
+    Servers let go of a store that they are not asked of, so it waits for them.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
         try:
-            db.set_busy_timeout(0)
-            db.execute("PRAGMA journal_mode = DELETE").fetchall()
-        finally:
-            db.close()
-    except apsw.Error as error:
-        translate(error, path, 0.0)
+            db = apsw.Connection(path)
+            try:
+                db.execute("PRAGMA journal_mode = DELETE").fetchall()
+            finally:
+                db.close()
+            return
+        except apsw.BusyError as error:
+            if time.monotonic() >= until:
+                raise LockedStore(path, BUSY_SECONDS, alone=True) from error
+            time.sleep(_LOOK)
+        except apsw.Error as error:
+            translate(error, path)
 
 
-def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoReturn:
+def translate(error: Exception, url: str) -> NoReturn:
     """Raise our error for one of SQLite's."""
     if isinstance(error, apsw.ConnectionClosedError):
         raise store_closed(url) from error
     if isinstance(error, apsw.BusyError):
-        raise LockedStore(url, waited) from error
+        raise LockedStore(url, BUSY_SECONDS) from error
     if isinstance(error, apsw.FullError):
         raise FullStore(url) from error
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
