@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,14 @@ class Outcome:
         self.by_client[client] += 1
 
 
+@cache
+def _words() -> list[str]:
+    return vocabulary()[:3_000]
+
+
 def deeds(client: int, until: float, outcome: Outcome) -> Generator[Ask, dict[str, Any] | None, None]:
     """What one client does: each call that is to be made is answered with its structure, or nothing where it failed."""
-    source, words = random.Random(client), vocabulary()[:3_000]
+    source, words = random.Random(client), _words()
     own: list[str] = []
     number = 0
 
@@ -88,6 +94,7 @@ def deeds(client: int, until: float, outcome: Outcome) -> Generator[Ask, dict[st
 def over_stdio(store: Path, seconds: float) -> Outcome:
     """Eight servers, each with a thin client in a thread."""
     outcome = Outcome()
+    _words()
     log = store.with_suffix(".log")
     servers = [ThinClient(sys.executable, "-m", "memglot", "--store", store, "mcp", log=log) for _ in range(CLIENTS)]
     for server in servers:
@@ -146,6 +153,7 @@ def over_http(store: Path, seconds: float) -> Outcome:
 
 
 async def _crowd(url: str, seconds: float, outcome: Outcome) -> None:
+    _words()
     ready = anyio.Event()
     waiting = anyio.Semaphore(0)
     async with anyio.create_task_group() as tasks:
