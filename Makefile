@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 
-.PHONY: test test-clients lint types unit wheel fix accept demo bench bench-formats bench-repo bench-search bench-sync docs clean
+.PHONY: test test-clients lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -64,6 +64,9 @@ bench: $(STAMP)  ## ratios against bare scripts; see docs/performance.md
 
 bench-formats: $(STAMP)  ## the formats of other tools
 	$(BIN)/python bench/formats.py
+
+bench-mcp: $(STAMP)  ## what agents wait for
+	$(BIN)/python bench/agents.py
 
 bench-repo: $(STAMP)  ## project memory
 	$(BIN)/python bench/repo.py

@@ -14,9 +14,12 @@ if not BENCH.exists():
     pytest.skip("the benchmarks are in the repository only", allow_module_level=True)
 sys.path.append(str(BENCH))
 
+import crowd  # noqa: E402
 import finders  # noqa: E402
 import locomo  # noqa: E402
 import noted  # noqa: E402
+
+from memglot import Memory  # noqa: E402
 
 
 def conversation(evidence: list[Any]) -> dict[str, Any]:
@@ -100,3 +103,17 @@ def test_the_first_right_note_counts_by_its_rank() -> None:
     assert noted._answer(question, ["x", "a", "b"]) == noted.Answer("keyword", [0, 1, 1], 0.5)
     assert noted._answer(question, ["a"]) == noted.Answer("keyword", [1, 0.5, 0.5], 1)
     assert noted._answer(question, []).reciprocal == 0
+
+
+def test_a_crowd_is_told_of_what_it_lost(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "store.db") as memory:
+        kept, other = memory.add("kept"), memory.add("other")
+    outcome = crowd.Outcome()
+    outcome.keep({"id": kept.id, "content": "kept"})
+    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == ["2 memories are there, 1 were answered"]
+    outcome.faults.clear()
+    outcome.keep({"id": other.id, "content": "another"})
+    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == ["1 of 2 were lost"]
+    outcome.faults.clear()
+    outcome.keep({"id": other.id, "content": "other"})
+    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == []

@@ -14,6 +14,7 @@ import pytest
 import memglot
 from memglot import MemglotError, Memory
 from memglot.model import Conflict, Relation, Tombstone
+from memglot.store.sqlite import connection
 
 X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
 LEAVE = (
@@ -49,11 +50,12 @@ def test_restore_takes_the_log_along_and_sets_the_old_store_aside(tmp_path: Path
         assert memory.count() == 20
 
 
-def test_restore_over_a_store_in_use_or_damaged(tmp_path: Path) -> None:
+def test_restore_over_a_store_in_use_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
     backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
     with Memory.open(store) as memory:
         memory.add("mine")
-        with pytest.raises(MemglotError, match="locked"):
+        with pytest.raises(MemglotError, match="locked: another process has had it open"):
             memglot.restore(backup, str(store), force=True)
         assert memory.count() == 1
     store.write_bytes(store.read_bytes()[:9000])

@@ -13,6 +13,8 @@ STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 MCP_TOKEN_VARIABLE = "MEMGLOT_MCP_TOKEN"
 BUSY_SECONDS = 10.0
+IDLE_SECONDS = 5.0
+"""So long a server keeps a store open that nobody asks for: less than others wait for it, so that they get it."""
 BATCH_SIZE = 1_000
 BATCH_BYTES = 768 << 10
 """What the memories of one batch weigh at most, as JSON; a heavier one is a batch of its own."""

@@ -244,14 +244,15 @@ class ReadOnlyStore(StoreError):
 
 
 class LockedStore(StoreError):
-    """Another process keeps writing."""
+    """Another process keeps writing; or, where nobody else may use the store, keeps it open."""
 
     code = "locked"
 
-    def __init__(self, url: str, seconds: float) -> None:
+    def __init__(self, url: str, seconds: float, *, alone: bool = False) -> None:
         super().__init__(
-            f"the store `{url}` is locked: another process has been writing for {seconds:g} s",
-            "try again when it is done",
+            f"the store `{url}` is locked: another process has {'had it open' if alone else 'been writing'} "
+            f"for {seconds:g} s",
+            "stop the programs that use it, and try again" if alone else "try again when it is done",
         )
 
 

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,12 @@ class Agents:
             self._stores.close()
 
     async def _list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[described(tool) for tool in self._tools.values()])
+        return types.ListToolsResult(tools=self._described)
+
+    @cached_property
+    def _described(self) -> list[types.Tool]:
+        # Making all the schemas takes 20 ms, and every client over HTTP asks for them.
+        return [described(tool) for tool in self._tools.values()]
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from memglot.engine.memory import Memory
 from memglot.errors import MemglotError, NoStore, StoreError
 from memglot.mcp.serving import Serving
-from memglot.settings import store_url
+from memglot.settings import IDLE_SECONDS, store_url
 
 _IN_MEMORY = ":memory:"
 _KEPT = 4
 """So many idle stores of a kind stay open: each may hold the vectors of all memories."""
 
 
+class _Idle(NamedTuple):
+    """An open store that nobody uses, which file it is, and since when."""
+
+    memory: Memory
+    file: int
+    since: float
+
+
 class Stores:
-    """Lends open stores to calls. A store for reading has a connection of its own, so it waits for nobody."""
+    """Lends open stores to calls. A store for reading has a connection of its own, so it waits for nobody.
+
+    One that is not asked for is closed after a while: only where no process has it open can it be restored.
+    """
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._idle: dict[bool, list[tuple[Memory, int]]] = {False: [], True: []}
+        self._idle: dict[bool, list[_Idle]] = {False: [], True: []}
         self._lock = threading.Lock()
         # One that lives in memory is there only once, so calls take turns.
         self._turn = threading.Lock() if (serving.store or store_url()) == _IN_MEMORY else None
         self._closed = False
+        self._clock: threading.Timer | None = None
 
     @contextmanager
     def lend(self, *, write: bool) -> Iterator[Memory]:
@@ -54,7 +68,7 @@ class Stores:
     def _taken(self, write: bool) -> tuple[Memory, int] | None:
         with self._lock:
             while self._idle[write]:
-                memory, file = self._idle[write].pop()
+                memory, file, _ = self._idle[write].pop()
                 if file == _file_at(memory.store.url):
                     return memory, file
                 # Another file was put in its place, by `memglot restore`, say.
@@ -77,15 +91,40 @@ class Stores:
         with self._lock:
             # One that was left in the middle of something would show that moment for ever.
             if not self._closed and len(self._idle[write]) < _KEPT and memory.store.is_resting:
-                self._idle[write].append((memory, file))
+                self._idle[write].append(_Idle(memory, file, time.monotonic()))
+                self._watch(IDLE_SECONDS)
                 return
         memory.close()
+
+    def _watch(self, seconds: float) -> None:
+        """Look after a while for stores to let go of; one that lives in memory would be gone for good."""
+        if self._clock is None and self._turn is None:
+            self._clock = threading.Timer(seconds, self._let_go)
+            self._clock.daemon = True
+            self._clock.start()
+
+    def _let_go(self) -> None:
+        """Close the stores that nobody has asked for of late."""
+        gone: list[_Idle] = []
+        with self._lock:
+            self._clock = None
+            now = time.monotonic()
+            for write, idle in self._idle.items():
+                gone += [one for one in idle if now - one.since >= IDLE_SECONDS]
+                self._idle[write] = [one for one in idle if now - one.since < IDLE_SECONDS]
+            if kept := [one.since for idle in self._idle.values() for one in idle]:
+                self._watch(min(kept) + IDLE_SECONDS - now)
+        # The last to close a store also takes in its log, which can take a while.
+        for one in gone:
+            one.memory.close()
 
     def close(self) -> None:
         """Close all that are idle; those that are lent are closed when they come back."""
         with self._lock:
             self._closed = True
-            idle = [memory for kind in self._idle.values() for memory, _ in kind]
+            if self._clock is not None:
+                self._clock.cancel()
+            idle = [one.memory for kind in self._idle.values() for one in kind]
             self._idle = {False: [], True: []}
         for memory in idle:
             memory.close()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -83,19 +84,25 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 
     def arguments(self, given: dict[str, Any] | None) -> A:
         """Arguments that fit; raises `UsageError` that says in one sentence what does not."""
-        known = list(get_type_hints(self.takes))
+        known = _fields(self.takes)
         given = given or {}
         for name in given:
             if name not in known:
-                raise no_parameter(self.name, name, known)
-        for field in msgspec.structs.fields(self.takes):
-            if field.required and given.get(field.name) is None:
-                raise missing_parameter(self.name, field.name)
+                raise no_parameter(self.name, name, list(known))
+        for name, required in known.items():
+            if required and given.get(name) is None:
+                raise missing_parameter(self.name, name)
         try:
             return msgspec.convert(given, self.takes)
         except msgspec.ValidationError as error:
             reason, _, place = str(error).partition(" - at `$.")
             raise bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None
+
+
+@cache
+def _fields(kind: type[Arguments]) -> dict[str, bool]:
+    """The names of the parameters, and which are required. Reading the annotations takes a millisecond, so once."""
+    return {field.name: field.required for field in msgspec.structs.fields(kind)}
 
 
 def _schema(kind: type[Any]) -> dict[str, Any]:

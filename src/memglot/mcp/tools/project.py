@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,9 +13,9 @@ from memglot.mcp.fence import fenced_json, fenced_text
 from memglot.mcp.shapes import Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.notes.mcp import note_from_project
-from memglot.repo import deeds
-from memglot.repo.envelope import answer, presentable, unexpected
-from memglot.repo.project import Project
+
+if TYPE_CHECKING:
+    from memglot.repo.project import Project
 
 ProjectRoot = Annotated[
     str | None, Meta(description="A folder of the project; by default the first folder that this server may use.")
@@ -114,12 +114,16 @@ class Envelope(msgspec.Struct, omit_defaults=True):
     error: Failure | None = None
 
 
-_Deed = Callable[[Project], Any]
+_Deed = Callable[["Project"], Any]
 _Show = Callable[[dict[str, Any], str], str]
 
 
 def _ask(call: Call, root: str | None, deed: _Deed, show: _Show | None = None) -> Answer:
     """Do something with a project; the answer is the envelope, and what is recalled stands in a fence."""
+    # Most servers are never asked of a project, and they start sooner without it.
+    from memglot.repo.envelope import answer, presentable, unexpected
+    from memglot.repo.project import Project
+
     start = call.place(root) if root else call.roots.folders[0]
     project = Project.find(start).root.resolve()
     if not call.roots.has(project):
@@ -138,6 +142,8 @@ def _ask(call: Call, root: str | None, deed: _Deed, show: _Show | None = None) -
 
 def save(call: Call, given: Save) -> Answer:
     """Save nodes."""
+    from memglot.repo import deeds
+
     wanted = msgspec.to_builtins(given)
     root = wanted.pop("project_root", None)
     # What is null is left out: nothing is set to it, and nothing taken away by it.
@@ -147,6 +153,7 @@ def save(call: Call, given: Save) -> Answer:
 
 def query(call: Call, given: Query) -> Answer:
     """Ask project memory."""
+    from memglot.repo import deeds
 
     def show(envelope: dict[str, Any], opening: str) -> str:
         return fenced_text(opening, str(envelope["data"]["markdown"]).rstrip("\n"), "markdown")
@@ -156,11 +163,15 @@ def query(call: Call, given: Query) -> Answer:
 
 def inspect(call: Call, given: Inspect) -> Answer:
     """Show one node."""
+    from memglot.repo import deeds
+
     return _ask(call, given.project_root, lambda project: deeds.inspect(project, given.id), _as_json)
 
 
 def status(call: Call, given: Status) -> Answer:
     """Show where the project stands."""
+    from memglot.repo import deeds
+
     return _ask(call, given.project_root, deeds.status, _as_json)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NoReturn
@@ -30,6 +32,8 @@ from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 CACHE = -32768
+_NAP = (0.001, 0.005)
+_LOOK = 0.05
 
 
 class Connection:
@@ -69,7 +73,7 @@ class Connection:
     def _open_reading(self, path: str) -> apsw.Connection:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+            wait_in_turn(db)
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return db
         except (apsw.CantOpenError, apsw.ReadOnlyError):
@@ -82,7 +86,7 @@ class Connection:
             return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
     def _prepare(self) -> None:
-        self.db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        wait_in_turn(self.db)
         self._register()
         version = self._version()
         if version > len(MIGRATIONS):
@@ -209,25 +213,54 @@ class Connection:
         translate(error, self.url)
 
 
+def wait_in_turn(db: apsw.Connection) -> None:
+    """Let a connection that finds the store locked try again and again, for `BUSY_SECONDS` in all.
+
+    SQLite's own waits grow to a tenth of a second, so that whoever has waited long seldom meets the moment in which
+    the lock is free, and newcomers do. Short waits of random length give all the same chance.
+    """
+    began = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal began
+        if not tries:
+            began = time.monotonic()
+        if time.monotonic() - began >= BUSY_SECONDS:
+            return False
+        time.sleep(random.uniform(*_NAP))
+        return True
+
+    db.set_busy_handler(wait)
+
+
 def take_in_log(path: str) -> None:
-    """Take the write-ahead log into the file, which only works while nobody else has it open."""
-    try:
-        db = apsw.Connection(path)
+    """Take the write-ahead log into the file, which only works while nobody else has it open.
+
+    Servers let go of a store that they are not asked of, so it waits for them.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
         try:
-            db.set_busy_timeout(0)
-            db.execute("PRAGMA journal_mode = DELETE").fetchall()
-        finally:
-            db.close()
-    except apsw.Error as error:
-        translate(error, path, 0.0)
+            db = apsw.Connection(path)
+            try:
+                db.execute("PRAGMA journal_mode = DELETE").fetchall()
+            finally:
+                db.close()
+            return
+        except apsw.BusyError as error:
+            if time.monotonic() >= until:
+                raise LockedStore(path, BUSY_SECONDS, alone=True) from error
+            time.sleep(_LOOK)
+        except apsw.Error as error:
+            translate(error, path)
 
 
-def translate(error: Exception, url: str, waited: float = BUSY_SECONDS) -> NoReturn:
+def translate(error: Exception, url: str) -> NoReturn:
     """Raise our error for one of SQLite's."""
     if isinstance(error, apsw.ConnectionClosedError):
         raise store_closed(url) from error
     if isinstance(error, apsw.BusyError):
-        raise LockedStore(url, waited) from error
+        raise LockedStore(url, BUSY_SECONDS) from error
     if isinstance(error, apsw.FullError):
         raise FullStore(url) from error
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
