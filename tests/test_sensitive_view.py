@@ -58,3 +58,82 @@ def test_it_is_not_changed(view: Memory, store: Path) -> None:
     assert view.delete_tree("") == 1
     with Memory.open(store) as whole:
         assert [(record.id, record.tree) for record in whole.list()] == [(SECRET, "work.pay")]
+
+
+def remote(tmp_path: Path, **fields: object) -> Path:
+    """A memories.json of another machine that speaks of the secret by its id."""
+    with Memory.open(":memory:") as other:
+        other.add("guessed", id=SECRET, scope="user")
+        other.add("of another", scope="finance")
+        other.update(SECRET, content="overwritten")
+        for name, value in fields.items():
+            other.update(SECRET, **{name: value})
+        other.sync_export(tmp_path / "remote.json", force=True)
+    return tmp_path / "remote.json"
+
+
+def secret(store: Path) -> tuple[str, str]:
+    with Memory.open(store) as whole:
+        record = whole.get(SECRET)
+        return record.content, record.scope
+
+
+KEPT = ("the salary is a secret number", "finance")
+
+
+@pytest.mark.parametrize("conflict", ["merge", "prefer-remote", "prefer-local"])
+def test_no_file_reads_or_overwrites_it(view: Memory, store: Path, tmp_path: Path, conflict: str) -> None:
+    result = view.import_from(remote(tmp_path), conflict=conflict)
+    assert (result.imported, result.merged, result.failed) == (0, 0, 2)
+    assert "2 memories belong to sensitive scopes" in str(next(result.errors))
+    assert secret(store) == KEPT
+    with pytest.raises(NotFound):
+        view.get(SECRET)
+
+
+def test_no_file_deletes_it_or_hangs_something_on_it(view: Memory, store: Path, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "remote.db") as other:
+        other.add("x", id=SECRET)
+        other.add("y", id="0194a000-0003-7000-8000-000000000003")
+        other.link("0194a000-0003-7000-8000-000000000003", "related_to", SECRET)
+        other.delete(SECRET)
+        other.sync_export(tmp_path / "remote.json")
+    assert view.import_from(tmp_path / "remote.json").imported == 1
+    assert secret(store) == KEPT
+    with Memory.open(store) as whole:
+        assert len(list(whole.relations(SECRET))) == 1
+
+
+def test_no_file_marks_scopes(view: Memory, store: Path, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "other.db") as other:
+        other.add("mine", scope="user")
+        other.add("theirs", scope="team")
+        other.mark_sensitive("user", "team")
+    result = view.import_from(tmp_path / "other.db", format="sqlite")
+    assert (result.imported, result.failed) == (0, 2)
+    assert view.count() == 1
+    with Memory.open(store) as whole:
+        assert [scope.scope for scope in whole.scopes() if scope.sensitive] == ["finance"]
+
+
+@pytest.mark.parametrize("format", ["sqlite", "agentos-sqlite", "json", "memories-json", "obsidian", "markdown"])
+@pytest.mark.parametrize("tree", [None, "work"])
+def test_no_format_takes_it_out(view: Memory, tmp_path: Path, format: str, tree: str | None) -> None:
+    result = view.export(tmp_path / "out", format=format, tree=tree)
+    assert result.count == 1
+    found = [tmp_path / "out"] if (tmp_path / "out").is_file() else list((tmp_path / "out").rglob("*"))
+    for path in (path for path in found if path.is_file()):
+        assert b"salary" not in path.read_bytes() and SECRET.encode() not in path.read_bytes()
+    assert "finance" not in " ".join(result.notes)
+
+
+def test_an_export_is_no_oracle(view: Memory) -> None:
+    right = view.export(format="json", meta={"pin": "1234"})
+    assert right.notes == view.export(format="json", meta={"pin": "9999"}).notes
+
+
+def test_a_comparison_tells_nothing_of_it(view: Memory, tmp_path: Path) -> None:
+    for content in ("guessed", KEPT[0]):
+        found = view.diff_with_remote(remote(tmp_path, content=content)).value()
+        told = [*found["new"], *found["updates"], *found["conflicts"], *found["unchanged"], *found["ahead"]]
+        assert told == [] and found["failed"] == 2

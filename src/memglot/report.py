@@ -12,6 +12,8 @@ from memglot.errors import MemglotError
 
 T = TypeVar("T")
 _IN_MEMORY = 1 << 20
+_TICK = 1_000
+"""After so many records that failed a progress bar moves on, though none landed."""
 
 
 class Spool(Generic[T]):
@@ -123,6 +125,8 @@ class Report:
         self.format = ""
         self.current: Any = None
         self.errors: Spool[dict[str, Any]] = Spool()
+        self.error_counts: Spool[int] = Spool()
+        """How many records each of the errors is about."""
         self.ids: Spool[str] = Spool()
         self.skipped_ids: Spool[str] = Spool()
         self.notes: list[str] = []
@@ -144,15 +148,23 @@ class Report:
         """Count a record that could not be read or kept, and say why."""
         self.read += 1
         self.failed += 1
+        if not self.failed % _TICK:
+            self.tick()
         if line is None:
             line = self.line if self.find_line is None else self.find_line()
-        self.fault(error, line=line, item=item or self.item)
+        self.fault(error, line=line, item=item or self.item, count=1)
 
-    def fault(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
-        """Tell of something wrong with an input that is not one of its records."""
+    def fault(
+        self, error: MemglotError | str, *, line: int | None = None, item: int | None = None, count: int | None = None
+    ) -> None:
+        """Tell of something wrong with an input that is none of its records, or with so many of them."""
         reason = getattr(error, "reason", None) or str(error)
         fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
+        self._tell(fault, count or 0)
+
+    def _tell(self, fault: Fault, count: int) -> None:
         self.errors.append(msgspec.to_builtins(fault))
+        self.error_counts.append(count)
         if self.fail_fast:
             raise FailFast
 
@@ -160,9 +172,7 @@ class Report:
         """Count the records of a batch that could not land, and say why."""
         self.failed += count
         fault = Fault(printable(self.source), str(error), None, None, error.hint, self.batches, count, ids)
-        self.errors.append(msgspec.to_builtins(fault))
-        if self.fail_fast:
-            raise FailFast
+        self._tell(fault, count)
 
     def faults(self) -> Iterator[Fault]:
         """The errors, in the order they were met."""

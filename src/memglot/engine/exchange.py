@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memglot.engine.arguments import choice, make_filter, make_tags, without_conversations
+from memglot.engine.arguments import choice, make_tags, without_conversations
 from memglot.engine.knowledge import Knowledge
-from memglot.notes import note_embedded
+from memglot.errors import MemglotError
+from memglot.notes import note_embedded, note_unfinished
 from memglot.report import Report
 from memglot.settings import Passphrase
 
@@ -65,6 +66,7 @@ class Exchange(Knowledge):
             restore_deleted=restore_deleted,
             dry_run=dry_run,
             isolate=isolate,
+            sensitive=self._sensitive,
             reading=Options(
                 lenient=lenient, space=space, passphrase=passphrase, accept_broken_audit=accept_broken_audit
             ),
@@ -81,10 +83,19 @@ class Exchange(Knowledge):
             entry = import_into(self.store, inputs, options, report)
         finally:
             # What landed before an import was stopped may have clashed, or made a scope sensitive.
-            self.mirror_conflicts()
+            self._mirror_after(report, isolate)
         if embed and (done := self.meaning.embed().embedded):
             report.note(note_embedded(done))
         return ImportResult(report, entry, dry_run=False)
+
+    def _mirror_after(self, report: Report, isolate: bool) -> None:
+        """Bring the files of conflicts up to date; where batches stand alone, this costs none of them."""
+        try:
+            self.mirror_conflicts()
+        except MemglotError as error:
+            if not isolate:
+                raise
+            report.note(note_unfinished(str(error)))
 
     def export(
         self,
@@ -118,11 +129,12 @@ class Exchange(Knowledge):
         report = Report(progress)
         memory = io.BytesIO() if path is None and stream is None else None
         target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
-        filter = make_filter(**filters)
+        filter = self._filter(filters)
         options = ExportOptions(
             format=format,
             filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
+            closed=not self._sensitive,
             include_embeddings=include_embeddings,
             writing=Options(plain=plain, layout=layout, created_at=created_at, dialect=dialect, space=space),
         )
@@ -182,4 +194,4 @@ class Exchange(Knowledge):
         from memglot.engine.sync import diff_with_remote
         from memglot.formats.format import Options
 
-        return diff_with_remote(self.store, path, Options(passphrase=passphrase), Report(progress))
+        return diff_with_remote(self.store, path, Options(passphrase=passphrase), Report(progress), self._hidden())

@@ -36,6 +36,8 @@ class ExportOptions:
     filter: Filter = Filter()
     limit: int | None = None
     include_embeddings: bool = False
+    closed: bool = False
+    """Whether sensitive scopes stay out of a store's copy too, without a word about them."""
     sensitive: str = LEAVE_OUT
     """`leave-out`, or `include` for a caller that encrypts them, or that keeps what it reads to itself."""
     follow_scope: bool = False
@@ -52,15 +54,13 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
-    if target.path is not None and os.path.exists(target.path) and os.path.exists(store.url):
-        if os.path.samefile(target.path, store.url):
-            raise CannotWrite(str(target.path), "it is the store itself")
-    if format.name == STORE and _asks_for_all(options):
+    refuse_own(store, target)
+    if format.name == STORE and _asks_for_all(options) and not options.closed:
         _copy(store, target, report)
         return format
     vectors = options.include_embeddings or format.whole
     options = replace(options, include_embeddings=vectors, graph_first=format.graph_first)
-    if format.name == STORE:
+    if format.name == STORE and not options.closed:
         # What is left of a store is a store too, and says as well which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
         report.sensitive |= sensitive_scopes(store)
@@ -72,6 +72,16 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
         if not store.count(options.filter):
             report.note(note_no_match())
     return format
+
+
+def refuse_own(store: Store, target: Target) -> None:
+    """Raise `CannotWrite` for the file of the store, and for the files that its database keeps beside it."""
+    if target.path is None or not os.path.exists(store.url):
+        return
+    path, own = os.path.realpath(target.path), os.path.realpath(store.url)
+    is_same = os.path.exists(path) and os.path.samefile(path, own)
+    if is_same or path in (own + end for end in ("", "-wal", "-shm", "-journal")):
+        raise CannotWrite(str(target.path), "it is the store itself")
 
 
 def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
@@ -97,7 +107,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
         if alone := sum(store.count_things(kind) for kind in ALONE):
             report.note(note_filtered(alone))
         items = some_items(store, filter, options.limit, embeddings=embeddings, hiding=hiding)
-    return items if hiding is None else _told(items, filter, hiding, report)
+    return items if hiding is None or options.closed else _told(items, filter, hiding, report)
 
 
 def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:

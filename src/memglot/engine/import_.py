@@ -12,9 +12,10 @@ import msgspec
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
 from memglot.engine.meeting import Met
+from memglot.engine.open_to import open_to
 from memglot.engine.plan import Plan, Planner
-from memglot.engine.scopes import mark_all
-from memglot.engine.tally import Tally
+from memglot.engine.scopes import mark_all, sensitive_scopes
+from memglot.engine.tally import Tally, weight_of
 from memglot.engine.twins import twins, with_tags
 from memglot.errors import StoreError
 from memglot.formats import registry
@@ -32,7 +33,7 @@ from memglot.model import (
     now,
     settle,
 )
-from memglot.notes import note_marked
+from memglot.notes import note_marked, note_unfinished
 from memglot.report import FailFast, Report, Stopped, printable
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
@@ -55,6 +56,8 @@ class ImportOptions:
     dry_run: bool = False
     isolate: bool = False
     """Whether a batch that the store refuses costs only itself: it is reported, and the others land."""
+    sensitive: bool = True
+    """Whether memories of sensitive scopes may come, and be changed."""
     reading: Options = field(default_factory=Options)
 
 
@@ -63,23 +66,34 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     inputs = list(inputs)
     format = registry.get(options.format) if options.format not in (None, "auto") else None
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
-    with ExitStack() as stack:
-        importer = _Importer(store, options, report, names, stack)
-        stack.callback(importer.doubles.close)
-        report.fail_fast = options.fail_fast
-        try:
-            with suppress(FailFast):
-                for item in read_inputs(inputs, format, report, options.reading):
-                    importer.take(item)
-            importer.land()
-            importer.land_waiting()
-            importer.reunite()
-            importer.unite()
-        except Stopped:
-            importer.finish("stopped")
+    stack = ExitStack()
+    importer = _Importer(store, options, report, names, stack)
+    try:
+        with stack:
+            stack.callback(importer.doubles.close)
+            report.fail_fast = options.fail_fast
+            _take_all(importer, read_inputs(inputs, format, report, options.reading))
+    except StoreError as error:
+        if not (options.isolate and importer.started):
             raise
-        importer.finish()
+        # Every batch that could land has landed; only what comes after them could not be done.
+        report.note(note_unfinished(str(error)))
     return importer.entry if importer.started else None
+
+
+def _take_all(importer: _Importer, items: Iterable[Item]) -> None:
+    try:
+        with suppress(FailFast):
+            for item in items:
+                importer.take(item)
+        importer.land()
+        importer.land_waiting()
+        importer.reunite()
+        importer.unite()
+    except Stopped:
+        importer.finish("stopped")
+        raise
+    importer.finish()
 
 
 class _Importer:
@@ -126,7 +140,7 @@ class _Importer:
             self._explicit.add(item.id)
         if self._gives:
             self._give(item)
-        weight = _weight(item)
+        weight = weight_of(item)
         if self._records and self._weight + weight > BATCH_BYTES:
             self.land()
         self._records.append(item)
@@ -172,7 +186,6 @@ class _Importer:
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""
-        self._mark()
         records, things = self._records, self._things
         if not records and not things:
             return
@@ -181,6 +194,10 @@ class _Importer:
         explicit = [record.id for record in records if record.id]
         kept, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
         try:
+            self._mark()
+            if not self.options.sensitive:
+                hidden = sensitive_scopes(self.store) | self.report.sensitive
+                records, things = open_to(self.store, hidden, records, things, self.report)
             self._land(records, things) if self.started else self._land_first(records, things)
         except StoreError as error:
             if not self.options.isolate:
@@ -192,7 +209,7 @@ class _Importer:
 
     def _mark(self) -> None:
         """Mark the scopes that the input calls sensitive, before any memory of theirs is there to be exported."""
-        if not self.report.sensitive <= self._marked:
+        if self.options.sensitive and not self.report.sensitive <= self._marked:
             self._newly += mark_all(self.store, sorted(self.report.sensitive - self._marked), sensitive=True)
             self._marked |= self.report.sensitive
 
@@ -294,11 +311,3 @@ class _Importer:
             entry.errors, entry.notes = list(islice(report.errors, _KEPT_ERRORS)), report.notes
             with self.store.writing():
                 self.store.put_import(entry)
-
-
-def _weight(record: Record) -> int:
-    """About how many bytes a record takes as JSON: its text, and what else it may hold much of."""
-    weight = len(record.content) if record.content.isascii() else len(record.content.encode("utf-8", "replace"))
-    if record.meta or record.extra:
-        weight += len(msgspec.json.encode((record.meta, record.extra)))
-    return weight

@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from memglot.engine import edit, links, tree
 from memglot.engine import search as searching
-from memglot.engine.arguments import CHANGEABLE, choice, make_filter, make_tags, make_temporal, whole_number
+from memglot.engine.arguments import CHANGEABLE, choice, make_tags, make_temporal, whole_number
 from memglot.engine.exchange import Exchange
 from memglot.engine.hits import Results
 from memglot.engine.meaning import Embedded
-from memglot.engine.scopes import sensitive_scopes
 from memglot.errors import NoStore, sensitive_memory, sensitive_scope
 from memglot.model import Record, Relation
-from memglot.store.asking import Filter
 from memglot.store.contract import Store
 from memglot.store.location import open_store
 
@@ -38,7 +34,7 @@ class Memory(Exchange):
         """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
 
         With `write=False` the store must exist and is never changed. With `sensitive=False` memories of sensitive
-        scopes are neither shown, found nor counted, and none can be added, changed or deleted one by one or by tree.
+        scopes are neither shown, found, counted nor exported, and none can be added, changed or deleted.
         """
         return cls(open_store(url, write=write), sensitive=sensitive)
 
@@ -109,15 +105,6 @@ class Memory(Exchange):
         if record.scope in self._hidden():
             raise sensitive_memory(id)
         return record
-
-    def _hidden(self) -> frozenset[str]:
-        """The scopes that are not shown."""
-        return frozenset() if self._sensitive else sensitive_scopes(self.store)
-
-    def _filter(self, filters: dict[str, Any]) -> Filter:
-        """A filter that lets only through what is shown."""
-        filter, hidden = make_filter(**filters), self._hidden()
-        return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
 
     def _check_shown(self, *ids: str) -> None:
         for id in ids if self._hidden() else ():

@@ -49,6 +49,11 @@ class ImportResult:
         return self._report.faults()
 
     @property
+    def error_counts(self) -> Iterator[int]:
+        """How many records each of the errors is about."""
+        return iter(self._report.error_counts)
+
+    @property
     def exit_code(self) -> int:
         """0 done; 1 errors, but something landed or was there already; 2 errors and nothing else."""
         if not len(self._report.errors):

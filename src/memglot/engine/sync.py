@@ -14,6 +14,7 @@ import msgspec
 from memglot.engine.export import INCLUDE, LEAVE_OUT, ExportOptions, export_to
 from memglot.engine.meeting import Meeting
 from memglot.engine.merge import merge_records
+from memglot.engine.open_to import open_to
 from memglot.errors import NoPassphrase, no_chain_in_v5
 from memglot.formats import registry
 from memglot.formats._json.sections import sections
@@ -145,15 +146,20 @@ class RemoteDiff:
         return {**found, "errors": self.report.errors, "notes": self.report.notes}
 
 
-def diff_with_remote(store: Store, path: str | Path, options: Options, report: Report) -> RemoteDiff:
-    """What `sync import` of a file would do, without doing it."""
+def diff_with_remote(
+    store: Store, path: str | Path, options: Options, report: Report, hidden: frozenset[str] = frozenset()
+) -> RemoteDiff:
+    """What `sync import` of a file would do, without doing it, and without a word about `hidden` scopes."""
     found = RemoteDiff()
     found.report = report
     items = _counted(read_inputs([path], registry.get(FORMAT), report, options), report)
     while batch := list(islice(items, BATCH_SIZE)):
         records = [item for item in batch if isinstance(item, Record)]
+        things: list[Thing] = [item for item in batch if not isinstance(item, Record)]
+        if hidden:
+            records, things = open_to(store, hidden | report.sensitive, records, things, report)
         _compare_records(found, store, records)
-        _compare_things(found, store, [item for item in batch if not isinstance(item, Record)])
+        _compare_things(found, store, things)
         report.tick()
     return found
 

@@ -2,7 +2,10 @@
 
 from functools import partial
 
+import msgspec
+
 from memglot.engine.plan import Plan
+from memglot.model import Record
 from memglot.notes import (
     note_conflicts,
     note_deleted,
@@ -62,3 +65,11 @@ class Tally:
         ):
             if count:
                 self._report.note(note(count))
+
+
+def weight_of(record: Record) -> int:
+    """About how many bytes a record takes as JSON: its text, and what else it may hold much of."""
+    weight = len(record.content) if record.content.isascii() else len(record.content.encode("utf-8", "replace"))
+    if record.meta or record.extra:
+        weight += len(msgspec.json.encode((record.meta, record.extra)))
+    return weight

@@ -7,11 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from memglot.engine import past, undo
+from memglot.engine.arguments import make_filter
 from memglot.engine.meaning import Meaning
+from memglot.engine.scopes import sensitive_scopes
 from memglot.errors import NoStore
 from memglot.model import Conflict, Event, Record
 from memglot.report import Report
+from memglot.store.asking import Filter
 from memglot.store.contract import Import, Store
 
 # As in `exchange.py`, the deeds are imported when they are done.
@@ -25,6 +30,7 @@ class Upkeep:
     """What `Memory` does with the past of a store, and for its health."""
 
     _store: Store | None
+    _sensitive = True
 
     @property
     def store(self) -> Store:
@@ -32,6 +38,15 @@ class Upkeep:
         if self._store is None:
             raise NoStore("dry run")
         return self._store
+
+    def _hidden(self) -> frozenset[str]:
+        """The scopes that are not shown."""
+        return frozenset() if self._sensitive else sensitive_scopes(self.store)
+
+    def _filter(self, filters: dict[str, Any]) -> Filter:
+        """A filter that lets only through what is shown."""
+        filter, hidden = make_filter(**filters), self._hidden()
+        return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
 
     @cached_property
     def meaning(self) -> Meaning:

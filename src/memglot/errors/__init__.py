@@ -347,6 +347,12 @@ def sensitive_scope(scope: str) -> UsageError:
     return UsageError(f"the scope `{_short(scope)}` is sensitive, and such scopes are not open here", _ALLOW_SENSITIVE)
 
 
+def closed_records(count: int) -> UsageError:
+    """Memories of sensitive scopes, for a store that is open without these."""
+    many = "a memory belongs" if count == 1 else f"{count:,} memories belong"
+    return UsageError(f"{many} to sensitive scopes, which are not open here", _ALLOW_SENSITIVE)
+
+
 def store_refused(url: str, reason: str) -> StoreError:
     """The database refused a change, for a reason that is its own."""
     return StoreError(f"the store `{url}` refused a change: {_short(reason)}", "`memglot doctor` checks the store")

@@ -271,3 +271,8 @@ def note_cut(tokens: int, whole: int, id: str) -> str:
 def note_packed(inside: int, found: int, cut: int) -> str:
     """How a block of memories ends: how many of those that were found are in it."""
     return f"{inside:,} of {found:,} memories" + (f", {cut:,} cut" if cut else "")
+
+
+def note_unfinished(reason: str) -> str:
+    """An import of which all batches landed, and what follows them did not."""
+    return f"all that could land has landed, but not everything after it could be done: {reason}"
