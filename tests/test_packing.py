@@ -76,8 +76,11 @@ def fenced(block: str) -> Iterator[str]:
     for line in lines:
         if not line or re.fullmatch(r"… \[cut: .*\]|[\d,]+ of [\d,]+ memories(, \d+ cut)?", line):
             continue
-        assert line.startswith("### "), line
+        assert line.startswith("### id-") or line.startswith("### ") and len(line) < 20, line
         fence = next(lines)
+        if fence.startswith("about: "):
+            assert re.fullmatch("about: `[^`]+`", fence), fence
+            fence = next(lines)
         assert re.fullmatch("`{3,}|~{3,}", fence), fence
         body: list[str] = []
         for inner in lines:
@@ -166,13 +169,22 @@ def test_what_stands_beside_a_hit_comes_after_all_hits_and_not_without_its_own()
     assert pack([hit, lonely], 100).states == ("whole", "whole")
 
 
-def test_the_heading_tells_all_about_a_memory_on_one_line() -> None:
+def test_what_was_written_about_a_memory_is_a_line_of_data() -> None:
     item = Item(
-        id="0194", text="x", title="Two\nlines\x1b[0m", kind="fact", tree="a.b", tags=("p", "q r"), date="2025-01-26"
+        id="0194",
+        text="x",
+        title="Two\nlines\x1b[0m `x`",
+        kind="fact",
+        tree="a.b",
+        tags=("p", "q r"),
+        date="2025-01-26",
+        source="from chatgpt",
     )
-    assert "\n### Two lines\\x1b[0m · 0194 · fact · a.b · #p #q r · 2025-01-26\n" in pack([item], 500).text
-    long = pack([Item(id="a", text="x", title="word " * 100)], 500).text.split("\n")[2]
-    assert long.endswith("word… · a") and len(long) < 120
+    wanted = "\n### 0194 · a.b · 2025-01-26\nabout: `Two lines\\x1b[0m 'x' · fact · #p #q r · from chatgpt`\n```\nx\n"
+    assert wanted in pack([item], 500).text
+    long = pack([Item(id="a", text="x", title="word " * 100)], 500).text.split("\n")[3]
+    assert long.startswith("about: `word word") and long.endswith("word…`") and len(long) < 120
+    assert "about" not in pack([Item(id="a", text="x")], 500).text
 
 
 def test_nothing_makes_a_block_too() -> None:

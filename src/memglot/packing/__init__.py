@@ -5,7 +5,8 @@ over for a later one that does. The best one is always in. When it does not fit 
 at least; else what room is left goes to the first that was passed over. What is cut says so, below its text.
 
 The text of a memory is data: it stands in a fence that is longer than any in the text, so that nothing in it can end
-the fence. All else about a memory stands in one heading, on one line.
+the fence. Its id, tree and date stand in a heading; what else somebody wrote about it, its title say, is a line of
+data too, between ticks.
 """
 
 import re
@@ -29,6 +30,8 @@ _WORTH_CUTTING = cost_for(40)
 """Less than this of another memory is not worth its heading."""
 _COUNTED_SIGNS = 50_000
 _TITLE_SIGNS, _DETAIL_SIGNS = 100, 80
+_TICK = "'"
+"""What stands for a tick between ticks."""
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -179,18 +182,22 @@ def _render(item: Item, text: str, note: str = "") -> str:
 
 
 def _heading(item: Item) -> str:
-    """All about a memory save its text, on one line: nothing in it can begin a line of its own."""
-    details = (
-        _short(item.title, _TITLE_SIGNS),
+    """All about a memory save its text. What somebody wrote stands between ticks, on a line of its own."""
+    known = (
         _short(item.id, _DETAIL_SIGNS),
-        _short(item.kind, _DETAIL_SIGNS),
         _short(item.tree, _DETAIL_SIGNS),
-        _short(" ".join(f"#{tag}" for tag in item.tags), _DETAIL_SIGNS),
         item.date,
-        _short(item.source, _DETAIL_SIGNS),
         "context" if item.context_of else "",
     )
-    return "### " + " · ".join(detail for detail in details if detail)
+    written = (
+        _short(item.title, _TITLE_SIGNS),
+        _short(item.kind, _DETAIL_SIGNS),
+        _short(" ".join(f"#{tag}" for tag in item.tags), _DETAIL_SIGNS),
+        _short(item.source, _DETAIL_SIGNS),
+    )
+    heading = "### " + " · ".join(detail for detail in known if detail)
+    about = " · ".join(detail for detail in written if detail)
+    return f"{heading}\nabout: `{about.replace('`', _TICK)}`" if about else heading
 
 
 def _short(text: str, signs: int) -> str:
