@@ -78,8 +78,9 @@ class Memory(Exchange):
         temporal: Any = None,
         strength: float | None = None,
         confidence: float | None = None,
+        source: dict[str, Any] | None = None,
     ) -> Record:
-        """Keep a new memory and return it with its id."""
+        """Keep a new memory and return it with its id. `source` says who it is from, such as `{"tool": "codex"}`."""
         record = Record(
             id=id,
             content=content,
@@ -92,6 +93,7 @@ class Memory(Exchange):
             temporal=make_temporal(temporal),
             strength=strength,
             confidence=confidence,
+            source=source or {},
         )
         if scope in self._hidden():
             raise sensitive_scope(scope)

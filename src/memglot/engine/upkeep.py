@@ -43,6 +43,11 @@ class Upkeep:
         """The scopes that are not shown."""
         return frozenset() if self._sensitive else sensitive_scopes(self.store)
 
+    @property
+    def hides(self) -> bool:
+        """Tell whether the store has sensitive scopes that are not shown."""
+        return bool(self._hidden())
+
     def _filter(self, filters: dict[str, Any]) -> Filter:
         """A filter that lets only through what is shown."""
         filter, hidden = make_filter(**filters), self._hidden()

@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from memglot.errors import CannotWrite, NotFound, StoreError, Unreadable, UsageError
 
 MAX_INLINE_BYTES = 1 << 20
+MAX_ANSWER_BYTES = 1_000_000
+"""Clients over HTTP take messages of up to 1 MiB, of which some is around the answer."""
 MAX_BODY_BYTES = 8 << 20
 """What one HTTP request may weigh: text of the inline limit, however it is escaped, and what is around it."""
+
+_NAME_ROOT = "`memglot mcp --root DIR` names the folders that files may lie in"
 
 
 def no_tool(name: str, known: Sequence[str]) -> UsageError:
@@ -97,6 +101,48 @@ def outside_roots(path: str, roots: Sequence[str]) -> UsageError:
     )
 
 
+def own_file(path: str) -> UsageError:
+    """A file of memglot itself, such as the store that is served."""
+    return UsageError(f"`{_short(path)}` belongs to memglot itself", "the other tools work with the store")
+
+
+def special_file(path: str) -> UsageError:
+    """A pipe or a device."""
+    return UsageError(f"`{_short(path)}` is neither a file nor a folder")
+
+
+def file_failed(path: str, reason: str) -> CannotWrite:
+    """A file that could not be used, for a reason of the system."""
+    error = CannotWrite(path, reason)
+    error.message = f"`{_short(path)}` cannot be used: {reason}"
+    error.args, error.hint = (error.message,), None
+    return error
+
+
+def silent_client(reason: str) -> UsageError:
+    """A client that does not say which folders it works in."""
+    told = f": {_short(reason)}" if reason else ""
+    return UsageError(f"the client did not say which folders it works in{told}", _NAME_ROOT)
+
+
+def no_client_folder(uris: Sequence[str]) -> UsageError:
+    """A client that works in places that are no folders of this machine."""
+    return UsageError(f"none of the client's roots is a folder here: {_short(', '.join(uris))}", _NAME_ROOT)
+
+
+def no_whole_id(id: str) -> UsageError:
+    """A beginning of an id, or none at all."""
+    return UsageError(f"`{_short(id)}` is no whole id of a memory", "`me_memory_search` tells ids")
+
+
+def answer_too_large(size: int) -> UsageError:
+    """An answer that no client would take."""
+    return UsageError(
+        f"the answer would be {size:,} bytes, and no more than 1 MB is answered",
+        "ask for less with a `limit`, or export to a file with `me_memory_export`",
+    )
+
+
 def bad_path(path: str, reason: str) -> UsageError:
     """A path that is none."""
     return UsageError(f"`{_short(path)}` is no path: {reason}")
@@ -109,6 +155,11 @@ def project_outside(project: str, roots: Sequence[str]) -> UsageError:
         f"{', '.join(roots)}",
         "`memglot mcp --root DIR` allows another folder",
     )
+
+
+def context_without_text() -> UsageError:
+    """Neighbours of what nobody looked for."""
+    return UsageError("`context` is for searches: give `query`, `semantic`, `fulltext` or `grep` too")
 
 
 def only_reading(what: str) -> UsageError:
@@ -143,9 +194,24 @@ def unforeseen(tool: str, kind: str) -> StoreError:
     return StoreError(f"`{tool}` failed: {kind}", "the server's standard error tells more")
 
 
-def port_taken(port: int, reason: str) -> CannotWrite:
+def port_taken(port: int, reason: str) -> StoreError:
     """A port that cannot be listened on."""
-    return CannotWrite(f"127.0.0.1:{port}", reason)
+    return StoreError(f"cannot listen on 127.0.0.1:{port}: {reason}", "`--port` takes another one, 0 any free one")
+
+
+def needs_token() -> str:
+    """What a request without the token is answered."""
+    return "a bearer token is needed: `memglot mcp token` shows it"
+
+
+def no_message(*, is_json: bool) -> str:
+    """What a line that is no message is answered."""
+    return "this line is no JSON-RPC message" if is_json else "this line is no JSON"
+
+
+def unfit_token(where: str) -> UsageError:
+    """A token that a header cannot carry, or that is easy to guess."""
+    return bad_token(where, "it is too short, too long, or has signs that a header cannot carry")
 
 
 def no_folder(path: str) -> UsageError:

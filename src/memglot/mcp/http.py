@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memglot.errors.mcp import MAX_BODY_BYTES, port_taken
+from memglot.errors.mcp import MAX_BODY_BYTES, needs_token, port_taken
 from memglot.mcp.server import Agents
 from memglot.mcp.serving import Serving
 
@@ -45,7 +45,7 @@ def serve(serving: Serving, port: int, token: str, started: Callable[[str], None
         )
     )
     started(f"http://{HOST}:{port}{PATH}")
-    config = uvicorn.Config(TokenNeeded(app, token), log_level="warning", lifespan="on", server_header=False)
+    config = uvicorn.Config(TokenNeeded(app, token), log_level="critical", lifespan="on", server_header=False)
     uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -64,7 +64,7 @@ class TokenNeeded:
             scheme, _, rest = given.partition(b" ")
             if not hmac.compare_digest(scheme.capitalize() + b" " + rest.strip(), self._wanted):
                 refusal = JSONResponse(
-                    {"error": "a bearer token is needed: `memglot mcp token` shows it"},
+                    {"error": needs_token()},
                     status_code=401,
                     headers={"WWW-Authenticate": "Bearer"},
                 )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from memglot.errors.mcp import bad_path, no_folder, outside_roots
+from memglot.errors.mcp import bad_path, no_folder, outside_roots, own_file, special_file
 
 
 class Roots:
     """Allowed folders, with all links in their paths resolved."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders = tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in folders))
+    def __init__(self, folders: Sequence[Path], own: Sequence[Path] = ()) -> None:
+        self.folders = _real(folders)
+        self._own = _real(own)
+        """What belongs to this tool itself: the store that is served, and the folder with the token."""
 
     @property
     def names(self) -> list[str]:
@@ -33,11 +36,26 @@ class Roots:
             raise bad_path(path, str(error)) from None
         if not self.has(found):
             raise outside_roots(path, self.names)
+        if any(found == own or own in found.parents for own in self._own):
+            raise own_file(path)
+        try:
+            mode = os.stat(found).st_mode
+        except FileNotFoundError:
+            return found
+        except OSError as error:
+            raise bad_path(path, (error.strerror or str(error)).lower()) from None
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # A pipe, say, at which the call would wait for ever.
+            raise special_file(path)
         return found
 
     def has(self, path: Path) -> bool:
         """Tell whether a real path is one of the folders, or inside of one."""
         return any(path == folder or folder in path.parents for folder in self.folders)
+
+
+def _real(paths: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths))
 
 
 def check_roots(folders: Sequence[Path]) -> tuple[Path, ...]:

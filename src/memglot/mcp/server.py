@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
@@ -13,32 +11,29 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 import mcp_types as types
-import msgspec
-from mcp.server import Server, ServerRequestContext
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
 from memglot.errors import MemglotError
-from memglot.errors.mcp import no_tool, stopped, unforeseen, writes_nothing
+from memglot.errors.mcp import file_failed, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp import reports
-from memglot.mcp.roots import Roots, folders_of
+from memglot.mcp.answering import error_of, result_of, sentence_of
+from memglot.mcp.client import Context, folders, name_of, progress
+from memglot.mcp.roots import Roots
 from memglot.mcp.serving import Serving
 from memglot.mcp.stores import Stores
-from memglot.mcp.tool import Answer, Call, Tool
+from memglot.mcp.tool import Call, Tool
 from memglot.mcp.tools import all_tools
-from memglot.notes.mcp import INSTRUCTIONS, note_progress
-from memglot.report import Report, Stopped
+from memglot.notes.mcp import INSTRUCTIONS
+from memglot.report import Stopped
+from memglot.settings import data_folder
 
-_AT_ONCE = 8
-_BETWEEN = 0.25
-"""So many seconds lie between two tellings of progress at the least."""
-_ASKED = "roots"
+_READ_AT_ONCE, _WRITE_AT_ONCE = 8, 4
+"""So many calls run at a time; those that write have places of their own, so that those that read need not wait."""
 _log = logging.getLogger("memglot.mcp")
-
-Context = ServerRequestContext[Any, Any]
 
 
 class Agents:
@@ -51,7 +46,11 @@ class Agents:
         if serving.read_only:
             # It writes no files then, and says so when it is asked to.
             self._tools["me_memory_export"] = all_tools()["me_memory_export"]
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._places: dict[bool, anyio.CapacityLimiter] = {}
+        # It may be gone later, which is no matter for those who use no files.
+        self._here = Path.cwd()
+        url = self._stores.url
+        self._own = [data_folder(), *(Path(url + end) for end in ("", "-wal", "-shm", "-journal"))]
 
     def server(self) -> Server[Any]:
         """The SDK's server, which speaks the protocol over any transport."""
@@ -71,7 +70,7 @@ class Agents:
 
     @asynccontextmanager
     async def _lifespan(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        self._places = {True: anyio.CapacityLimiter(_READ_AT_ONCE), False: anyio.CapacityLimiter(_WRITE_AT_ONCE)}
         try:
             yield {}
         finally:
@@ -88,38 +87,48 @@ class Agents:
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        tool: Tool[Any] | None = None
         try:
             tool = self._tool(params.name)
-            given = tool.arguments(params.arguments)
-            roots = self._serving.roots
-            if not roots and tool.touches_files(given):
-                asked = await _client_folders(context, params)
-                if isinstance(asked, types.InputRequiredResult):
-                    return asked
-                roots = tuple(asked)
-            allowed = Roots(roots or (Path.cwd(),))
-            return _result(await self._run(context, lambda call: tool.run(call, given), allowed))
+            return await self._answer(context, params, tool)
         except MemglotError as error:
-            return _error(error)
+            return error_of(tool, error)
+        except OSError as error:
+            return error_of(tool, file_failed(str(error.filename or ""), (error.strerror or str(error)).lower()))
         except Stopped:
-            return _error(stopped())
+            return error_of(tool, stopped())
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
             _log.exception("%s failed", params.name)
-            return _error(unforeseen(params.name, type(error).__name__))
+            return error_of(tool, unforeseen(params.name, type(error).__name__))
+
+    async def _answer(
+        self, context: Context, params: types.CallToolRequestParams, tool: Tool[Any]
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        given = tool.arguments(params.arguments)
+        allowed = self._serving.roots
+        if not allowed and tool.touches_files(given):
+            asked = await folders(context, params)
+            if isinstance(asked, types.InputRequiredResult):
+                return asked
+            allowed = tuple(asked)
+        roots = Roots(allowed or (self._here,), self._own)
+        return result_of(tool, await self._run(context, lambda call: tool.run(call, given), roots, tool.reads))
 
     def _tool(self, name: str) -> Tool[Any]:
         if name in self._tools:
             return self._tools[name]
         raise writes_nothing(name) if name in all_tools() else no_tool(name, list(self._tools))
 
-    async def _run(self, context: Context, deed: Callable[[Call], Any], roots: Roots) -> Any:
+    async def _run(self, context: Context, deed: Callable[[Call], Any], roots: Roots, reads: bool = True) -> Any:
         """Do something in a thread. When the client cancels it, or goes, it stops where whole batches have landed."""
         stop = threading.Event()
-        call = Call(self._serving, self._stores, roots, _progress(context, stop))
+        call = Call(self._serving, self._stores, roots, progress(context, stop), name_of(context))
         try:
-            return await anyio.to_thread.run_sync(partial(deed, call), abandon_on_cancel=True, limiter=self._limiter)
+            return await anyio.to_thread.run_sync(
+                partial(deed, call), abandon_on_cancel=True, limiter=self._places.get(reads)
+            )
         finally:
             stop.set()
 
@@ -140,7 +149,7 @@ class Agents:
         try:
             text = await self._run(context, lambda call: reports.read(call, uri), Roots(()))
         except MemglotError as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=_sentence(error)) from None
+            raise MCPError(code=types.INVALID_PARAMS, message=sentence_of(None, error)) from None
         content = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -161,60 +170,3 @@ def described(tool: Tool[Any]) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _result(answer: Answer) -> types.CallToolResult:
-    value = msgspec.to_builtins(answer.value)
-    text = answer.text if answer.text is not None else msgspec.json.encode(value).decode()
-    content: list[types.ContentBlock] = [types.TextContent(text=text)]
-    if answer.notes:
-        content.append(types.TextContent(text="\n".join(answer.notes)))
-    if answer.link is not None:
-        content.append(types.ResourceLink(uri=answer.link, name="import report", mime_type="application/json"))
-    return types.CallToolResult(content=content, structured_content=value, is_error=answer.failed)
-
-
-def _error(error: MemglotError) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=_sentence(error))], is_error=True)
-
-
-def _sentence(error: MemglotError) -> str:
-    """What happened, and what to do next, on one line."""
-    hint = f" ({error.hint})" if error.hint else ""
-    return " ".join(f"{error}{hint}".split())
-
-
-async def _client_folders(
-    context: Context, params: types.CallToolRequestParams
-) -> list[Path] | types.InputRequiredResult:
-    """The folders that the client works in; none where it has none to name."""
-    capabilities = context.session.client_capabilities
-    if capabilities is None or capabilities.roots is None:
-        return []
-    answered = (params.input_responses or {}).get(_ASKED)
-    if isinstance(answered, types.ListRootsResult):
-        return folders_of([str(root.uri) for root in answered.roots])
-    if not context.session.can_send_request:
-        # A client of today's protocol is asked by the answer to its call, which it then makes again.
-        return types.InputRequiredResult(input_requests={_ASKED: types.ListRootsRequest()})
-    with warnings.catch_warnings():
-        # Clients of the protocols before it are asked directly, which is deprecated for those of today.
-        warnings.simplefilter("ignore", MCPDeprecationWarning)
-        found = await context.session.list_roots()
-    return folders_of([str(root.uri) for root in found.roots])
-
-
-def _progress(context: Context, stop: threading.Event) -> Callable[[Report], None]:
-    """Tells the client how far something is, not too often, and ends it when nobody wants it any more."""
-    last = time.monotonic()
-
-    def tell(report: Report) -> None:
-        nonlocal last
-        if stop.is_set():
-            raise Stopped
-        if time.monotonic() - last >= _BETWEEN:
-            last = time.monotonic()
-            done = report.read or report.written_count
-            anyio.from_thread.run(context.session.report_progress, float(done), None, note_progress(done))
-
-    return tell

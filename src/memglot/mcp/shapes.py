@@ -10,6 +10,8 @@ from msgspec import Meta
 from memglot.model import Record, format_time
 
 Text = Annotated[str, Meta(min_length=1)]
+Natural = Annotated[int, Meta(ge=0, le=2**53)]
+"""A whole number from 0 that every JSON reader can hold."""
 
 
 class Span(msgspec.Struct, forbid_unknown_fields=True):

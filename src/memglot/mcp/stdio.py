@@ -12,7 +12,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
+from memglot.errors.mcp import no_message
 from memglot.mcp.server import Agents
 from memglot.mcp.serving import Serving
 
@@ -76,6 +78,16 @@ class _Pipes:
 
 def _refusal(error: Exception) -> types.JSONRPCError:
     """The answer to a line that is no message."""
-    is_json = "Invalid JSON" not in str(error)
-    code, what = (types.INVALID_REQUEST, "no JSON-RPC message") if is_json else (types.PARSE_ERROR, "no JSON")
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=f"this line is {what}"))
+    faults = error.errors() if isinstance(error, ValidationError) else []
+    is_json = all(fault["type"] != "json_invalid" for fault in faults)
+    # Where the line says which request it was to be, its sender waits for that one.
+    given = next((fault["input"]["id"] for fault in faults if "id" in _mapping(fault["input"])), None)
+    id = given if isinstance(given, (int, str)) and not isinstance(given, bool) else None
+    told = types.ErrorData(
+        code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR, message=no_message(is_json=is_json)
+    )
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -37,8 +38,10 @@ class Stores:
         self._serving = serving
         self._idle: dict[bool, list[_Idle]] = {False: [], True: []}
         self._lock = threading.Lock()
-        # One that lives in memory is there only once, so calls take turns.
-        self._turn = threading.Lock() if (serving.store or store_url()) == _IN_MEMORY else None
+        self.url = serving.store or store_url()
+        # One that lives in memory is there only once, so calls take turns, and it is never closed.
+        self._turn = threading.Lock() if self.url == _IN_MEMORY else None
+        self._only: Memory | None = None
         self._closed = False
         self._clock: threading.Timer | None = None
 
@@ -49,8 +52,12 @@ class Stores:
             with self._lend(write) as memory:
                 yield memory
             return
-        with self._turn, self._lend(True) as memory:
-            yield memory
+        with self._turn:
+            self._only = self._only or self._opened(True)[0]
+            if not self._only.store.is_resting:
+                # What was left in the middle of something lets go when it is collected.
+                gc.collect()
+            yield self._only
 
     @contextmanager
     def _lend(self, write: bool) -> Iterator[Memory]:
@@ -97,8 +104,8 @@ class Stores:
         memory.close()
 
     def _watch(self, seconds: float) -> None:
-        """Look after a while for stores to let go of; one that lives in memory would be gone for good."""
-        if self._clock is None and self._turn is None:
+        """Look after a while for stores to let go of."""
+        if self._clock is None:
             self._clock = threading.Timer(seconds, self._let_go)
             self._clock.daemon = True
             self._clock.start()
@@ -126,6 +133,7 @@ class Stores:
                 self._clock.cancel()
             idle = [one.memory for kind in self._idle.values() for one in kind]
             self._idle = {False: [], True: []}
+            idle += [self._only] if self._only is not None else []
         for memory in idle:
             memory.close()
 

@@ -7,7 +7,7 @@ import re
 import secrets
 from pathlib import Path
 
-from memglot.errors.mcp import bad_token
+from memglot.errors.mcp import bad_token, unfit_token
 from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
 
 _FITS = re.compile(r"[!-~]{16,512}")
@@ -36,7 +36,7 @@ def _read(path: Path) -> str:
 
 def _checked(token: str, where: str) -> str:
     if not _FITS.fullmatch(token):
-        raise bad_token(where, "it is too short, too long, or has signs that a header cannot carry")
+        raise unfit_token(where)
     return token
 
 
@@ -44,8 +44,13 @@ def _keep(place: Path) -> None:
     """Make a token that only this user can read. Of two servers that begin at once, one's stays."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        part = place.with_name(f"{_NAME}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(secrets.token_urlsafe(32) + "\n")
+        try:
+            os.link(part, place)
+        finally:
+            part.unlink()
     except FileExistsError:
         return
     except OSError as error:

@@ -41,9 +41,14 @@ class Call:
     """One call of a tool: what it may use, and whom it tells of its progress."""
 
     def __init__(
-        self, serving: Serving, stores: Stores, roots: Roots, progress: Callable[[Report], None] | None
+        self,
+        serving: Serving,
+        stores: Stores,
+        roots: Roots,
+        progress: Callable[[Report], None] | None = None,
+        client: str = "",
     ) -> None:
-        self.serving, self.roots, self.progress = serving, roots, progress
+        self.serving, self.roots, self.progress, self.client = serving, roots, progress, client
         self._stores = stores
 
     @contextmanager
@@ -103,6 +108,11 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 def _fields(kind: type[Arguments]) -> dict[str, bool]:
     """The names of the parameters, and which are required. Reading the annotations takes a millisecond, so once."""
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
+
+
+def always(_: Any) -> bool:
+    """For tools that touch files whatever they are given."""
+    return True
 
 
 def _schema(kind: type[Any]) -> dict[str, Any]:

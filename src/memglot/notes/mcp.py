@@ -56,11 +56,26 @@ def note_merged(count: int) -> str:
     return f"{count:,} merged with what was there"
 
 
-def note_more_ids(shown: int) -> str:
-    """Long lists that are cut short for a model."""
-    return f"of each list the first {shown} are shown here; the structured answer holds all"
-
-
 def note_progress(count: int) -> str:
     """How far an import or an export is."""
     return f"{count:,} memories"
+
+
+def note_cut_text(shown: int, whole: int) -> str:
+    """An answer that is too long to be read whole."""
+    return f"[cut: {shown:,} of {whole:,} signs are shown here; the structured answer holds all of it]"
+
+
+def note_cut_content(shown: int, whole: int) -> str:
+    """A memory whose text is not repeated whole to whoever just wrote it."""
+    return f"`content` has {whole:,} signs, all of which are kept; this answer repeats the first {shown:,}"
+
+
+def note_closed() -> str:
+    """What agents are told of sensitive scopes, whatever is in them."""
+    return "sensitive scopes are closed to agents, and left out"
+
+
+def note_more_listed(shown: int) -> str:
+    """Lists that are too long to be answered whole."""
+    return f"lists of more than {shown:,} are cut; the counts are of all"

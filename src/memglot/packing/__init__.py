@@ -21,7 +21,7 @@ from memglot.notes.words import one_line
 from memglot.packing.cutting import beginning, good_end
 from memglot.packing.estimate import cost_for, cost_of, longest_for, signs_for, tokens_for, tokens_of
 
-__all__ = ["Item", "Packed", "State", "fenced", "pack", "shown", "tokens_of"]
+__all__ = ["Item", "Packed", "State", "closed", "fenced", "pack", "shown", "tokens_of"]
 
 State: TypeAlias = Literal["whole", "cut", "left out"]
 _LEAST_TEXT = cost_for(8)
@@ -96,6 +96,18 @@ def fenced(text: str, kind: str = "") -> str:
     """A text in a fence that no line of it can close; `kind` says what it is."""
     fence = _fence(text)
     return f"{fence}{kind}\n{text}\n{fence}"
+
+
+def closed(text: str) -> str:
+    """A block that was cut off somewhere, with the fence closed that is open at its end."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = re.match("`{3,}|~{3,}", line)
+        if not fence:
+            fence = mark[0] if mark else ""
+        elif line.strip() == fence:
+            fence = ""
+    return f"{text}\n{fence}" if fence else text
 
 
 def _order(items: Sequence[Item]) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from memglot.mcp.shapes import Counted, Text
+from memglot.mcp.shapes import Counted, Natural, Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 
 DryRun = Annotated[bool, Meta(description="true only counts; false does it. Begin with true.")]
@@ -17,9 +17,7 @@ class ShowTree(Arguments):
     """Which part of the tree."""
 
     tree: Annotated[str | None, Meta(description="The path to begin at; leave out for the whole tree.")] = None
-    levels: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="So many levels below it; leave out for all.")
-    ] = None
+    levels: Annotated[Natural | None, Meta(description="So many levels below it; leave out for all.")] = None
 
 
 class Move(Arguments):

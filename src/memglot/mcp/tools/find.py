@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.engine.hits import Hit, Results, item_of
+from memglot.engine.hits import Hit, Results, item_of, pack_results
 from memglot.engine.memory import Memory
-from memglot.errors.mcp import order_with_text
-from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Seen, filters_of, seen
+from memglot.errors.mcp import context_without_text, order_with_text
+from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Natural, Seen, filters_of, seen
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record
+from memglot.notes import note_recalled
 from memglot.notes.mcp import note_from_store, note_shown, note_unused
 from memglot.packing import shown
 
@@ -55,9 +56,7 @@ class Search(Arguments):
     limit: Annotated[
         Annotated[int, Meta(ge=0, le=_MOST)] | None, Meta(description="At most so many results; 10 by default.")
     ] = None
-    offset: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Leave out so many of the first, for a further page.")
-    ] = None
+    offset: Annotated[Natural | None, Meta(description="Leave out so many of the first, for a further page.")] = None
     order_by: Annotated[
         Literal["asc", "desc"] | None, Meta(description="For lists by filters alone: oldest or newest (default) first.")
     ] = None
@@ -92,11 +91,13 @@ def search(call: Call, given: Search) -> Answer:
     """Find memories."""
     limit = given.limit or _DEFAULT
     filters = filters_of(given.tree, given.meta, given.temporal)
-    filters |= {name: getattr(given, name) for name in ("tags", "kind", "scope") if getattr(given, name) is not None}
+    filters |= {name: getattr(given, name) for name in ("tags", "kind", "scope") if getattr(given, name)}
     words, meaning, mode = _asked(given)
     asks = bool(words or meaning or given.grep)
     if asks and given.order_by is not None:
         raise order_with_text()
+    if not asks and given.context:
+        raise context_without_text()
     with call.memory() as memory:
         if asks:
             results = memory.search(
@@ -133,7 +134,10 @@ def _listed(memory: Memory, given: Search, limit: int, filters: dict[str, Any]) 
     """Memories by time, where nothing is asked but by filters."""
     newest = given.order_by != "asc"
     records = memory.list(limit=limit, offset=given.offset or 0, newest_first=newest, **filters)
-    return Results([Hit(record, 1.0, []) for record in records], memory.count(**filters))
+    results = Results([Hit(record, 1.0, []) for record in records], memory.count(**filters))
+    if given.budget is not None:
+        pack_results(results, given.budget)
+    return results
 
 
 def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
@@ -142,10 +146,10 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
     if weights and (weights.fulltext not in (None, 0) or weights.semantic not in (None, 0)):
         unused.append("weights")
     notes = [*results.notes, *([note_unused(unused)] if unused else [])]
-    found = [_found(hit) for hit in results]
+    found = [_found(hit) for hit in results if hit.packed != "left out"]
     value = Answered(results=found, total=results.total, limit=limit, notes=notes)
     if results.block is not None:
-        text = f"{note_from_store(len(found), store)}\n\n{results.block}"
+        text = f"{note_from_store(len(found), store)}\n\n{results.block.removeprefix(note_recalled()).lstrip()}"
     else:
         items = [item for hit in results for item in (item_of(hit.record), *_beside(hit))]
         opening = note_from_store(len(found), store) if found else ""

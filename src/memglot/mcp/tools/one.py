@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from memglot.engine.hits import item_of
-from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large
+from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, no_whole_id
 from memglot.mcp.shapes import About, Own, Seen, Tags, Text, Tree, seen, span_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
-from memglot.model import Record
-from memglot.notes.mcp import note_from_store
+from memglot.model import Record, is_id
+from memglot.notes.mcp import note_cut_content, note_from_store
 from memglot.packing import shown
 
-Id = Annotated[Text, Meta(description="The id of the memory, or an unambiguous beginning of it.")]
+Id = Annotated[Text, Meta(description="The whole id of the memory, as a search tells it.")]
+_REPEATED = 100_000
 
 
 class Create(Arguments):
@@ -69,24 +71,42 @@ def check_size(content: str | None) -> None:
         raise content_too_large(size)
 
 
+def whole(id: str) -> str:
+    """An id that is whole: a guess at its beginning must not find, let alone delete, another memory."""
+    if not is_id(id.strip().lower()):
+        raise no_whole_id(id)
+    return id
+
+
+def _written(record: Record, notes: Sequence[str] = ()) -> Answer:
+    """What an agent just wrote: a long text is not sent back whole."""
+    value = seen(record)
+    if len(record.content) > _REPEATED:
+        value.content = record.content[:_REPEATED]
+        notes = [*notes, note_cut_content(_REPEATED, len(record.content))]
+    return Answer(value, notes=tuple(notes))
+
+
 def create(call: Call, given: Create) -> Answer:
     """Keep a new memory."""
     check_size(given.content)
     chosen = {name: getattr(given, name) for name in ("id", "title", "kind", "scope", "tree", "tags", "meta")}
+    source = {"kind": "mcp"} | ({"tool": call.client} if call.client else {})
     with call.memory(write=True) as memory:
         before = len(memory.notes)
         record = memory.add(
             given.content,
             temporal=span_of(given.temporal),
-            **{name: value for name, value in chosen.items() if value is not None},
+            source=source,
+            **{name: value for name, value in chosen.items() if value},
         )
-        return Answer(seen(record), notes=tuple(memory.notes[before:]))
+        return _written(record, memory.notes[before:])
 
 
 def get(call: Call, given: Get) -> Answer:
     """Show a memory."""
     with call.memory() as memory:
-        return recalled(memory.get(given.id), memory.store.url)
+        return recalled(memory.get(whole(given.id)), memory.store.url)
 
 
 def update(call: Call, given: Update) -> Answer:
@@ -97,13 +117,14 @@ def update(call: Call, given: Update) -> Answer:
     if given.temporal is not None:
         changes["temporal"] = span_of(given.temporal)
     with call.memory(write=True) as memory:
-        return recalled(memory.update(given.id, **changes), memory.store.url)
+        record = memory.update(whole(given.id), **changes)
+        return _written(record) if given.content else recalled(record, memory.store.url)
 
 
 def delete(call: Call, given: Get) -> Answer:
     """Delete a memory."""
     with call.memory(write=True) as memory:
-        gone = memory.delete(given.id, reason="mcp")
+        gone = memory.delete(whole(given.id), reason="mcp")
         return Answer(Deleted(bool(gone)))
 
 

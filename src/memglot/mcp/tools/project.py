@@ -11,7 +11,7 @@ from msgspec import Meta
 from memglot.errors.mcp import project_outside
 from memglot.mcp.fence import fenced_json, fenced_text
 from memglot.mcp.shapes import Text
-from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
 from memglot.notes.mcp import note_from_project
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ ProjectRoot = Annotated[
 class Related(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A relation from a node to another."""
 
-    predicate: Literal["affects", "depends_on", "supersedes", "related_to"]
+    predicate: Annotated[
+        Literal["affects", "depends_on", "supersedes", "related_to"], Meta(description="How the two are related.")
+    ]
     to: Annotated[str, Meta(description="The id of the other node.")]
-    confidence: Literal["low", "medium", "high"] | None = None
+    confidence: Annotated[Literal["low", "medium", "high"] | None, Meta(description="How sure that is.")] = None
 
 
 class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -45,23 +47,23 @@ class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     anchors: Annotated[
         list[str] | None, Meta(description="Paths or globs in the repository that it is about, such as `src/billing/`.")
     ] = None
-    tags: list[str] | None = None
-    related: list[Related] | None = None
+    tags: Annotated[list[str] | None, Meta(description="Labels of small letters, digits and hyphens.")] = None
+    related: Annotated[list[Related] | None, Meta(description="Relations from this node to others.")] = None
 
 
 class Stale(msgspec.Struct, forbid_unknown_fields=True):
     """A node that no longer holds, or that goes, and why."""
 
-    id: str
-    reason: str
+    id: Annotated[str, Meta(description="The id of the node.")]
+    reason: Annotated[str, Meta(description="Why, in a sentence.")]
 
 
 class Superseded(msgspec.Struct, forbid_unknown_fields=True):
     """A node whose place another took, and why."""
 
-    id: str
-    superseded_by: str
-    reason: str
+    id: Annotated[str, Meta(description="The id of the node whose place was taken.")]
+    superseded_by: Annotated[str, Meta(description="The id of the node that took it.")]
+    reason: Annotated[str, Meta(description="Why, in a sentence.")]
 
 
 class Save(Arguments, omit_defaults=True):
@@ -179,10 +181,6 @@ def _as_json(envelope: dict[str, Any], opening: str) -> str:
     return fenced_json(opening, envelope["data"])
 
 
-def _files(_: Any) -> bool:
-    return True
-
-
 TOOLS: list[Tool[Any]] = [
     Tool(
         name="save_memory",
@@ -194,7 +192,7 @@ TOOLS: list[Tool[Any]] = [
         answers=Envelope,
         run=save,
         destroys=True,
-        touches_files=_files,
+        touches_files=always,
     ),
     Tool(
         name="query_memory",
@@ -206,7 +204,7 @@ TOOLS: list[Tool[Any]] = [
         run=query,
         reads=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
     Tool(
         name="inspect_memory",
@@ -217,7 +215,7 @@ TOOLS: list[Tool[Any]] = [
         run=inspect,
         reads=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
     Tool(
         name="status_memory",
@@ -229,6 +227,6 @@ TOOLS: list[Tool[Any]] = [
         run=status,
         reads=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
 ]

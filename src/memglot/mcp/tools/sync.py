@@ -9,11 +9,10 @@ from msgspec import Meta
 
 from memglot.errors.mcp import plaintext_closed
 from memglot.mcp.shapes import Text
-from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
+from memglot.mcp.tools.lists import shortened, whole
 from memglot.notes.mcp import note_report
-from memglot.report import Spool
 
-_SHOWN = 50
 File = Annotated[Text, Meta(description="The memories.json file.")]
 No = bool | None
 
@@ -122,12 +121,12 @@ def import_(call: Call, given: SyncImport) -> Answer:
             progress=call.progress,
             **options,
         )
-    value = _whole(result.value())
+    value = whole(result.value())
     told = next(result.errors, None)
     if result.exit_code == 2 and told is not None:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
     notes = (note_report(result.import_id),) if result.import_id else ()
-    return Answer(value, _short(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
+    return Answer(value, shortened(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
 
 
 def diff(call: Call, given: SyncDiff) -> Answer:
@@ -135,27 +134,11 @@ def diff(call: Call, given: SyncDiff) -> Answer:
     place = call.place(given.path)
     with call.memory() as memory:
         found = memory.diff_with_remote(place, passphrase=call.serving.passphrase, progress=call.progress)
-    value = _whole(found.value())
+    value = whole(found.value())
     told = next(iter(found.report.faults()), None)
     if told is not None and not value["remote_total"]:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
-    return Answer(value, _short(value))
-
-
-def _whole(value: dict[str, Any]) -> dict[str, Any]:
-    """An answer with its long lists read from disk."""
-    return {name: list(inner) if isinstance(inner, Spool) else inner for name, inner in value.items()}
-
-
-def _short(value: dict[str, Any]) -> str:
-    """What a model sees of an answer: its lists cut short, with their true lengths beside."""
-    cut = {name: inner[:_SHOWN] if isinstance(inner, list) else inner for name, inner in value.items()}
-    longer = {name: len(inner) for name, inner in value.items() if isinstance(inner, list) and len(inner) > _SHOWN}
-    return msgspec.json.encode(cut | ({"lengths": longer} if longer else {})).decode()
-
-
-def _files(_: Any) -> bool:
-    return True
+    return Answer(value, shortened(value))
 
 
 TOOLS: list[Tool[Any]] = [
@@ -167,8 +150,9 @@ TOOLS: list[Tool[Any]] = [
         takes=SyncExport,
         answers=SyncExported,
         run=export,
+        destroys=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
     Tool(
         name="memory_sync_import",
@@ -180,7 +164,7 @@ TOOLS: list[Tool[Any]] = [
         run=import_,
         destroys=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
     Tool(
         name="memory_sync_diff",
@@ -191,6 +175,6 @@ TOOLS: list[Tool[Any]] = [
         run=diff,
         reads=True,
         repeatable=True,
-        touches_files=_files,
+        touches_files=always,
     ),
 ]

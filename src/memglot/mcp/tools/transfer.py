@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from memglot.engine.memory import Memory
 from memglot.engine.results import ExportResult, ImportResult
 from memglot.errors import NeedsFolder
 from memglot.errors.mcp import (
@@ -24,15 +24,17 @@ from memglot.errors.mcp import (
     path_or_content,
 )
 from memglot.mcp.fence import fenced_text
-from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Text, filters_of
+from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Natural, Text, filters_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.mcp.tools.lists import LISTED, listed, shortened
 from memglot.mcp.tools.one import check_size
-from memglot.notes.mcp import note_from_export, note_merged, note_more_ids, note_report
+from memglot.notes import note_missing_vectors
+from memglot.notes.mcp import note_closed, note_from_export, note_merged, note_more_listed, note_report
 
-_EMBEDDED = 1_000
-_SHOWN = 50
+_EMBEDDED = 20_000
+"""So many new memories are made findable by meaning at once, which takes a second."""
 _MARKDOWN = ("md", "markdown")
-_NO_TEXT = ("sqlite", "agentos-sqlite", "repo", "obsidian")
+_NO_TEXT = ("sqlite", "agentos-sqlite")
 
 
 class Import(Arguments):
@@ -82,7 +84,7 @@ class Export(Arguments):
     tree: FilterTree = None
     meta: FilterMeta = None
     temporal: FilterWhen = None
-    limit: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="At most so many; all by default.")] = None
+    limit: Annotated[Natural | None, Meta(description="At most so many; all by default.")] = None
     path: Annotated[
         str | None,
         Meta(description="A file, or for md a folder that gets a file for each memory. Leave out to get the text."),
@@ -104,17 +106,27 @@ def import_(call: Call, given: Import) -> Answer:
     source = _source(call, given)
     with call.memory(write=True) as memory:
         result = memory.import_from(source, format=given.format or None, isolate=True, progress=call.progress)
-        if 0 < result.imported <= _EMBEDDED:
-            memory.meaning.embed_new(list(result.ids))
+        left = _embed(memory, result)
     chunks = _chunks(result)
     if chunks and len(chunks) == result.batches + sum(chunk.chunkIndex >= result.batches for chunk in chunks):
         raise all_chunks_failed(len(chunks), chunks[0].error)
-    value = Imported(result.imported, result.skipped, result.failed, list(result.ids), list(result.skipped_ids), chunks)
-    return Answer(value, _text(value), _notes(result), result.import_id and f"memglot://imports/{result.import_id}")
+    ids, skipped = listed(result.ids), listed(result.skipped_ids)
+    value = Imported(result.imported, result.skipped, result.failed, ids, skipped, chunks[:LISTED])
+    notes = (*_notes(result), *left)
+    link = result.import_id and f"memglot://imports/{result.import_id}"
+    return Answer(value, shortened(msgspec.to_builtins(value)), notes, link)
+
+
+def _embed(memory: Memory, result: ImportResult) -> list[str]:
+    """Let what was imported be found by meaning; of very many that would take too long, which a note says."""
+    if 0 < result.imported <= _EMBEDDED:
+        memory.meaning.embed_new(list(result.ids))
+        return []
+    return [note_missing_vectors(result.imported)] if result.imported else []
 
 
 def _source(call: Call, given: Import) -> bytes | str:
-    if given.path and given.content is not None:
+    if given.path and given.content:
         raise path_and_content()
     if given.path:
         return str(call.place(given.path))
@@ -130,33 +142,23 @@ def _chunks(result: ImportResult) -> list[Chunk]:
     """What failed: batches by their place, then what could not be read, each a chunk of its own behind them."""
     lost: list[Chunk] = []
     unread: list[Chunk] = []
-    for fault in result.errors:
+    for fault, count in zip(result.errors, result.error_counts, strict=True):
         error = str(fault) if fault.batch is None else fault.error
         if fault.hint:
             error += f" ({fault.hint})"
         if fault.batch is not None:
             lost.append(Chunk(fault.batch, fault.count, fault.ids, error))
         else:
-            known = int(fault.line is not None or fault.item is not None)
-            unread.append(Chunk(result.batches + len(unread), known, [], error))
+            unread.append(Chunk(result.batches + len(unread), count, [], error))
     return [*lost, *unread]
-
-
-def _text(value: Imported) -> str | None:
-    """What a model sees: of very many ids the first, for it has all of them in the structured answer."""
-    if len(value.ids) + len(value.skippedIds) + len(value.errors) <= _SHOWN:
-        return None
-    few = {name: getattr(value, name) for name in value.__struct_fields__}
-    few |= {name: getattr(value, name)[:_SHOWN] for name in ("ids", "skippedIds", "errors")}
-    return msgspec.json.encode(few).decode()
 
 
 def _notes(result: ImportResult) -> tuple[str, ...]:
     notes = list(result.notes)
     if result.merged:
         notes.append(note_merged(result.merged))
-    if result.imported + result.skipped > _SHOWN:
-        notes.append(note_more_ids(_SHOWN))
+    if max(result.imported, result.skipped) > LISTED:
+        notes.append(note_more_listed(LISTED))
     if result.import_id:
         notes.append(note_report(result.import_id))
     return tuple(notes)
@@ -177,27 +179,31 @@ def export(call: Call, given: Export) -> Answer:
     options: dict[str, Any] = {"format": given.format, "limit": given.limit or None, "progress": call.progress}
     options["created_at"] = given.format not in _MARKDOWN
     with call.memory() as memory:
+        closed = (note_closed(),) if memory.hides else ()
         if given.path:
             if call.serving.read_only:
                 raise only_reading("it writes no files; leave out `path` to get the text")
             place = call.place(given.path)
             result = memory.export(place, force=bool(given.force), **options, **filters)
             kind = {"directory": str(place)} if os.path.isdir(place) else {"path": str(place)}
-            return Answer(Exported(result.count, **kind), notes=tuple(result.notes))
+            return Answer(Exported(result.count, **kind), notes=(*result.notes, *closed))
         if given.format in _NO_TEXT:
             raise needs_path(given.format)
         text = _Bounded()
         try:
             result = memory.export(stream=text, **options, **filters)
         except NeedsFolder:
-            raise inline_markdown(len(list(islice(memory.list(**filters), given.limit or None)))) from None
-        return _inline(result, text.getvalue().decode(), given.format, memory.store.url)
+            if given.format not in _MARKDOWN:
+                raise needs_path(given.format) from None
+            count = memory.count(**filters)
+            raise inline_markdown(min(count, given.limit or count)) from None
+        return _inline(result, text.getvalue().decode(), given.format, memory.store.url, closed)
 
 
-def _inline(result: ExportResult, text: str, format: str, store: str) -> Answer:
+def _inline(result: ExportResult, text: str, format: str, store: str, notes: tuple[str, ...]) -> Answer:
     opening = note_from_export(result.count, format, store)
     return Answer(
-        Exported(result.count, content=text), fenced_text(opening, text.rstrip("\n"), format), tuple(result.notes)
+        Exported(result.count, content=text), fenced_text(opening, text.rstrip("\n"), format), (*result.notes, *notes)
     )
 
 
@@ -222,6 +228,7 @@ TOOLS: list[Tool[Any]] = [
         takes=Export,
         answers=Exported,
         run=export,
+        destroys=True,
         repeatable=True,
         touches_files=lambda given: bool(given.path),
     ),

@@ -96,7 +96,7 @@ class Connection:
             return
         if not version:
             # Before there is a log, so that the file itself tells from its first moment on what it is.
-            self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._set(f"application_id={APPLICATION_ID}")
         for pragma in (
             "journal_mode=WAL",
             "synchronous=NORMAL",
@@ -104,11 +104,23 @@ class Connection:
             "temp_store=FILE",
             f"cache_size={CACHE}",
         ):
-            # A pragma that returns a row stops a string of several, so each is fetched by itself.
-            self.db.execute(f"PRAGMA {pragma}").fetchall()
+            self._set(pragma)
         if version < len(MIGRATIONS):
             self._migrate()
         self.complete()
+
+    def _set(self, pragma: str) -> None:
+        """Set a pragma. Where several make a store at once, SQLite refuses some of these without waiting."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                # One that returns a row stops a string of several, so each is fetched by itself.
+                self.db.execute(f"PRAGMA {pragma}").fetchall()
+                return
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(random.uniform(*_NAP))
 
     def _prepare_reading(self, version: int) -> None:
         # A new version fills its index after the migration; whoever comes next goes on where one was killed.
@@ -125,13 +137,17 @@ class Connection:
         register(self.db)
 
     def _version(self) -> int:
-        version = int(self._value("PRAGMA user_version"))
-        application = int(self._value("PRAGMA application_id"))
-        if application != APPLICATION_ID and (version or self._value("SELECT count(*) FROM sqlite_schema")):
+        # At one moment, for another process may be making it just now.
+        sql = (
+            "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
+            "FROM pragma_application_id, pragma_user_version"
+        )
+        tables, application, version = next(self._rows(sql))
+        if application != APPLICATION_ID and (version or tables):
             raise NotAStore(self.url, "it is another program's database")
         if version == 0 and not self.write:
             raise NoStore(self.url)
-        return version
+        return int(version)
 
     def _migrate(self) -> None:
         with self.writing():
