@@ -88,18 +88,19 @@ def piped(store: Path, *options: str, cwd: Path) -> Iterator[Pipe]:
 def test_garbage_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
-        for line, code in (
-            (b"nonsense", -32700),
-            (b'{"jsonrpc": "2.0", "id": 1', -32700),
-            (b"\xff\xfe", -32700),
-            (b"[]", -32600),
-            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
-            (b'{"id": 1}', -32600),
-            (b'"text"', -32600),
+        for line, code, id in (
+            (b"nonsense", -32700, None),
+            (b'{"jsonrpc": "2.0", "id": 1', -32700, None),
+            (b"\xff\xfe", -32700, None),
+            (b"[]", -32600, None),
+            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, 1),
+            (b'{"id": "a"}', -32600, "a"),
+            (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600, None),
+            (b'"text"', -32600, None),
         ):
             pipe.write(line)
             said = pipe.read()
-            assert (said["id"], said["error"]["code"]) == (None, code), (line, said)
+            assert (said["id"], said["error"]["code"]) == (id, code), (line, said)
         pipe.write(b"")
         pipe.send("no/such", 2)
         assert pipe.answer(2)["error"]["code"] == -32601
