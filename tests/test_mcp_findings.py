@@ -228,3 +228,26 @@ def test_an_unfinished_import_still_tells_what_landed(tmp_path: Path) -> None:
         assert result.structured_content["ids"] == [FIRST]
         assert "no end to it" in text_of(result)
         assert one.gives("me_memory_get", id=FIRST)["content"] == "x"
+
+
+@pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
+def test_the_root_of_the_file_system_is_no_working_directory(tmp_path: Path, way: str) -> None:
+    with reached(way, tmp_path / "s.db", cwd=Path("/")) as one:
+        assert "no folder is open to this server" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+        assert "--root" in one.refuses("status_memory")
+        one.gives("me_memory_create", content="x")
+    with reached(way, tmp_path / "s.db", cwd=Path("/"), roots=[tmp_path.as_uri()]) as one:
+        assert "no such file" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+
+
+def test_options_in_the_wrong_place_are_told(tmp_path: Path) -> None:
+    from test_mcp_process import run
+
+    for arguments, sentence in (
+        (["mcp", "--port", "0"], "`--transport http`"),
+        (["mcp", "--read-only", "install", "cursor"], "behind its name"),
+        (["--store", "postgresql://host/db", "mcp"], "no PostgreSQL store"),
+    ):
+        done = run(*arguments, home=tmp_path)
+        assert done.returncode in (2, 3) and sentence in done.stderr and not done.stdout
+    assert not (tmp_path / ".cursor").exists()

@@ -10,7 +10,6 @@ import click
 
 from memglot.cli.clients import install, uninstall
 from memglot.cli.face import Face, command, shared_options
-from memglot.cli.passphrase import passphrase_option
 
 _PORT = 8788
 
@@ -27,9 +26,7 @@ _PORT = 8788
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=_PORT,
-    show_default=True,
-    help="For HTTP, on 127.0.0.1; 0 is any free port.",
+    help=f"For HTTP, on 127.0.0.1; 0 is any free port.  [default: {_PORT}]",
 )
 @click.option(
     "--token-file",
@@ -47,7 +44,12 @@ _PORT = 8788
 )
 @click.option("--read-only", is_flag=True, help="Only the tools that change nothing.")
 @click.option("--allow-sensitive", is_flag=True, help="Sensitive scopes too.")
-@passphrase_option
+@click.option(
+    "--passphrase-file",
+    metavar="FILE",
+    type=click.Path(),
+    help="What seals sensitive scopes in memories.json; else $MEMGLOT_PASSPHRASE.",
+)
 @click.pass_context
 def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
     """Serve agents over the Model Context Protocol; or connect a client with `install`.
@@ -57,13 +59,17 @@ def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
     """  # fmt: skip
     if ctx.invoked_subcommand is None:
         _serve(ctx.ensure_object(Face), roots, **options)
+        return
+    for name in ("roots", *options):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"put options of `{ctx.invoked_subcommand}` behind its name")
 
 
 def _serve(
     face: Face,
     roots: tuple[Path, ...],
     transport: str,
-    port: int,
+    port: int | None,
     token_file: str | None,
     read_only: bool,
     allow_sensitive: bool,
@@ -73,6 +79,9 @@ def _serve(
     from memglot.mcp.roots import check_roots
     from memglot.mcp.serving import Serving
 
+    if transport == "stdio" and (port is not None or token_file is not None):
+        raise click.UsageError("`--port` and `--token-file` are for `--transport http`")
+    _check_store(face.store)
     serving = Serving(
         store=face.store,
         roots=check_roots(roots),
@@ -90,12 +99,25 @@ def _serve(
 
         token, where = find_token(token_file)
         _settle()
-        http.serve(serving, port, token, lambda url: face.warn(note_serving(url, where)))
+        http.serve(serving, _PORT if port is None else port, token, lambda url: face.warn(note_serving(url, where)))
     else:
         from memglot.mcp import stdio
 
         _settle()
         stdio.serve(serving)
+
+
+def _check_store(url: str | None) -> None:
+    """Refuse a store that this version cannot have. One that is damaged or locked may be mended: each call tells."""
+    from memglot.engine.memory import Memory
+    from memglot.errors import NotYet, StoreError
+
+    try:
+        Memory.open_for_dry_run(url).close()
+    except NotYet:
+        raise
+    except StoreError:
+        return
 
 
 def _settle() -> None:

@@ -125,6 +125,11 @@ def silent_client(reason: str) -> UsageError:
     return UsageError(f"the client did not say which folders it works in{told}", _NAME_ROOT)
 
 
+def no_root_named(here: str) -> UsageError:
+    """A server that was started in no folder in particular."""
+    return UsageError(f"no folder is open to this server, which was started in `{here}`", _NAME_ROOT)
+
+
 def no_client_folder(uris: Sequence[str]) -> UsageError:
     """A client that works in places that are no folders of this machine."""
     return UsageError(f"none of the client's roots is a folder here: {_short(', '.join(uris))}", _NAME_ROOT)

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
 from memglot.errors import MemglotError
-from memglot.errors.mcp import file_failed, no_tool, stopped, unforeseen, writes_nothing
+from memglot.errors.mcp import file_failed, no_root_named, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp import reports
 from memglot.mcp.answering import error_of, result_of, sentence_of
 from memglot.mcp.client import Context, folders, name_of, progress
@@ -113,6 +113,9 @@ class Agents:
             if isinstance(asked, types.InputRequiredResult):
                 return asked
             allowed = tuple(asked)
+        if not allowed and tool.touches_files(given) and self._here == Path(self._here.anchor):
+            # Clients with windows start servers there, and whoever wrote that did not mean every file there is.
+            raise no_root_named(str(self._here))
         roots = Roots(allowed or (self._here,), self._own)
         return result_of(tool, await self._run(context, lambda call: tool.run(call, given), roots, tool.reads))
 
