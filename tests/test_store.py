@@ -18,7 +18,7 @@ from memglot.errors import DamagedStore, FullStore, LockedStore, NewerStore, NoS
 from memglot.model import Conflict, canonical
 from memglot.store.contract import Store
 from memglot.store.location import open_store
-from memglot.store.sqlite import connection
+from memglot.store.sqlite import connection, indexes
 from memglot.store.sqlite.schema import LATE_INDEXES, MIGRATIONS
 from memglot.store.sqlite.store import SqliteStore
 from memglot.testing.samples import make
@@ -183,6 +183,30 @@ def test_a_locked_store_says_so(store_path: str, monkeypatch: pytest.MonkeyPatch
             memory.add("x")
         other.close()
         memory.add("y")
+
+
+def test_others_can_write_while_much_text_is_indexed(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of these memories fit into one transaction, and one is too much for any and gets its own."""
+    monkeypatch.setattr(indexes, "_TEXT_BYTES", 20)
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    texts = ["apple pie", "plum pie", "pie of the longest apples", "pear pie", "fig pie"]
+    store = open_store(store_path)
+    assert isinstance(store, SqliteStore)
+    other = apsw.Connection(store_path)
+    reached = []
+
+    def write_elsewhere() -> None:
+        # Nobody holds the lock, else this would fail at once.
+        other.execute("BEGIN IMMEDIATE; ROLLBACK")
+        reached.append(store.indexed_to())
+
+    monkeypatch.setattr(store, "give_way", write_elsewhere)
+    with store.loading(by_content=False), store.writing():
+        store.add([make(text) for text in texts])
+    assert list(dict.fromkeys(reached)) == [0, 2, 3, 5]
+    assert count_found(store, "pie") == len(texts) and not list(store.verify())
+    other.close()
+    store.close()
 
 
 def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:

@@ -183,6 +183,11 @@ class Connection:
         finally:
             self._depth -= 1
 
+    def give_way(self) -> None:
+        """Between two long transactions: pause for longer than others do before they try again, so that one gets in."""
+        if not self.is_writing:
+            time.sleep(2 * max(_NAP))
+
     @property
     def is_writing(self) -> bool:
         """Tell whether a transaction is open, which may yet be taken back."""

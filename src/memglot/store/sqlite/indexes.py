@@ -19,7 +19,8 @@ from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX, TOKENIZER
 from memglot.store.words import indexed, indexed_values, short_values
 
-_TEXT_CHUNK = 200_000
+_TEXT_CHUNK, _TEXT_BYTES = 200_000, 64 << 20
+"""At most so many records, and so much content, are indexed in one transaction: other writers wait for its end."""
 _LARGE = 20_000
 _WORDS = """
 seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
@@ -107,13 +108,24 @@ class Indexes(Connection):
             with self.writing():
                 if name in self._missing_indexes():
                     self.db.execute(LATE_INDEXES[name])
+            self.give_way()
         if missing:
             self.db.execute(f"PRAGMA cache_size = {CACHE}")
         if not self._value("SELECT value FROM keeping WHERE name = 'upgraded'"):
             self._upgrade_text()
         while self.newest() > self.indexed_to():
             with self.writing():
-                self.index_text(_TEXT_CHUNK)
+                self.index_text(self._fitting())
+            self.give_way()
+
+    def _fitting(self) -> int:
+        """How many of the records that are not indexed yet are indexed at once."""
+        start = self.indexed_to()
+        weighed = (
+            "SELECT seq, sum(octet_length(content)) OVER (ORDER BY seq) AS weight FROM records WHERE seq > ? LIMIT ?"
+        )
+        sql = f"SELECT coalesce(max(seq) FILTER (WHERE weight <= ?), min(seq)) FROM ({weighed})"
+        return (self._value(sql, (_TEXT_BYTES, start, _TEXT_CHUNK)) or start + _TEXT_CHUNK) - start
 
     def _upgrade_text(self) -> None:
         """Fill the index of a store that an earlier version made, so that a kill costs little of what was done."""
@@ -122,6 +134,7 @@ class Indexes(Connection):
         while self.newest() > self.indexed_to():
             with self.writing():
                 self.index_text(_LARGE)
+            self.give_way()
         with self.writing():
             self.db.execute("UPDATE keeping SET value = 1 WHERE name = 'upgraded'")
 
