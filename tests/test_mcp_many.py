@@ -16,6 +16,7 @@ import pytest
 
 from mcp_agent import PATIENCE, Agent, agent, command, listening, over_http
 from memglot import MemglotError, Memory, restore
+from memglot.engine import meaning
 from memglot.mcp import stores
 from memglot.mcp.server import Agents
 from memglot.mcp.serving import Serving
@@ -213,3 +214,21 @@ def test_a_store_in_memory_is_never_let_go(monkeypatch: pytest.MonkeyPatch) -> N
     with lending.lend(write=False) as memory:
         assert memory.count() == 1
     lending.close()
+
+
+def test_others_write_between_the_batches_of_embed(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "BATCH_SIZE", 2)
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    lines = b"\n".join(b'{"content": "note %d"}' % number for number in range(5))
+    with Memory.open(store_path) as memory, Memory.open(store_path) as other:
+        memory.import_from(lines, format="ndjson")
+        missing: list[int] = []
+
+        def write_elsewhere() -> None:
+            # This would be refused, were the lock held.
+            other.update(next(other.list()).id, tags=[f"seen {len(missing)} times"])
+            missing.append(memory.store.vector_state().missing)
+
+        monkeypatch.setattr(memory.store, "give_way", write_elsewhere)
+        assert memory.embed().total == 5
+        assert missing == [3, 1, 0] and next(memory.list()).tags == ["seen 2 times"]

@@ -97,6 +97,7 @@ class Meaning:
                 self._embed(texts)
             if not texts:
                 break
+            self._store.give_way()
             done, after = done + len(texts), texts[-1][0]
             if progress is not None:
                 progress(done, max(whole, done))

@@ -68,6 +68,9 @@ class Store(Searchable, Protocol):
     def writing(self) -> AbstractContextManager[None]:
         """One transaction. Nested ones join it. An exception undoes all of it."""
 
+    def give_way(self) -> None:
+        """Between two long transactions: let others write who wait. Nothing happens inside of one."""
+
     def loading(self, *, by_content: bool) -> AbstractContextManager[None]:
         """Around many transactions of a load: indexes may lag behind inside, and are whole again after it.
 
