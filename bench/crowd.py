@@ -173,7 +173,10 @@ async def _client(
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         async with Client(streamable_http_client(url, http_client=http)) as client:
             for tool, arguments in FIRST:
-                outcome.keep((await client.call_tool(tool, arguments)).structured_content)
+                first = await client.call_tool(tool, arguments)
+                outcome.keep(first.structured_content)
+                if first.is_error:
+                    outcome.errors[str(first.content)] += 1
             waiting.release()
             await ready.wait()
             script = deeds(number, time.perf_counter() + seconds, outcome)

@@ -98,6 +98,21 @@ def test_servers_and_command_lines_share_a_store(tmp_path: Path) -> None:
         check(store, done)
 
 
+def test_many_can_make_a_store_at_once(tmp_path: Path) -> None:
+    for number in range(20):
+        start = threading.Barrier(6)
+
+        def make(store: Path = tmp_path / f"{number}.db", start: threading.Barrier = start) -> dict[str, str]:
+            start.wait(PATIENCE)
+            with Memory.open(store) as memory:
+                return {memory.add("made").id: "made"}
+
+        with ThreadPoolExecutor(6) as pool:
+            kept = [pool.submit(make) for _ in range(6)]
+        with Memory.open(tmp_path / f"{number}.db", write=False) as memory:
+            assert {record.id for record in memory.list()} == {id for one in kept for id in one.result()}
+
+
 def test_clients_of_one_server_share_its_store(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     with ExitStack() as stack:
