@@ -16,6 +16,7 @@ from memglot.settings import Passphrase
 
 # The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
+    from memglot.engine.import_ import ImportOptions
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.sync import RemoteDiff
     from memglot.formats.reading import Input
@@ -51,8 +52,7 @@ class Exchange(Knowledge):
         what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
         store refuses costs only itself.
         """
-        from memglot.engine.import_ import ImportOptions, import_into
-        from memglot.engine.results import ImportResult
+        from memglot.engine.import_ import ImportOptions
         from memglot.formats.format import Options
 
         report = Report(progress)
@@ -73,7 +73,14 @@ class Exchange(Knowledge):
         )
         choice("dedup", options.dedup, ("content", "id"))
         choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
-        if dry_run:
+        return self._land(inputs, options, report, embed=embed)
+
+    def _land(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
+        """Do an import, or only go through it."""
+        from memglot.engine.import_ import import_into
+        from memglot.engine.results import ImportResult
+
+        if options.dry_run:
             from memglot.engine.overlay import overlay
 
             with overlay(self._store) as scratch:
@@ -83,7 +90,7 @@ class Exchange(Knowledge):
             entry = import_into(self.store, inputs, options, report)
         finally:
             # What landed before an import was stopped may have clashed, or made a scope sensitive.
-            self._mirror_after(report, isolate)
+            self._mirror_after(report, options.isolate)
         if embed and (done := self.meaning.embed().embedded):
             report.note(note_embedded(done))
         return ImportResult(report, entry, dry_run=False)
