@@ -291,6 +291,30 @@ def test_search_by_words_by_meaning_and_by_filters(here: Agent) -> None:
     assert "at most 40 tokens" not in here.reads("me_memory_search", query="sofa", budget=200)
 
 
+@pytest.mark.parametrize(
+    ("given", "words", "meaning", "mode"),
+    [
+        ({"query": "a"}, "a", None, "hybrid"),
+        ({"fulltext": "a"}, "a", None, "fulltext"),
+        ({"semantic": "a"}, "a", None, "semantic"),
+        ({"semantic": "a", "fulltext": "a"}, "a", None, "hybrid"),
+        ({"semantic": "a", "fulltext": "b"}, "b", "a", "hybrid"),
+        ({"semantic": "a", "query": "b"}, "b", "a", "hybrid"),
+        ({"query": "a", "fulltext": "b"}, "b", "a", "hybrid"),
+        ({"query": "a", "weights": {"semantic": 0}}, "a", None, "fulltext"),
+        ({"query": "a", "weights": {"fulltext": 0, "semantic": 1}}, "a", None, "semantic"),
+        ({"semantic": "a", "fulltext": "b", "weights": {"fulltext": 0}}, "b", "a", "semantic"),
+        ({"grep": "x"}, None, None, "fulltext"),
+        ({"query": "", "fulltext": "", "semantic": ""}, None, None, "fulltext"),
+    ],
+    ids=str,
+)
+def test_how_a_search_is_meant(given: dict[str, Any], words: str | None, meaning: str | None, mode: str) -> None:
+    from memglot.mcp.tools.find import Search, _asked
+
+    assert _asked(msgspec.convert(given, Search)) == (words, meaning, mode)
+
+
 # Recalled text is data
 
 

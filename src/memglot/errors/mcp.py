@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memglot.errors import CannotWrite, NotFound, StoreError, Unreadable, UsageError
+from memglot.errors import MemglotError, NotFound, StoreError, UsageError
 
 MAX_INLINE_BYTES = 1 << 20
 MAX_ANSWER_BYTES = 1_000_000
@@ -66,12 +66,9 @@ def content_too_large(size: int) -> UsageError:
     )
 
 
-def all_chunks_failed(count: int, first: str) -> Unreadable:
+def all_chunks_failed(count: int, first: str) -> MemglotError:
     """An import of which nothing could be taken."""
-    error = Unreadable("import", first)
-    error.message = first if count == 1 else f"all {count:,} chunks failed; the first: {first}"
-    error.args = (error.message,)
-    return error
+    return MemglotError(first if count == 1 else f"all {count:,} chunks failed; the first: {first}")
 
 
 def inline_markdown(count: int) -> UsageError:
@@ -111,12 +108,9 @@ def special_file(path: str) -> UsageError:
     return UsageError(f"`{_short(path)}` is neither a file nor a folder")
 
 
-def file_failed(path: str, reason: str) -> CannotWrite:
+def file_failed(path: str, reason: str) -> MemglotError:
     """A file that could not be used, for a reason of the system."""
-    error = CannotWrite(path, reason)
-    error.message = f"`{_short(path)}` cannot be used: {reason}"
-    error.args, error.hint = (error.message,), None
-    return error
+    return MemglotError(f"`{_short(path)}` cannot be used: {reason}")
 
 
 def silent_client(reason: str) -> UsageError:

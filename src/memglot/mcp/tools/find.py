@@ -93,7 +93,7 @@ def search(call: Call, given: Search) -> Answer:
     filters = filters_of(given.tree, given.meta, given.temporal)
     filters |= {name: getattr(given, name) for name in ("tags", "kind", "scope") if getattr(given, name)}
     words, meaning, mode = _asked(given)
-    asks = bool(words or meaning or given.grep)
+    asks = bool(words or given.grep)
     if asks and given.order_by is not None:
         raise order_with_text()
     if not asks and given.context:
@@ -101,7 +101,7 @@ def search(call: Call, given: Search) -> Answer:
     with call.memory() as memory:
         if asks:
             results = memory.search(
-                words or meaning or "",
+                words or "",
                 meaning=meaning,
                 mode=mode,
                 limit=limit,
@@ -117,17 +117,13 @@ def search(call: Call, given: Search) -> Answer:
 
 
 def _asked(given: Search) -> tuple[str | None, str | None, str]:
-    """The words to look for, the wording to compare by meaning where it is another, and how to search."""
-    words, meaning = given.fulltext or given.query or None, given.semantic or None
-    mode = (
-        "semantic" if meaning and not words else "fulltext" if given.fulltext and not (meaning or given.query) else ""
-    )
-    if not mode:
-        weights = given.weights or Weights()
-        mode = "fulltext" if weights.semantic == 0 else "semantic" if weights.fulltext == 0 else "hybrid"
-    if meaning is None and given.query and given.fulltext:
-        meaning = given.query
-    return words, meaning, mode
+    """The words to look for, the wording to compare by meaning where that is another, and how to search."""
+    words = given.fulltext or given.query or given.semantic or None
+    meaning = next((text for text in (given.semantic, given.query) if text and text != words), None)
+    if not given.query and not (given.semantic and given.fulltext):
+        return words, None, "semantic" if given.semantic else "fulltext"
+    weights = given.weights or Weights()
+    return words, meaning, "fulltext" if weights.semantic == 0 else "semantic" if weights.fulltext == 0 else "hybrid"
 
 
 def _listed(memory: Memory, given: Search, limit: int, filters: dict[str, Any]) -> Results:
