@@ -38,6 +38,8 @@ show memglot sync export --out=memories.json
 show memglot --store laptop.db sync import --from=memories.json
 show memglot sync diff-with-remote --from=memories.json
 show memglot diff memories.db laptop.db
+show memglot mcp tools
+HOME="$PWD/home" show memglot mcp install cursor --dry-run
 show memglot doctor
 show memglot stats
 
