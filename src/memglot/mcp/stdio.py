@@ -59,20 +59,28 @@ class _Pipes:
                 if isinstance(message, Exception):
                     await self._outgoing.send(SessionMessage(_refusal(message)))
                     continue
-                if isinstance(message.message, types.JSONRPCRequest):
-                    self._open.add(message.message.id)
+                self._note(message.message)
                 await asked.send(message)
             with anyio.move_on_after(_GRACE):
                 while self._open:
                     self._answered = anyio.Event()
                     await self._answered.wait()
 
+    def _note(self, message: types.JSONRPCMessage) -> None:
+        """Know which answers are to come: one to each request, unless the client cancels it."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._open.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._open.discard((message.params or {}).get("requestId", ""))
+
     async def give(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Pass answers on, and know which are still to come."""
         async for message in given:
             await self._outgoing.send(message)
             if isinstance(message.message, (types.JSONRPCResponse, types.JSONRPCError)):
-                self._open.discard(message.message.id or "")
+                # Not whether it is true: many clients count from 0.
+                if message.message.id is not None:
+                    self._open.discard(message.message.id)
                 self._answered.set()
 
 
