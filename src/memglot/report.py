@@ -155,11 +155,21 @@ class Report:
         self.fault(error, line=line, item=item or self.item, count=1)
 
     def fault(
-        self, error: MemglotError | str, *, line: int | None = None, item: int | None = None, count: int | None = None
+        self,
+        error: MemglotError | str,
+        *,
+        line: int | None = None,
+        item: int | None = None,
+        count: int | None = None,
+        source: str | None = None,
     ) -> None:
-        """Tell of something wrong with an input that is none of its records, or with so many of them."""
+        """Tell of something wrong with an input that is none of its records, or with so many of them.
+
+        The input is the one that is read now, unless `source` names another.
+        """
         reason = getattr(error, "reason", None) or str(error)
-        fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
+        name = printable(self.source if source is None else source)
+        fault = Fault(name, printable(reason), item, line, getattr(error, "hint", None))
         self._tell(fault, count or 0)
 
     def _tell(self, fault: Fault, count: int) -> None:

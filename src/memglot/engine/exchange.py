@@ -53,6 +53,7 @@ class Exchange(Knowledge):
         store refuses costs only itself.
         """
         from memglot.engine.import_ import ImportOptions
+        from memglot.engine.own import passed_over
         from memglot.formats.format import Options
 
         report = Report(progress)
@@ -68,7 +69,11 @@ class Exchange(Knowledge):
             isolate=isolate,
             sensitive=self._sensitive,
             reading=Options(
-                lenient=lenient, space=space, passphrase=passphrase, accept_broken_audit=accept_broken_audit
+                lenient=lenient,
+                space=space,
+                passphrase=passphrase,
+                accept_broken_audit=accept_broken_audit,
+                own=passed_over(self._store),
             ),
         )
         choice("dedup", options.dedup, ("content", "id"))

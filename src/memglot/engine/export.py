@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.engine.arguments import choice
+from memglot.engine.own import files_of
 from memglot.errors import CannotWrite, StoreError
 from memglot.formats.audit import blob_of_event, is_audit
 from memglot.formats.detect import format_to_write
@@ -78,9 +79,9 @@ def refuse_own(store: Store, target: Target) -> None:
     """Raise `CannotWrite` for the file of the store, and for the files that its database keeps beside it."""
     if target.path is None or not os.path.exists(store.url):
         return
-    path, own = os.path.realpath(target.path), os.path.realpath(store.url)
-    is_same = os.path.exists(path) and os.path.samefile(path, own)
-    if is_same or path in (own + end for end in ("", "-wal", "-shm", "-journal")):
+    path = os.path.realpath(target.path)
+    is_same = os.path.exists(path) and os.path.samefile(path, store.url)
+    if is_same or path in files_of(store):
         raise CannotWrite(str(target.path), "it is the store itself")
 
 

@@ -107,6 +107,8 @@ class _Importer:
         self.entry = Import(id=self._minter.mint(), at=self._minter.milliseconds * 1000, sources=names, format="")
         self.started = False
         self._records: list[Record] = []
+        self._sources: list[str] = []
+        """Which input each of them is from, for whom some may be refused."""
         self._weight = 0
         self._tally = Tally(report)
         self._things: list[Thing] = []
@@ -144,6 +146,7 @@ class _Importer:
         if self._records and self._weight + weight > BATCH_BYTES:
             self.land()
         self._records.append(item)
+        self._sources += [] if self.options.sensitive else [self.report.source]
         self._weight += weight
         if len(self._records) >= BATCH_SIZE:
             self.land()
@@ -186,10 +189,10 @@ class _Importer:
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""
-        records, things = self._records, self._things
+        records, things, sources = self._records, self._things, self._sources
         if not records and not things:
             return
-        self._records, self._things, self._explicit = [], [], set()
+        self._records, self._things, self._sources, self._explicit = [], [], [], set()
         self._weight, self._bury = 0, False
         explicit = [record.id for record in records if record.id]
         kept, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
@@ -197,7 +200,7 @@ class _Importer:
             self._mark()
             if not self.options.sensitive:
                 hidden = sensitive_scopes(self.store) | self.report.sensitive
-                records, things = open_to(self.store, hidden, records, things, self.report)
+                records, things = open_to(self.store, hidden, records, things, self.report, sources)
             self._land(records, things) if self.started else self._land_first(records, things)
         except StoreError as error:
             if not self.options.isolate:

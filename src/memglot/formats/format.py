@@ -41,6 +41,8 @@ class Options:
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
     """The digests of its notes as they were written, by their paths."""
+    own: frozenset[str] = frozenset()
+    """The real paths of what belongs to this tool itself, which is no part of a folder that is read."""
 
     def secret(self) -> str | None:
         """The passphrase; somebody who is to be asked for it is asked now."""

@@ -141,12 +141,12 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
         report.format = format.name
         if proof is not None:
             options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
-        files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True), report)
+        files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True, own=options.own), report)
         yield from format.read_folder(files, folder.resolve().name, report, options)
         found = files.found
     else:
         known = frozenset(format.extensions) if format else registry.extensions()
-        for path in walk(folder, known, report, takes=format.takes if format else None):
+        for path in walk(folder, known, report, takes=format.takes if format else None, own=options.own):
             found = True
             try:
                 yield from _read_file(path, str(path), format, report, options)

@@ -154,13 +154,16 @@ def walk(
     *,
     takes: Callable[[str], bool] | None = None,
     vault: bool = False,
+    own: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
     """The files below `folder` with a known extension, in the order of their paths.
 
     Hidden files and folders are passed over and links are never followed, so that nothing outside the folder is read.
-    With `vault`, the case of an extension does not count, and what is left alone is told as a vault's.
+    With `vault`, the case of an extension does not count, and what is left alone is told as a vault's. The real paths
+    of `own` are passed over without a word.
     """
     passed = _Passed(folder, vault)
+    names = {os.path.basename(path) for path in own}
     waiting = [(str(folder), False)]
     while waiting:
         place, is_file = waiting.pop()
@@ -169,7 +172,7 @@ def walk(
             continue
         found = []
         for entry in _entries(place, report):
-            if passed.over(entry):
+            if passed.over(entry) or entry.name in names and os.path.realpath(entry.path) in own:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 found.append((entry.path, False))

@@ -1,0 +1,21 @@
+"""The files that belong to this tool itself: no export goes there, and no import of a folder takes them along."""
+
+import os
+
+from memglot.settings import data_folder
+from memglot.store.contract import Store
+
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What the database's own files are called beside the store."""
+
+
+def files_of(store: Store) -> frozenset[str]:
+    """The real paths of a store's file, and of the files that its database keeps beside it."""
+    own = os.path.realpath(store.url)
+    return frozenset(own + end for end in _BESIDE) if os.path.exists(store.url) else frozenset()
+
+
+def passed_over(store: Store | None) -> frozenset[str]:
+    """What an import of a folder around it passes over: the store, and the folder with tokens and other stores."""
+    found = files_of(store) if store is not None else frozenset()
+    return found | {os.path.realpath(data_folder())}
