@@ -137,3 +137,10 @@ def test_a_comparison_tells_nothing_of_it(view: Memory, tmp_path: Path) -> None:
         found = view.diff_with_remote(remote(tmp_path, content=content)).value()
         told = [*found["new"], *found["updates"], *found["conflicts"], *found["unchanged"], *found["ahead"]]
         assert told == [] and found["failed"] == 2
+
+
+def test_a_file_for_another_service_tells_nothing_of_it(view: Memory, tmp_path: Path) -> None:
+    result = view.sync_export(tmp_path / "out.json", v5=True)
+    text = (tmp_path / "out.json").read_bytes()
+    assert b"salary" not in text and SECRET.encode() not in text
+    assert "finance" not in " ".join(result.notes)

@@ -155,21 +155,11 @@ class Report:
         self.fault(error, line=line, item=item or self.item, count=1)
 
     def fault(
-        self,
-        error: MemglotError | str,
-        *,
-        line: int | None = None,
-        item: int | None = None,
-        count: int | None = None,
-        source: str | None = None,
+        self, error: MemglotError | str, *, line: int | None = None, item: int | None = None, count: int | None = None
     ) -> None:
-        """Tell of something wrong with an input that is none of its records, or with so many of them.
-
-        The input is the one that is read now, unless `source` names another.
-        """
+        """Tell of something wrong with an input that is none of its records, or with so many of them."""
         reason = getattr(error, "reason", None) or str(error)
-        name = printable(self.source if source is None else source)
-        fault = Fault(name, printable(reason), item, line, getattr(error, "hint", None))
+        fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
         self._tell(fault, count or 0)
 
     def _tell(self, fault: Fault, count: int) -> None:
@@ -183,6 +173,11 @@ class Report:
         self.failed += count
         fault = Fault(printable(self.source), str(error), None, None, error.hint, self.batches, count, ids)
         self._tell(fault, count)
+
+    def refused(self, error: MemglotError, count: int, source: str) -> None:
+        """Count records of an input that may not be taken, and say why; others may have been read since."""
+        self.failed += count
+        self._tell(Fault(printable(source), str(error), hint=error.hint), count)
 
     def faults(self) -> Iterator[Fault]:
         """The errors, in the order they were met."""

@@ -189,6 +189,7 @@ class Exchange(Knowledge):
             embeddings=include_embeddings,
             passphrase=passphrase,
             plaintext=plaintext,
+            closed=not self._sensitive,
             v5=v5,
             chunk_size=chunk_size_mb,
         )

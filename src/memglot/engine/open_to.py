@@ -33,8 +33,7 @@ def open_to(
         else:
             kept.append(record)
     for source, count in refused.items():
-        report.failed += count
-        report.fault(closed_records(count), count=count, source=source)
+        report.refused(closed_records(count), count, source)
     # A deletion, or an entity, may bear the id of a hidden one and say that it is of another scope.
     owned = hiding.ids([thing.id for thing in things if isinstance(thing, (Entity, Tombstone))])
     return kept, [thing for thing in hiding.open(things) if getattr(thing, "id", None) not in owned]

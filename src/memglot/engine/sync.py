@@ -48,8 +48,12 @@ def sync_export(
     plaintext: bool = False,
     v5: bool = False,
     chunk_size: int = 5,
+    closed: bool = False,
 ) -> Format:
-    """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`."""
+    """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`.
+
+    With `closed` nothing is told about what is left out.
+    """
     if v5 and audit:
         raise no_chain_in_v5()
     marked = sensitive_scopes(store)
@@ -64,6 +68,7 @@ def sync_export(
         format=V5 if v5 else FORMAT,
         filter=Filter(scope=() if scope is None else (scope,)),
         include_embeddings=embeddings,
+        closed=closed,
         sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
         follow_scope=True,
         audit=audit,
