@@ -101,3 +101,13 @@ def test_memories_of_closed_scopes_are_told_with_their_own_file(tmp_path: Path) 
         result = view.import_from(tmp_path / "in")
         assert [Path(fault.source).name for fault in result.errors] == ["a.json", "c.json"]
         assert (result.imported, result.failed) == (2, 2)
+
+
+def test_an_update_takes_no_empty_words(here: Agent) -> None:
+    here.gives("me_memory_create", id=SECRET, content="x", title="T", kind="decision", tree="a.b", meta={"k": 1})
+    changed = here.gives("me_memory_update", id=SECRET, title="", kind="", tree="", meta={}, tags=[])
+    assert (changed["title"], changed["kind"], changed["tree"], changed["meta"]) == (None, "decision", "", {})
+    for status in ("", "deleted", "nonsense"):
+        assert "`status`" in here.refuses("me_memory_update", id=SECRET, status=status)
+    assert here.gives("me_memory_update", id=SECRET, status="stale")["status"] == "stale"
+    assert here.gives("me_memory_search")["total"] == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -52,10 +52,13 @@ class Update(Arguments):
     meta: Annotated[dict[str, Any] | None, Meta(description="The new metadata: all of it, for it is replaced.")] = None
     tree: Tree = None
     temporal: About = None
-    title: Annotated[str | None, Meta(description="The new title.")] = None
+    title: Annotated[str | None, Meta(description='The new title; "" takes it away.')] = None
     kind: Annotated[str | None, Meta(description="The new kind.")] = None
     tags: Annotated[list[str] | None, Meta(description="The new tags: all of them, for they are replaced.")] = None
-    status: Annotated[str | None, Meta(description="active, stale, superseded, open or closed.")] = None
+    status: Annotated[
+        Literal["active", "stale", "superseded", "open", "closed"] | None,
+        Meta(description="Whether it still holds; `me_memory_delete` deletes."),
+    ] = None
 
 
 class Deleted(msgspec.Struct):
@@ -114,6 +117,11 @@ def update(call: Call, given: Update) -> Answer:
     check_size(given.content)
     names = ("content", "meta", "tree", "title", "kind", "tags", "status")
     changes = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    if given.kind == "":
+        # As for a new memory, no kind is none that was chosen.
+        del changes["kind"]
+    if given.title == "":
+        changes["title"] = None
     if given.temporal is not None:
         changes["temporal"] = span_of(given.temporal)
     with call.memory(write=True) as memory:
