@@ -144,3 +144,21 @@ def test_a_file_for_another_service_tells_nothing_of_it(view: Memory, tmp_path: 
     text = (tmp_path / "out.json").read_bytes()
     assert b"salary" not in text and SECRET.encode() not in text
     assert "finance" not in " ".join(result.notes)
+
+
+def test_reports_of_imports_tell_nothing_of_it(store: Path, view: Memory) -> None:
+    """What a person imports may be of a sensitive scope, and an error quotes what could not be read."""
+    with Memory.open(store) as whole:
+        whole.import_from(b'[{"content": "fine"}, {"content": "x", "tree": "a salary of 5000"}]', format="json")
+        assert "salary" in str(whole.import_report().errors)
+        person = whole.import_report().id
+    assert list(view.imports()) == []
+    for id in (person, person[:13], "last"):
+        with pytest.raises(NotFound):
+            view.import_report(id)
+    view.import_from(b'[{"content": "of an agent"}]', format="json")
+    assert [entry.imported for entry in view.imports()] == [1] and view.import_report().closed
+    with Memory.open(store) as whole:
+        assert len(list(whole.imports())) == 2
+        whole.mark_normal("finance")
+    assert len(list(view.imports())) == 2

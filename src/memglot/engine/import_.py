@@ -104,7 +104,13 @@ class _Importer:
     ) -> None:
         self.store, self.options, self.report, self._stack = store, options, report, stack
         self._minter = Minter(now() // 1000)
-        self.entry = Import(id=self._minter.mint(), at=self._minter.milliseconds * 1000, sources=names, format="")
+        self.entry = Import(
+            id=self._minter.mint(),
+            at=self._minter.milliseconds * 1000,
+            sources=names,
+            format="",
+            closed=not options.sensitive,
+        )
         self.started = False
         self._records: list[Record] = []
         self._sources: list[str] = []

@@ -1,5 +1,6 @@
 """The past: history of a memory, imports, the audit chain."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -52,12 +53,12 @@ def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
     return state_in(revision.before) if revision.before is not None else (None, [])
 
 
-def find_import(store: Store, text: str) -> Import:
+def find_import(imports: Iterable[Import], text: str) -> Import:
     """An import by its id, or by an unambiguous beginning of it; `last` is the newest that was not undone yet."""
     if text == "last":
-        entries = [entry for entry in store.imports() if entry.state != "undone"]
+        entries = [entry for entry in imports if entry.state != "undone"]
     else:
-        entries = [entry for entry in store.imports() if entry.id.startswith(text.strip().lower())]
+        entries = [entry for entry in imports if entry.id.startswith(text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):
         raise NotFound("import", text, "`memglot imports` lists them")
     return entries[0]

@@ -43,5 +43,6 @@ def first_line(text: str, width: int = 72) -> str:
 def import_value(entry: Import) -> dict[str, Any]:
     """The report of an import as a JSON object."""
     value: dict[str, Any] = msgspec.to_builtins(entry)
+    del value["closed"]
     finished = entry.finished_at
     return value | {"at": format_time(entry.at), "finished_at": None if finished is None else format_time(finished)}

@@ -39,7 +39,7 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
     What was changed since, or has something hanging on it since, stays as it is now, with a note, unless `force`.
     """
     with store.writing():
-        entry = find_import(store, import_id)
+        entry = find_import(store.imports(), import_id)
         if entry.state == "undone":
             return entry
         undoing = _Undoing(store, entry, report, force)

@@ -63,12 +63,17 @@ class Upkeep:
         return past.history(self.store, id)
 
     def imports(self) -> Iterator[Import]:
-        """All imports, newest first."""
-        return self.store.imports()
+        """All imports, newest first.
+
+        Where sensitive scopes are not shown, those of people to whom they were are not either: counts, errors and the
+        names of files may tell of them.
+        """
+        hides = self.hides
+        return (entry for entry in self.store.imports() if entry.closed or not hides)
 
     def import_report(self, id: str = "last") -> Import:
         """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""
-        return past.find_import(self.store, id)
+        return past.find_import(self.imports(), id)
 
     def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
         """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""

@@ -45,6 +45,8 @@ class Import(msgspec.Struct, kw_only=True):
     errors: list[dict[str, Any]] = []
     """What could not be read, each with its place and reason; of very many, the first."""
     notes: list[str] = []
+    closed: bool = False
+    """Whether sensitive scopes were closed to whoever imported, so that nothing here tells of them."""
 
 
 class Store(Searchable, Protocol):
