@@ -7,12 +7,17 @@ from pathlib import Path
 
 import anyio
 import mcp_types as types
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 
 from mcp_agent import PATIENCE, Agent, reached, text_of
 from memglot import Memory
+from memglot.errors.mcp import MAX_ANSWER_BYTES
 from memglot.mcp import stdio
+from memglot.mcp.tools.lists import LISTED, fitted
 
 SECRET = "0194a000-0001-7000-8000-000000000001"
 
@@ -111,3 +116,37 @@ def test_an_update_takes_no_empty_words(here: Agent) -> None:
         assert "`status`" in here.refuses("me_memory_update", id=SECRET, status=status)
     assert here.gives("me_memory_update", id=SECRET, status="stale")["status"] == "stale"
     assert here.gives("me_memory_search")["total"] == 1
+
+
+def test_what_was_done_is_told_however_much_there_is_to_tell(here: Agent, tmp_path: Path) -> None:
+    """An import of many bad lines landed, and was told as an error; so was a change of a large memory."""
+    count = LISTED + 2_000
+    (tmp_path / "bad.ndjson").write_text('{"content": "good"}\n' + '{"content": ""}\n' * count)
+    result = here.ask("me_memory_import", {"path": "bad.ndjson"})
+    found = result.structured_content
+    assert found is not None and not result.is_error
+    assert (found["imported"], found["failed"], len(found["ids"])) == (1, count, 1)
+    assert 1_000 < len(found["errors"]) < count and "the counts are of all" in text_of(result)
+    assert [error["chunkIndex"] for error in found["errors"][:2]] == [1, 2]
+    (tmp_path / "bad.ndjson").write_text('{"content": ""}\n' * count)
+    assert here.refuses("me_memory_import", path="bad.ndjson").startswith(f"all {count:,} chunks failed")
+
+    with Memory.open(tmp_path / "store.db") as memory:
+        large = memory.add("l" * 2_000_000).id
+    assert here.gives("me_memory_update", id=large, tags=["t"])["tags"] == ["t"]
+    made = here.ask("me_memory_create", {"content": "m", "meta": {"k": "v" * 1_500_000}})
+    assert not made.is_error and "this answer leaves it out" in text_of(made)
+    assert made.structured_content is not None
+    with Memory.open(tmp_path / "store.db") as memory:
+        assert len(memory.get(made.structured_content["id"]).meta["k"]) == 1_500_000
+
+
+@given(st.dictionaries(st.sampled_from(["errors", "ids", "skippedIds"]), st.lists(st.integers(0, 1 << 20), max_size=9)))
+def test_lists_fit_an_answer_and_lose_only_their_ends(sizes: dict[str, list[int]]) -> None:
+    lists = {name: ["x" * size for size in inner] for name, inner in sizes.items()}
+    found = fitted(lists)
+    assert len(msgspec.json.encode(found)) < MAX_ANSWER_BYTES
+    for name, inner in lists.items():
+        assert found[name] == inner[: len(found[name])]
+    if len(msgspec.json.encode(lists)) < MAX_ANSWER_BYTES // (2 * max(len(lists), 1)):
+        assert found == lists

@@ -76,6 +76,11 @@ def note_closed() -> str:
     return "sensitive scopes are closed to agents, and left out"
 
 
-def note_more_listed(shown: int) -> str:
+def note_more_listed() -> str:
     """Lists that are too long to be answered whole."""
-    return f"lists of more than {shown:,} are cut; the counts are of all"
+    return "lists that are too long for an answer are cut; the counts are of all"
+
+
+def note_cut_meta(size: int) -> str:
+    """Metadata that are too large to be answered."""
+    return f"`meta` has {size:,} bytes, all of which are kept; this answer leaves it out"

@@ -13,7 +13,7 @@ from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, no_whole_id
 from memglot.mcp.shapes import About, Own, Seen, Tags, Text, Tree, seen, span_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record, is_id
-from memglot.notes.mcp import note_cut_content, note_from_store
+from memglot.notes.mcp import note_cut_content, note_cut_meta, note_from_store
 from memglot.packing import shown
 
 Id = Annotated[Text, Meta(description="The whole id of the memory, as a search tells it.")]
@@ -82,11 +82,14 @@ def whole(id: str) -> str:
 
 
 def _written(record: Record, notes: Sequence[str] = ()) -> Answer:
-    """What an agent just wrote: a long text is not sent back whole."""
+    """What an agent just wrote: what is long of it is not sent back, which could be too much for an answer."""
     value = seen(record)
     if len(record.content) > _REPEATED:
         value.content = record.content[:_REPEATED]
         notes = [*notes, note_cut_content(_REPEATED, len(record.content))]
+    if (size := len(msgspec.json.encode(record.meta))) > _REPEATED:
+        value.meta = {}
+        notes = [*notes, note_cut_meta(size)]
     return Answer(value, notes=tuple(notes))
 
 
@@ -126,7 +129,8 @@ def update(call: Call, given: Update) -> Answer:
         changes["temporal"] = span_of(given.temporal)
     with call.memory(write=True) as memory:
         record = memory.update(whole(given.id), **changes)
-        return _written(record) if given.content else recalled(record, memory.store.url)
+        written = _written(record)
+        return written if given.content or written.notes else recalled(record, memory.store.url)
 
 
 def delete(call: Call, given: Get) -> Answer:

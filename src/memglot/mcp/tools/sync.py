@@ -121,11 +121,11 @@ def import_(call: Call, given: SyncImport) -> Answer:
             progress=call.progress,
             **options,
         )
-    value = whole(result.value())
+    value, cut = whole(result.value())
     told = next(result.errors, None)
     if result.exit_code == 2 and told is not None:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
-    notes = (note_report(result.import_id),) if result.import_id else ()
+    notes = (*cut, note_report(result.import_id)) if result.import_id else cut
     return Answer(value, shortened(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
 
 
@@ -134,11 +134,11 @@ def diff(call: Call, given: SyncDiff) -> Answer:
     place = call.place(given.path)
     with call.memory() as memory:
         found = memory.diff_with_remote(place, passphrase=call.serving.passphrase, progress=call.progress)
-    value = whole(found.value())
+    value, cut = whole(found.value())
     told = next(iter(found.report.faults()), None)
     if told is not None and not value["remote_total"]:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
-    return Answer(value, shortened(value))
+    return Answer(value, shortened(value), cut)
 
 
 TOOLS: list[Tool[Any]] = [

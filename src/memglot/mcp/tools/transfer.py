@@ -26,7 +26,7 @@ from memglot.errors.mcp import (
 from memglot.mcp.fence import fenced_text
 from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Natural, Text, filters_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
-from memglot.mcp.tools.lists import LISTED, listed, shortened
+from memglot.mcp.tools.lists import LISTED, fitted, shortened
 from memglot.mcp.tools.one import check_size
 from memglot.notes import note_missing_vectors
 from memglot.notes.mcp import note_closed, note_from_export, note_merged, note_more_listed, note_report
@@ -107,12 +107,13 @@ def import_(call: Call, given: Import) -> Answer:
     with call.memory(write=True) as memory:
         result = memory.import_from(source, format=given.format or None, isolate=True, progress=call.progress)
         left = _embed(memory, result)
-    chunks = _chunks(result)
-    if chunks and len(chunks) == result.batches + sum(chunk.chunkIndex >= result.batches for chunk in chunks):
-        raise all_chunks_failed(len(chunks), chunks[0].error)
-    ids, skipped = listed(result.ids), listed(result.skipped_ids)
-    value = Imported(result.imported, result.skipped, result.failed, ids, skipped, chunks[:LISTED])
-    notes = (*_notes(result), *left)
+    chunks, lost, unread = _chunks(result)
+    if chunks and lost == result.batches:
+        raise all_chunks_failed(lost + unread, chunks[0].error)
+    lists = fitted({"errors": chunks, "ids": result.ids, "skippedIds": result.skipped_ids})
+    value = Imported(imported=result.imported, skipped=result.skipped, failed=result.failed, **lists)
+    told, listed = lost + unread + result.imported + result.skipped, sum(map(len, lists.values()))
+    notes = (*_notes(result), *([note_more_listed()] if listed < told else []), *left)
     link = result.import_id and f"memglot://imports/{result.import_id}"
     return Answer(value, shortened(msgspec.to_builtins(value)), notes, link)
 
@@ -138,27 +139,31 @@ def _source(call: Call, given: Import) -> bytes | str:
     return given.content.encode("utf-8", "surrogatepass")
 
 
-def _chunks(result: ImportResult) -> list[Chunk]:
-    """What failed: batches by their place, then what could not be read, each a chunk of its own behind them."""
+def _chunks(result: ImportResult) -> tuple[list[Chunk], int, int]:
+    """What failed: batches by their place, then what could not be read, each a chunk of its own behind them.
+
+    Of very many these are the first; the numbers of both kinds tell of all.
+    """
     lost: list[Chunk] = []
     unread: list[Chunk] = []
+    losses = misses = 0
     for fault, count in zip(result.errors, result.error_counts, strict=True):
         error = str(fault) if fault.batch is None else fault.error
         if fault.hint:
             error += f" ({fault.hint})"
         if fault.batch is not None:
-            lost.append(Chunk(fault.batch, fault.count, fault.ids, error))
+            losses += 1
+            lost += [Chunk(fault.batch, fault.count, fault.ids, error)] if losses <= LISTED else []
         else:
-            unread.append(Chunk(result.batches + len(unread), count, [], error))
-    return [*lost, *unread]
+            misses += 1
+            unread += [Chunk(result.batches + misses - 1, count, [], error)] if misses <= LISTED else []
+    return [*lost, *unread], losses, misses
 
 
 def _notes(result: ImportResult) -> tuple[str, ...]:
     notes = list(result.notes)
     if result.merged:
         notes.append(note_merged(result.merged))
-    if max(result.imported, result.skipped) > LISTED:
-        notes.append(note_more_listed(LISTED))
     if result.import_id:
         notes.append(note_report(result.import_id))
     return tuple(notes)
