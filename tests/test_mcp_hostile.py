@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from mcp.shared.message import SessionMessage
 
 from mcp_agent import PATIENCE, Agent, reached, text_of
 from memglot import Memory
+from memglot.errors import UsageError
 from memglot.errors.mcp import MAX_ANSWER_BYTES
 from memglot.mcp import stdio
+from memglot.mcp.roots import Roots
 from memglot.mcp.tools.lists import LISTED, fitted
 
 SECRET = "0194a000-0001-7000-8000-000000000001"
@@ -150,3 +153,20 @@ def test_lists_fit_an_answer_and_lose_only_their_ends(sizes: dict[str, list[int]
         assert found[name] == inner[: len(found[name])]
     if len(msgspec.json.encode(lists)) < MAX_ANSWER_BYTES // (2 * max(len(lists), 1)):
         assert found == lists
+
+
+def test_the_store_by_another_name_is_still_the_store(tmp_path: Path) -> None:
+    """As where the system does not tell capitals apart, or by a hard link."""
+    (tmp_path / "own").mkdir()
+    Memory.open(tmp_path / "own" / "store.db").close()
+    os.link(tmp_path / "own" / "store.db", tmp_path / "alias.db")
+    roots = Roots([tmp_path], [tmp_path / "own" / "store.db", tmp_path / "none"])
+    with pytest.raises(UsageError, match="belongs to memglot itself"):
+        roots.place("alias.db")
+    for name in ("other.db", "own", "own/other.db", "nowhere/x.json"):
+        assert roots.place(name) == Path(os.path.realpath(tmp_path)) / name
+
+
+def test_names_of_formats_in_capitals_get_a_hint(here: Agent) -> None:
+    for name in ("JSON", "Yaml", "MD"):
+        assert f"did you mean `{name.lower()}`?" in here.refuses("me_memory_export", format=name)

@@ -58,7 +58,7 @@ class UnknownFormat(UsageError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, known, 1)
+        near = get_close_matches(name.lower(), known, 1)
         hint = f"did you mean `{near[0]}`?" if near else "`memglot formats` lists what can be read and written"
         super().__init__(f"unknown format `{name}`", hint)
         self.name = name

@@ -36,7 +36,7 @@ class Roots:
             raise bad_path(path, str(error)) from None
         if not self.has(found):
             raise outside_roots(path, self.names)
-        if any(found == own or own in found.parents for own in self._own):
+        if self._is_own(found):
             raise own_file(path)
         try:
             mode = os.stat(found).st_mode
@@ -49,9 +49,23 @@ class Roots:
             raise special_file(path)
         return found
 
+    def _is_own(self, path: Path) -> bool:
+        """Tell whether a real path is one of our own, or inside of one; also by another spelling, or a hard link."""
+        own = {*self._own, *map(_identity, self._own)} - {None}
+        return any(place in own or _identity(place) in own for place in (path, *path.parents))
+
     def has(self, path: Path) -> bool:
         """Tell whether a real path is one of the folders, or inside of one."""
         return any(path == folder or folder in path.parents for folder in self.folders)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file or folder lies at a path: systems that do not tell capitals apart have several paths for one."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _real(paths: Sequence[Path]) -> tuple[Path, ...]:
