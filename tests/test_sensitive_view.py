@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memglot import Memory
-from memglot.errors import NotFound, UsageError
+from memglot.errors import AlreadyThere, NotFound, UsageError
 
 
 @pytest.fixture
@@ -162,3 +162,31 @@ def test_reports_of_imports_tell_nothing_of_it(store: Path, view: Memory) -> Non
         assert len(list(whole.imports())) == 2
         whole.mark_normal("finance")
     assert len(list(view.imports())) == 2
+
+
+def test_a_chain_for_another_machine_is_given_without_a_word_about_it(view: Memory, tmp_path: Path) -> None:
+    result = view.sync_export(tmp_path / "out.json", scope="user", include_audit_chain=True)
+    text = (tmp_path / "out.json").read_bytes()
+    assert b"salary" not in text and SECRET.encode() not in text
+    assert "finance" not in " ".join(result.notes)
+
+
+def test_what_is_not_found_by_meaning_is_counted_without_it(store: Path, view: Memory) -> None:
+    with Memory.open(":memory:") as other, Memory.open(store) as whole:
+        for number in range(3):
+            other.add(f"the salary of {number}", scope="finance")
+        whole.import_from(other.export(format="json").content or b"", format="json")
+        assert any("3 memories are not yet" in note for note in whole.search("office").notes)
+        assert view.search("office").notes == []
+        whole.import_from(b'[{"content": "the garden of the office"}]', format="json")
+    assert [note[:20] for note in view.search("office").notes] == ["1 memory is not yet "]
+
+
+def test_its_id_is_taken_even_where_it_was_deleted(store: Path, view: Memory) -> None:
+    for _ in range(2):
+        with pytest.raises(AlreadyThere):
+            view.add("mine now", id=SECRET)
+        with Memory.open(store) as whole:
+            whole.delete(SECRET) if whole.count(scope="finance") else None
+    with Memory.open(store) as whole:
+        assert whole.undelete(SECRET).content == KEPT[0]

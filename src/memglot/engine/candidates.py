@@ -15,6 +15,7 @@ from memglot.engine.vectors import Far, Near
 from memglot.errors import FailedEmbedder, no_vectors
 from memglot.model import Record
 from memglot.notes import note_missing_vectors, note_no_meaning, note_stale_vectors, note_words_only
+from memglot.store.asking import Filter, Query
 from memglot.store.contract import Store
 from memglot.store.languages import SMALL_WORDS
 from memglot.store.words import folded
@@ -87,14 +88,21 @@ class Searching:
             self._by_words[match.number] = match.score / best if best > 0 else 1.0
             self._word_ranks[match.number] = place + 1
 
+    def _missing(self, missing: int) -> int:
+        """How many memories have no vector yet, of all that may be shown."""
+        if missing <= 0 or not self._filter.without_scopes:
+            return missing
+        shown = Filter(without_scopes=self._filter.without_scopes)
+        return self._store.count(shown) - self._store.count_vectors(Query(), shown)
+
     def _find_by_meaning(self, meaning: Meaning) -> None:
         state = meaning.state()
         if self._mode == "semantic" and (not state.count or meaning.is_stale()):
             raise no_vectors()
         if meaning.is_stale():
             self._notes.append(note_stale_vectors(state.model))
-        elif state.count and state.missing > 0:
-            self._notes.append(note_missing_vectors(state.missing))
+        elif state.count and (missing := self._missing(state.missing)) > 0:
+            self._notes.append(note_missing_vectors(missing))
         try:
             self._near = meaning.near(self._text, self._weigh)
         except FailedEmbedder as error:

@@ -148,7 +148,14 @@ class Exchange(Knowledge):
             limit=limit,
             closed=not self._sensitive,
             include_embeddings=include_embeddings,
-            writing=Options(plain=plain, layout=layout, created_at=created_at, dialect=dialect, space=space),
+            writing=Options(
+                plain=plain,
+                layout=layout,
+                created_at=created_at,
+                dialect=dialect,
+                space=space,
+                closed=not self._sensitive,
+            ),
         )
         used = export_to(self.store, target, options, report)
         return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)

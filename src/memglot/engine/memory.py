@@ -12,10 +12,11 @@ from memglot.engine.arguments import CHANGEABLE, choice, make_tags, make_tempora
 from memglot.engine.exchange import Exchange
 from memglot.engine.hits import Results
 from memglot.engine.meaning import Embedded
-from memglot.errors import NoStore, sensitive_memory, sensitive_scope
+from memglot.errors import AlreadyThere, NoStore, sensitive_memory, sensitive_scope
 from memglot.model import Record, Relation
 from memglot.store.contract import Store
 from memglot.store.location import open_store
+from memglot.store.sensitive import Hiding
 
 
 class Memory(Exchange):
@@ -95,8 +96,12 @@ class Memory(Exchange):
             confidence=confidence,
             source=source or {},
         )
-        if scope in self._hidden():
+        hidden = self._hidden()
+        if scope in hidden:
             raise sensitive_scope(scope)
+        if id and hidden and Hiding(self.store, hidden).ids([id.strip().lower()]):
+            # Also where it was deleted: to take its id would undo that.
+            raise AlreadyThere(id)
         added = edit.add(self.store, record)
         self.meaning.embed_new([added.id])
         return added

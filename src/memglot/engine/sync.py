@@ -79,6 +79,7 @@ def sync_export(
             only_scope=scope,
             chunk_size=chunk_size,
             store_name=_shown(store.url),
+            closed=closed,
         ),
     )
     return export_to(store, target, options, report)

@@ -41,6 +41,8 @@ class Options:
     """What the proof of a folder carries for its notes, by their paths."""
     digests: Mapping[str, str] | None = None
     """The digests of its notes as they were written, by their paths."""
+    closed: bool = False
+    """Whether nothing is told of sensitive scopes that are left out."""
     own: frozenset[str] = frozenset()
     """The real paths of what belongs to this tool itself, which is no part of a folder that is read."""
 

@@ -140,7 +140,7 @@ class Shelf:
 
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
-        if self.left_memories or self._left_things:
+        if (self.left_memories or self._left_things) and not self._options.closed:
             scopes = sorted(self._left_scopes or {*self._marked, *self._report.sensitive})
             self._report.note(note_sensitive(self.left_memories, self._left_things, scopes))
         for name, spool in self._unknown.items():
