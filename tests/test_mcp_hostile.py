@@ -170,3 +170,14 @@ def test_the_store_by_another_name_is_still_the_store(tmp_path: Path) -> None:
 def test_names_of_formats_in_capitals_get_a_hint(here: Agent) -> None:
     for name in ("JSON", "Yaml", "MD"):
         assert f"did you mean `{name.lower()}`?" in here.refuses("me_memory_export", format=name)
+
+
+def test_an_agent_is_not_told_which_scopes_are_sensitive(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "store.db") as memory:
+        memory.add("the salary", id=SECRET, scope="finance")
+        memory.mark_sensitive("finance")
+    with reached("here-auto", tmp_path / "store.db", cwd=tmp_path) as one:
+        said = one.refuses("memory_sync_export", path="m.json")
+        assert "finance" not in said and "plaintext" not in said and "--passphrase-file" in said
+        assert one.gives("memory_sync_export", path="m.json", scope="user")["count"] == 0
+        assert "--allow-sensitive" in one.refuses("memory_sync_export", path="m.json", plaintext=True)

@@ -61,7 +61,7 @@ def sync_export(
     if secret and not (plaintext or v5):
         passphrase = passphrase() if callable(passphrase) else passphrase
         if not passphrase:
-            raise NoPassphrase(secret)
+            raise NoPassphrase(secret, closed=closed)
     target.force = target.force or wrote(target.path)
     sealing = bool(secret and not plaintext and not v5)
     options = ExportOptions(

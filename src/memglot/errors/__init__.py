@@ -187,7 +187,15 @@ class NoPassphrase(MemglotError):
     code = "no_passphrase"
     exit_code = 3
 
-    def __init__(self, scopes: Sequence[str]) -> None:
+    def __init__(self, scopes: Sequence[str], *, closed: bool = False) -> None:
+        if closed:
+            # To whom they are not shown, not even their names are.
+            super().__init__(
+                "there are sensitive scopes, and no passphrase was given to seal them with",
+                "`memglot mcp --passphrase-file FILE` or `$MEMGLOT_PASSPHRASE` gives the server one; a `scope` that is "
+                "not sensitive needs none",
+            )
+            return
         noun = "the scope" if len(scopes) == 1 else "the scopes"
         names = ", ".join(f"`{_short(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
         verb, them = ("is", "it") if len(scopes) == 1 else ("are", "them")
