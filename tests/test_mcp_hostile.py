@@ -21,6 +21,7 @@ from memglot.errors.mcp import MAX_ANSWER_BYTES
 from memglot.mcp import stdio
 from memglot.mcp.roots import Roots
 from memglot.mcp.tools.lists import LISTED, fitted
+from repo_projects import new_project
 
 SECRET = "0194a000-0001-7000-8000-000000000001"
 
@@ -181,3 +182,14 @@ def test_an_agent_is_not_told_which_scopes_are_sensitive(tmp_path: Path) -> None
         assert "finance" not in said and "plaintext" not in said and "--passphrase-file" in said
         assert one.gives("memory_sync_export", path="m.json", scope="user")["count"] == 0
         assert "--allow-sensitive" in one.refuses("memory_sync_export", path="m.json", plaintext=True)
+
+
+def test_what_no_answer_could_tell_is_refused_first_or_told_without(here: Agent, tmp_path: Path) -> None:
+    for labels in ({"title": "t" * 1_200_000}, {"tags": ["t" * 1_200_000]}):
+        assert "belongs in `content`" in here.refuses("me_memory_create", content="x", **labels)
+    assert here.gives("me_memory_search")["total"] == 0
+    new_project(tmp_path, "acme")
+    nodes = [{"kind": "gotcha", "title": f"Large {number}", "body": "b " * 300_000} for number in range(2)]
+    saved = here.gives("save_memory", task="t", nodes=nodes, project_root="acme")
+    assert saved["data"]["memory_created"] == ["gotcha.large-0", "gotcha.large-1"]
+    assert "patch" not in saved["data"] and "everything was saved" in saved["warnings"][-1]

@@ -66,6 +66,13 @@ def content_too_large(size: int) -> UsageError:
     )
 
 
+def labels_too_large(size: int, most: int) -> UsageError:
+    """A title or tags that are no labels any more."""
+    return UsageError(
+        f"the title and the tags of {size:,} bytes are more than {most:,}", "a long text belongs in `content`"
+    )
+
+
 def all_chunks_failed(count: int, first: str) -> MemglotError:
     """An import of which nothing could be taken."""
     return MemglotError(first if count == 1 else f"all {count:,} chunks failed; the first: {first}")
@@ -138,7 +145,7 @@ def answer_too_large(size: int) -> UsageError:
     """An answer that no client would take."""
     return UsageError(
         f"the answer would be {size:,} bytes, and no more than 1 MB is answered",
-        "ask for less with a `limit`, or export to a file with `me_memory_export`",
+        "ask for less with a `limit`, `levels` or a filter, or export to a file with `me_memory_export`",
     )
 
 

@@ -81,6 +81,11 @@ def note_more_listed() -> str:
     return "lists that are too long for an answer are cut; the counts are of all"
 
 
+def note_cut_patch() -> str:
+    """What was saved in a project's memory, and is too much to be answered."""
+    return "everything was saved; this answer leaves out the `patch`, which is too large for it"
+
+
 def note_cut_meta(size: int) -> str:
     """Metadata that are too large to be answered."""
     return f"`meta` has {size:,} bytes, all of which are kept; this answer leaves it out"

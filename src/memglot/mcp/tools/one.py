@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from memglot.engine.hits import item_of
-from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, no_whole_id
+from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, labels_too_large, no_whole_id
 from memglot.mcp.shapes import About, Own, Seen, Tags, Text, Tree, seen, span_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record, is_id
@@ -74,6 +74,13 @@ def check_size(content: str | None) -> None:
         raise content_too_large(size)
 
 
+def _check_labels(*labels: Any) -> None:
+    """Refuse a title, tags and the like that no answer could hold beside the text."""
+    size = len(msgspec.json.encode(labels))
+    if size > _REPEATED:
+        raise labels_too_large(size, _REPEATED)
+
+
 def whole(id: str) -> str:
     """An id that is whole: a guess at its beginning must not find, let alone delete, another memory."""
     if not is_id(id.strip().lower()):
@@ -96,6 +103,7 @@ def _written(record: Record, notes: Sequence[str] = ()) -> Answer:
 def create(call: Call, given: Create) -> Answer:
     """Keep a new memory."""
     check_size(given.content)
+    _check_labels(given.title, given.tags, given.kind, given.scope)
     chosen = {name: getattr(given, name) for name in ("id", "title", "kind", "scope", "tree", "tags", "meta")}
     source = {"kind": "mcp"} | ({"tool": call.client} if call.client else {})
     with call.memory(write=True) as memory:
@@ -118,6 +126,7 @@ def get(call: Call, given: Get) -> Answer:
 def update(call: Call, given: Update) -> Answer:
     """Change a memory."""
     check_size(given.content)
+    _check_labels(given.title, given.tags, given.kind)
     names = ("content", "meta", "tree", "title", "kind", "tags", "status")
     changes = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     if given.kind == "":

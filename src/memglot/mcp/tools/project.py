@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.errors.mcp import project_outside
+from memglot.errors.mcp import MAX_ANSWER_BYTES, project_outside
 from memglot.mcp.fence import fenced_json, fenced_text
 from memglot.mcp.shapes import Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
-from memglot.notes.mcp import note_from_project
+from memglot.notes.mcp import note_cut_patch, note_from_project
 
 if TYPE_CHECKING:
     from memglot.repo.project import Project
@@ -150,7 +150,13 @@ def save(call: Call, given: Save) -> Answer:
     root = wanted.pop("project_root", None)
     # What is null is left out: nothing is set to it, and nothing taken away by it.
     text = msgspec.json.encode({name: value for name, value in wanted.items() if value is not None})
-    return _ask(call, root, lambda project: deeds.save(project, text))
+    answer = _ask(call, root, lambda project: deeds.save(project, text))
+    envelope = answer.value
+    if not answer.failed and len(msgspec.json.encode(envelope)) > MAX_ANSWER_BYTES:
+        # It repeats all that was saved, and what was done must not be told as an error.
+        del envelope["data"]["patch"]
+        envelope["warnings"] = [*envelope["warnings"], note_cut_patch()]
+    return answer
 
 
 def query(call: Call, given: Query) -> Answer:
