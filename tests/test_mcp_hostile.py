@@ -193,3 +193,14 @@ def test_what_no_answer_could_tell_is_refused_first_or_told_without(here: Agent,
     saved = here.gives("save_memory", task="t", nodes=nodes, project_root="acme")
     assert saved["data"]["memory_created"] == ["gotcha.large-0", "gotcha.large-1"]
     assert "patch" not in saved["data"] and "everything was saved" in saved["warnings"][-1]
+
+
+def test_a_merge_can_be_tried_first(here: Agent, tmp_path: Path) -> None:
+    """It failed for every server whose sensitive scopes are closed."""
+    with Memory.open(":memory:") as other:
+        other.add("of another machine", id=SECRET)
+        other.sync_export(tmp_path / "m.json")
+    tried = here.gives("memory_sync_import", path="m.json", dry_run=True)
+    assert (tried["imported"], tried["failed"], tried["dryRun"]) == (1, 0, True)
+    assert here.gives("me_memory_search")["total"] == 0
+    assert here.gives("memory_sync_import", path="m.json")["ids"] == [SECRET]

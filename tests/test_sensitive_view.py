@@ -1,12 +1,16 @@
 """A store that is opened without its sensitive scopes: nothing of them is shown, found, counted or changed."""
 
 from collections.abc import Iterator
+from inspect import Parameter, signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memglot import Memory
+from memglot.engine.overlay import Overlay
 from memglot.errors import AlreadyThere, NotFound, UsageError
+from memglot.store.contract import Store
 
 
 @pytest.fixture
@@ -190,3 +194,23 @@ def test_its_id_is_taken_even_where_it_was_deleted(store: Path, view: Memory) ->
             whole.delete(SECRET) if whole.count(scope="finance") else None
     with Memory.open(store) as whole:
         assert whole.undelete(SECRET).content == KEPT[0]
+
+
+@pytest.mark.parametrize("conflict", ["merge", "prefer-remote", "prefer-local"])
+def test_a_dry_run_tells_what_an_import_would(view: Memory, store: Path, tmp_path: Path, conflict: str) -> None:
+    file = remote(tmp_path)
+    would = view.import_from(file, conflict=conflict, dry_run=True)
+    did = view.import_from(file, conflict=conflict)
+    assert (would.imported, would.merged, would.failed) == (did.imported, did.merged, did.failed) == (0, 0, 2)
+    assert [str(fault) for fault in would.errors] == [str(fault) for fault in did.errors]
+    assert secret(store) == KEPT
+
+
+def test_a_dry_run_is_asked_as_a_store_is() -> None:
+    def takes(method: Any) -> list[str]:
+        found = signature(method).parameters.values()
+        return [one.name for one in found if one.kind is not Parameter.KEYWORD_ONLY]
+
+    for name, method in vars(Overlay).items():
+        if not name.startswith("_") and hasattr(Store, name):
+            assert takes(method) == takes(getattr(Store, name)), name

@@ -48,8 +48,8 @@ class Overlay:
         found = {record.id: record for record in self._real.get(ids)} if self._real else {}
         return list((found | {record.id: record for record in self._scratch.get(ids)}).values())
 
-    def known(self, ids: Sequence[str]) -> set[str]:
-        return (self._real.known(ids) if self._real else set()) | self._scratch.known(ids)
+    def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
+        return (self._real.known(ids, scopes) if self._real else set()) | self._scratch.known(ids, scopes)
 
     def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         return self._scratch.ids_of_contents(keys) | (self._real.ids_of_contents(keys) if self._real else {})
