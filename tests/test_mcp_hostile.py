@@ -204,3 +204,18 @@ def test_a_merge_can_be_tried_first(here: Agent, tmp_path: Path) -> None:
     assert (tried["imported"], tried["failed"], tried["dryRun"]) == (1, 0, True)
     assert here.gives("me_memory_search")["total"] == 0
     assert here.gives("memory_sync_import", path="m.json")["ids"] == [SECRET]
+
+
+def test_half_a_sign_is_no_text(here: Agent, tmp_path: Path) -> None:
+    new_project(tmp_path, "acme")
+    for tool, arguments in (
+        ("me_memory_create", {"content": "x", "title": "\ud800"}),
+        ("me_memory_create", {"content": "x", "tags": ["\ud800"]}),
+        ("me_memory_create", {"content": "x", "meta": {"k": "\ud800"}}),
+        ("me_memory_search", {"query": "\ud800"}),
+        ("memory_sync_export", {"path": "m.json", "scope": "\ud800"}),
+        ("save_memory", {"task": "\ud800", "nodes": [], "project_root": "acme"}),
+    ):
+        said = here.ask(tool, arguments)
+        assert not said.is_error or "failed:" not in text_of(said), (tool, arguments, text_of(said))
+    assert here.gives("me_memory_search")["total"] == 0

@@ -43,6 +43,11 @@ def bad_parameter(tool: str, name: str, reason: str) -> UsageError:
     return UsageError(f"`{tool}`: `{name}`: {reason}")
 
 
+def no_text(sign: str) -> UsageError:
+    """Half of a sign, which a program can send and nobody can write."""
+    return UsageError(f"a parameter holds U+{ord(sign):04X}, half of a sign, which is no text")
+
+
 def path_and_content() -> UsageError:
     """Two inputs at once."""
     return UsageError("`path` and `content` exclude each other", "give one of them, and leave out the other")

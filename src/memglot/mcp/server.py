@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
 from memglot.errors import MemglotError
-from memglot.errors.mcp import file_failed, no_root_named, no_tool, stopped, unforeseen, writes_nothing
+from memglot.errors.mcp import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp import reports
 from memglot.mcp.answering import error_of, result_of, sentence_of
 from memglot.mcp.client import Context, folders, name_of, progress
@@ -97,6 +97,8 @@ class Agents:
             return error_of(tool, file_failed(str(error.filename or ""), (error.strerror or str(error)).lower()))
         except Stopped:
             return error_of(tool, stopped())
+        except UnicodeEncodeError as error:
+            return error_of(tool, no_text(error.object[error.start]))
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
