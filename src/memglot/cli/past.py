@@ -60,7 +60,10 @@ def imports(face: Face, import_id: str | None) -> None:
         f"{entry.merged:,} merged  {entry.state}  {', '.join(entry.sources)}"
         for entry in entries
     ]
-    face.answer({"imports": [msgspec.to_builtins(entry) for entry in entries]}, lines or "none", asked=True)
+    values = [msgspec.to_builtins(entry) for entry in entries]
+    for value in values:
+        del value["closed"]  # The store's own matter.
+    face.answer({"imports": values}, lines or "none", asked=True)
 
 
 def _import(face: Face, import_id: str) -> None:
