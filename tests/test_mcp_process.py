@@ -175,7 +175,8 @@ def test_a_client_that_goes_away_in_mid_import(tmp_path: Path, way: str) -> None
         else:
             pipe.process.kill()
         pipe.process.wait(PATIENCE)
-    assert 0 < whole_batches(tmp_path / "s.db") < 200 * BATCH_SIZE
+    # A pipe that is closed leaves a little time, in which a fast machine may come to the end.
+    assert 0 < whole_batches(tmp_path / "s.db") < 200 * BATCH_SIZE + (way == "close")
     with Memory.open(tmp_path / "s.db") as memory:
         assert memory.import_from(tmp_path / "a.ndjson").skipped > 0, "the same import goes on"
         assert memory.count() == 200 * BATCH_SIZE
