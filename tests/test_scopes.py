@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import memglot
 from memglot import MemglotError, Memory
 from memglot.engine.export import INCLUDE, ExportOptions, store_items
-from memglot.engine.import_ import ImportOptions, import_into
+from memglot.engine.import_ import import_into
+from memglot.engine.import_options import ImportOptions
 from memglot.engine.overlay import overlay
 from memglot.engine.scopes import mark_all, scopes, sensitive_scopes
 from memglot.formats import registry

@@ -16,7 +16,7 @@ from memglot.settings import Passphrase
 
 # The deeds are imported when they are done: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
-    from memglot.engine.import_ import ImportOptions
+    from memglot.engine.import_options import ImportOptions
     from memglot.engine.results import ExportResult, ImportResult
     from memglot.engine.sync import RemoteDiff
     from memglot.formats.reading import Input
@@ -52,7 +52,7 @@ class Exchange(Knowledge):
         what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
         store refuses costs only itself.
         """
-        from memglot.engine.import_ import ImportOptions
+        from memglot.engine.import_options import ImportOptions
         from memglot.engine.own import passed_over
         from memglot.formats.format import Options
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from itertools import islice
 
 import msgspec
 
 from memglot.engine.changes import Changes
 from memglot.engine.doubles import Doubles
+from memglot.engine.import_options import ImportOptions
 from memglot.engine.meeting import Met
 from memglot.engine.open_to import open_to
 from memglot.engine.plan import Plan, Planner
@@ -20,7 +20,7 @@ from memglot.engine.twins import twins, with_tags
 from memglot.errors import StoreError
 from memglot.formats import registry
 from memglot.formats.audit import is_audit
-from memglot.formats.format import STORE, Options
+from memglot.formats.format import STORE
 from memglot.formats.reading import Input, read_inputs
 from memglot.model import (
     Blob,
@@ -40,25 +40,6 @@ from memglot.store.contract import Import, Store
 
 _KEPT_ERRORS = 100
 """So many errors stay with the store's entry of an import."""
-
-
-@dataclass(frozen=True)
-class ImportOptions:
-    """What a caller may ask of an import."""
-
-    format: str | None = None
-    dedup: str | None = None
-    conflict: str | None = None
-    tree: str = ""
-    tags: tuple[str, ...] = ()
-    fail_fast: bool = False
-    restore_deleted: bool = False
-    dry_run: bool = False
-    isolate: bool = False
-    """Whether a batch that the store refuses costs only itself: it is reported, and the others land."""
-    sensitive: bool = True
-    """Whether memories of sensitive scopes may come, and be changed."""
-    reading: Options = field(default_factory=Options)
 
 
 def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, report: Report) -> Import | None:

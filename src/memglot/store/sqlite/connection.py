@@ -12,22 +12,10 @@ from urllib.parse import quote
 
 import apsw
 
-from memglot.errors import (
-    DamagedStore,
-    DamagedText,
-    FullStore,
-    LockedStore,
-    NewerStore,
-    NoStore,
-    NotAStore,
-    ReadOnlyStore,
-    StoreError,
-    log_out_of_reach,
-    store_closed,
-    store_refused,
-)
+from memglot.errors import LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError, log_out_of_reach
 from memglot.notes import note_incomplete
 from memglot.settings import BUSY_SECONDS
+from memglot.store.sqlite.failures import translate
 from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
@@ -274,35 +262,3 @@ def take_in_log(path: str) -> None:
             time.sleep(_LOOK)
         except apsw.Error as error:
             translate(error, path)
-
-
-def translate(error: Exception, url: str) -> NoReturn:
-    """Raise our error for one of SQLite's."""
-    if isinstance(error, apsw.ConnectionClosedError):
-        raise store_closed(url) from error
-    if isinstance(error, apsw.BusyError):
-        raise LockedStore(url, BUSY_SECONDS) from error
-    if isinstance(error, apsw.FullError):
-        raise FullStore(url) from error
-    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
-        raise ReadOnlyStore(url) from error
-    if isinstance(error, apsw.NotADBError):
-        raise NotAStore(url, "it is not a database") from error
-    if _is_text_index(error):
-        raise DamagedText(url) from error
-    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
-    if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)):
-        raise DamagedStore(url, str(error)) from error
-    if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
-        raise NotAStore(url, "it cannot be opened") from error
-    if isinstance(error, apsw.Error):
-        raise store_refused(url, str(error)) from error
-    raise error
-
-
-def _is_text_index(error: Exception) -> bool:
-    """Tell whether the full text index is gone or unreadable, which SQLite calls an error in the statement."""
-    text = str(error)
-    # Its tables have no names in messages of constraints; those of others do.
-    unnamed = isinstance(error, apsw.ConstraintError) and text == "constraint failed"
-    return unnamed or isinstance(error, apsw.Error) and ("record_text" in text or "fts5" in text)

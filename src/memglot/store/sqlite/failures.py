@@ -1,0 +1,49 @@
+"""What errors of SQLite mean to whoever uses a store."""
+
+from typing import NoReturn
+
+import apsw
+
+from memglot.errors import (
+    DamagedStore,
+    DamagedText,
+    FullStore,
+    LockedStore,
+    NotAStore,
+    ReadOnlyStore,
+    store_closed,
+    store_refused,
+)
+from memglot.settings import BUSY_SECONDS
+
+
+def translate(error: Exception, url: str) -> NoReturn:
+    """Raise our error for one of SQLite's."""
+    if isinstance(error, apsw.ConnectionClosedError):
+        raise store_closed(url) from error
+    if isinstance(error, apsw.BusyError):
+        raise LockedStore(url, BUSY_SECONDS) from error
+    if isinstance(error, apsw.FullError):
+        raise FullStore(url) from error
+    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
+        raise ReadOnlyStore(url) from error
+    if isinstance(error, apsw.NotADBError):
+        raise NotAStore(url, "it is not a database") from error
+    if _is_text_index(error):
+        raise DamagedText(url) from error
+    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
+    if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)):
+        raise DamagedStore(url, str(error)) from error
+    if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
+        raise NotAStore(url, "it cannot be opened") from error
+    if isinstance(error, apsw.Error):
+        raise store_refused(url, str(error)) from error
+    raise error
+
+
+def _is_text_index(error: Exception) -> bool:
+    """Tell whether the full text index is gone or unreadable, which SQLite calls an error in the statement."""
+    text = str(error)
+    # Its tables have no names in messages of constraints; those of others do.
+    unnamed = isinstance(error, apsw.ConstraintError) and text == "constraint failed"
+    return unnamed or isinstance(error, apsw.Error) and ("record_text" in text or "fts5" in text)
