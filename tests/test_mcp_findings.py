@@ -99,7 +99,9 @@ def test_large_answers_are_bounded(tmp_path: Path) -> None:
                 assert len(found.structured_content["content"]) == 600_000
                 assert len(text_of(found)) < 110_000 and text_of(found).splitlines()[-2] == "```"
                 assert "more than 1 MB" in one.refuses("me_memory_get", id=large)
-                assert "more than 1 MB" in one.refuses("me_memory_search", grep="^l", limit=1)
+                (found,) = one.gives("me_memory_search", grep="^l", limit=1)["results"]
+                assert (found["id"], len(found["content"])) == (large, 50_000), "one long memory costs no search"
+                assert large in one.gives("me_memory_search", limit=5)["notes"][0]
                 written = one.gives("me_memory_create", content="ü" * 400_000)
                 assert len(written["content"]) == 100_000
                 assert len(one.gives("me_memory_get", id=written["id"])["content"]) == 400_000

@@ -71,6 +71,11 @@ def note_cut_content(shown: int, whole: int) -> str:
     return f"`content` has {whole:,} signs, all of which are kept; this answer repeats the first {shown:,}"
 
 
+def note_cut_results(ids: list[str], shown: int) -> str:
+    """Results that are too long to be shown whole."""
+    return f"of {', '.join(ids[:5])}{' and others' if len(ids) > 5 else ''} the first {shown:,} signs are shown"
+
+
 def note_closed() -> str:
     """What agents are told of sensitive scopes, whatever is in them."""
     return "sensitive scopes are closed to agents, and left out"

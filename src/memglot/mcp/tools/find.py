@@ -14,10 +14,12 @@ from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Natural, Seen
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record
 from memglot.notes import note_recalled
-from memglot.notes.mcp import note_from_store, note_shown, note_unused
+from memglot.notes.mcp import note_cut_results, note_from_store, note_shown, note_unused
 from memglot.packing import shown
 
 _DEFAULT, _MOST = 10, 1000
+_LONGEST = 50_000
+"""So many signs of each text are shown."""
 
 
 class Weights(msgspec.Struct, forbid_unknown_fields=True):
@@ -141,7 +143,7 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
     weights = given.weights
     if weights and (weights.fulltext not in (None, 0) or weights.semantic not in (None, 0)):
         unused.append("weights")
-    notes = [*results.notes, *([note_unused(unused)] if unused else [])]
+    notes = [*results.notes, *([note_unused(unused)] if unused else []), *_cut(results)]
     found = [_found(hit) for hit in results if hit.packed != "left out"]
     value = Answered(results=found, total=results.total, limit=limit, notes=notes)
     if results.block is not None:
@@ -151,6 +153,16 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
         opening = note_from_store(len(found), store) if found else ""
         text = f"{opening}\n\n{shown(items)}{note_shown(len(found), results.total)}".lstrip()
     return Answer(value, "\n".join([text, *notes]))
+
+
+def _cut(results: Results) -> list[str]:
+    """Cut very long texts, so that one of them does not cost the answer to a search; a note says whose."""
+    cut = []
+    for record in (record for hit in results for record in (hit.record, *hit.context)):
+        if len(record.content) > _LONGEST:
+            cut.append(record.id)
+            record.content = record.content[:_LONGEST]
+    return [note_cut_results(cut, _LONGEST)] if cut else []
 
 
 def _beside(hit: Hit) -> list[Any]:
