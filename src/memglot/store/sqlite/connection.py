@@ -22,6 +22,8 @@ from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 CACHE = -32768
 _NAP = (0.001, 0.005)
 _LOOK = 0.05
+_LONG = 0.02
+"""Others wait for a transaction of so many seconds, and would hardly get in between two."""
 
 
 class Connection:
@@ -32,6 +34,8 @@ class Connection:
         self.notes: list[str] = []
         self.write = write
         self._depth = 0
+        self._held = 0.0
+        """How long the last transaction kept others from writing."""
         self.db = self._open(path)
         try:
             self._prepare()
@@ -159,9 +163,11 @@ class Connection:
         try:
             if self._depth == 1:
                 self.db.execute("BEGIN IMMEDIATE")
+                self._held = -time.monotonic()
             yield
             if self._depth == 1:
                 self.db.execute("COMMIT")
+                self._held += time.monotonic()
         except BaseException as error:
             if self._depth == 1 and self.db.in_transaction:
                 self.db.execute("ROLLBACK")
@@ -172,8 +178,8 @@ class Connection:
             self._depth -= 1
 
     def give_way(self) -> None:
-        """Between two long transactions: pause for longer than others do before they try again, so that one gets in."""
-        if not self.is_writing:
+        """After a long transaction, before another: pause for longer than others do before they try again."""
+        if not self.is_writing and self._held >= _LONG:
             time.sleep(2 * max(_NAP))
 
     @property
