@@ -9,10 +9,15 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 """What the database's own files are called beside the store."""
 
 
+def paths_of(url: str) -> frozenset[str]:
+    """The real paths of a store's file, and of the files that its database keeps beside it, be they there or not."""
+    own = os.path.realpath(url)
+    return frozenset(own + end for end in _BESIDE)
+
+
 def files_of(store: Store) -> frozenset[str]:
-    """The real paths of a store's file, and of the files that its database keeps beside it."""
-    own = os.path.realpath(store.url)
-    return frozenset(own + end for end in _BESIDE) if os.path.exists(store.url) else frozenset()
+    """Those paths of a store that lies in a file."""
+    return paths_of(store.url) if os.path.exists(store.url) else frozenset()
 
 
 def passed_over(store: Store | None) -> frozenset[str]:

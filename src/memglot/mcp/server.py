@@ -17,6 +17,7 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
+from memglot.engine.own import paths_of
 from memglot.errors import MemglotError
 from memglot.errors.mcp import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp import reports
@@ -49,8 +50,7 @@ class Agents:
         self._places: dict[bool, anyio.CapacityLimiter] = {}
         # It may be gone later, which is no matter for those who use no files.
         self._here = Path.cwd()
-        url = self._stores.url
-        self._own = [data_folder(), *(Path(url + end) for end in ("", "-wal", "-shm", "-journal"))]
+        self._own = [data_folder(), *map(Path, sorted(paths_of(self._stores.url)))]
 
     def server(self) -> Server[Any]:
         """The SDK's server, which speaks the protocol over any transport."""
@@ -109,17 +109,24 @@ class Agents:
         self, context: Context, params: types.CallToolRequestParams, tool: Tool[Any]
     ) -> types.CallToolResult | types.InputRequiredResult:
         given = tool.arguments(params.arguments)
+        # Most calls use no files, and need not wait for links to be resolved.
+        roots = await self._roots(context, params) if tool.touches_files(given) else Roots(())
+        if isinstance(roots, types.InputRequiredResult):
+            return roots
+        return result_of(tool, await self._run(context, lambda call: tool.run(call, given), roots, tool.reads))
+
+    async def _roots(self, context: Context, params: types.CallToolRequestParams) -> Roots | types.InputRequiredResult:
+        """The folders that files may lie in: those a person named, else the client's, else the working directory."""
         allowed = self._serving.roots
-        if not allowed and tool.touches_files(given):
+        if not allowed:
             asked = await folders(context, params)
             if isinstance(asked, types.InputRequiredResult):
                 return asked
             allowed = tuple(asked)
-        if not allowed and tool.touches_files(given) and self._here == Path(self._here.anchor):
+        if not allowed and self._here == Path(self._here.anchor):
             # Clients with windows start servers there, and whoever wrote that did not mean every file there is.
             raise no_root_named(str(self._here))
-        roots = Roots(allowed or (self._here,), self._own)
-        return result_of(tool, await self._run(context, lambda call: tool.run(call, given), roots, tool.reads))
+        return Roots(allowed or (self._here,), self._own)
 
     def _tool(self, name: str) -> Tool[Any]:
         if name in self._tools:
