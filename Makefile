@@ -32,9 +32,9 @@ wheel: $(STAMP)  ## the built wheel, alone, in an environment of its own
 	$(BIN)/python scripts/check_wheel.py
 
 test-clients: $(CLIENTS)/installed  ## npm's MCP Inspector drives every tool; needs Node.js with npm
-	$(BIN)/pytest -n 2 tests/clients/drive.py
+	$(BIN)/pytest -n 2 tests/inspector/drive.py
 
-$(CLIENTS)/installed: tests/clients/package-lock.json tests/clients/package.json tests/clients/.npmrc | $(STAMP)
+$(CLIENTS)/installed: tests/inspector/package-lock.json tests/inspector/package.json tests/inspector/.npmrc | $(STAMP)
 	@command -v npm >/dev/null || { echo "make test-clients needs Node.js with npm" >&2; exit 1; }
 	mkdir -p $(CLIENTS)
 	cp $^ $(CLIENTS)
@@ -46,7 +46,7 @@ fix: $(STAMP)  ## format, and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 accept: $(STAMP)  ## take the present answers as the right ones; the review is the diff
-	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/test_goldens.py tests/test_cli_cases.py
+	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/formats/test_goldens.py tests/cli/test_cli_cases.py
 
 docs: $(STAMP)  ## write the generated parts of the docs anew
 	$(BIN)/cog -r README.md docs/*.md

@@ -20,11 +20,11 @@ from typing import Any
 import anyio
 import httpx2
 from finders import times
-from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from search_speed import vocabulary
 from thin_client import ThinClient
 
+from mcp import Client
 from memglot import Memory
 
 CLIENTS = 8

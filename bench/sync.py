@@ -17,8 +17,8 @@ COUNT, SECRET = 100_000, 10_000
 _READ = """
 import sys
 from memglot.formats import registry
-from memglot.formats.format import Options
-from memglot.formats.reading import read_inputs
+from memglot.formats.base import Options
+from memglot.formats.core.read import read_inputs
 from memglot.report import Report
 for path in sys.argv[1:]:
     for item in read_inputs([path], registry.get("memories-json"), Report(), Options()):

@@ -51,7 +51,7 @@ def _doc(found: object) -> str:
 
 def format_table() -> None:
     """What can be read and written."""
-    from memglot.engine.overview import format_rows
+    from memglot.formats.overview import format_rows
 
     cog.outl("| format | what | read | write | extensions | carry slot |")
     cog.outl("|---|---|---|---|---|---|")
@@ -65,7 +65,7 @@ def format_table() -> None:
 
 def matrix() -> None:
     """What each pair of formats keeps."""
-    from memglot.engine.overview import format_homes, matrix_grid
+    from memglot.formats.overview import format_homes, matrix_grid
 
     header, *rows = matrix_grid()
     cog.outl("| from \\ to | " + " | ".join(f"`{name}`" for name in header[1:]) + " |")
@@ -172,7 +172,7 @@ def fields() -> None:
     cog.outl("|---|---|---|")
     for field in msgspec.structs.fields(Record):
         kind = str(Record.__annotations__[field.name]).replace("|", "or")
-        kind = re.sub(r"<class '([^']+)'>", r"\1", kind).replace("memglot.model.memory.", "").replace("typing.", "")
+        kind = re.sub(r"<class '([^']+)'>", r"\1", kind).replace("memglot.model.record.", "").replace("typing.", "")
         default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory
         shown = "required" if default is msgspec.NODEFAULT else repr(default() if callable(default) else default)
         cog.outl(

@@ -14,11 +14,11 @@ import anyio
 import httpx2
 import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from mcp import Client, StdioServerParameters
+from memglot.mcp.config import Serving
 from memglot.mcp.server import Agents
-from memglot.mcp.serving import Serving
 
 TOKEN = "a-token-for-tests-0123456789"
 PATIENCE = 60.0  # Seconds until something that hangs is taken for broken.

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from memglot.repo import deeds
-from memglot.repo.envelope import answer
-from memglot.repo.project import Project
+from memglot.project import commands
+from memglot.project.envelope import answer
+from memglot.project.project import Project
 
 GIT = {"GIT_AUTHOR_NAME": "T", "GIT_AUTHOR_EMAIL": "t@e.x", "GIT_COMMITTER_NAME": "T", "GIT_COMMITTER_EMAIL": "t@e.x"}
 
@@ -26,7 +26,7 @@ def new_project(folder: Path, name: str = "acme-render") -> Path:
     root = folder / name
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
-    told = answer(root, lambda project: deeds.init(project), register=False)
+    told = answer(root, lambda project: commands.init(project), register=False)
     assert told["ok"], told
     return root
 
@@ -45,7 +45,7 @@ def save(root: Path, *, dry_run: bool = False, **intent: Any) -> dict[str, Any]:
     """Save, and give the envelope."""
     value = {"task": "test", **intent}
     text = json.dumps(value).encode()
-    return answer(root, lambda project: deeds.save(project, text, dry_run=dry_run), register=False)
+    return answer(root, lambda project: commands.save(project, text, dry_run=dry_run), register=False)
 
 
 def saved(root: Path, **intent: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from memglot.formats._repo.shapes import Config, Defaults, Identity
-from memglot.formats._repo.text import body_hash, canonical_json, link_hash, node_hash, stable_json
-from memglot.repo.project import Project
+from memglot.project.project import Project
+from memglot.project.storage.hashes import body_hash, canonical_json, link_hash, node_hash, stable_json
+from memglot.project.storage.shapes import Config, Defaults, Identity
 
 TIME = "2026-01-02T03:04:05+00:00"
 SCHEMAS = ("config", "object", "relation", "event", "patch")

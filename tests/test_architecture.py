@@ -12,54 +12,66 @@ import memglot
 SOURCE = Path(memglot.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# Who may import whom. A part may always import itself.
+# Who may import whom. A part may always import itself; every part may import these, which import little.
+GROUND = {"errors", "notes", "settings", "text", "disk"}
+CORE = GROUND | {"model", "report"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "notes": set(),
     "settings": set(),
+    "disk": set(),
+    "text": {"errors", "model", "settings"},
     "model": {"errors"},
-    "clients": {"notes", "errors", "settings"},
-    "embed": {"notes", "errors", "settings"},
-    "packing": {"notes", "errors"},
-    "report": {"model", "errors"},
-    "formats": {"notes", "report", "model", "errors", "settings"},
-    "store": {"notes", "formats", "report", "model", "errors", "settings"},
-    "conversion": {"notes", "formats", "report", "model", "errors", "settings"},
-    "engine": {"embed", "packing", "notes", "conversion", "store", "formats", "report", "model", "errors", "settings"},
-    "repo": {"packing", "notes", "formats", "report", "model", "errors", "settings"},
-    "mcp": {"engine", "repo", "packing", "notes", "report", "model", "errors", "settings"},
-    "cli": {
-        "clients",
-        "engine",
-        "repo",
-        "mcp",
-        "notes",
-        "conversion",
-        "formats",
-        "report",
-        "model",
-        "errors",
-        "settings",
-    },
-    "testing": {"store", "formats", "report", "model", "errors"},
+    "report": {"disk", "model", "errors"},
+    "clients": GROUND,
+    "embed": GROUND,
+    "project.storage": CORE | {"formats"},
+    "formats": CORE | {"project.storage"},
+    "formats.sqlite": CORE | {"formats", "store"},
+    "store": CORE,
+    "json_values": CORE | {"store"},
+    "results": CORE | {"store"},
+    "arguments": CORE | {"store"},
+    "merging": CORE | {"formats", "store", "json_values", "editing"},
+    "editing": CORE | {"formats", "formats.sqlite", "store", "merging", "exporting", "json_values", "arguments"},
+    "exporting": CORE | {"formats", "formats.sqlite", "store", "merging", "importing", "arguments"},
+    "importing": CORE | {"formats", "store", "merging", "editing"},
+    "search": CORE | {"embed", "store", "json_values", "arguments"},
+    "memory": CORE
+    | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
+    "project": CORE | {"project.storage", "formats"},
+    "mcp": CORE
+    | {"memory", "search", "editing", "merging", "importing", "exporting", "results", "json_values"}
+    | {"arguments", "project", "project.storage", "store"},
+    "cli": CORE
+    | {"clients", "memory", "search", "editing", "merging", "importing", "exporting", "results"}
+    | {"json_values", "arguments", "project", "mcp", "formats"},
+    "testing": CORE | {"store", "formats"},
     "__main__": {"cli"},
 }
-# The registry lists formats for completion, and a face may name a store's shapes in types; nothing else reaches past
-# the engine.
+# The registry lists formats for completion; nothing else reaches past the operations.
 FACE_REACHES = {
-    ("cli", "formats"): {"memglot.formats.registry", "memglot.formats"},
+    ("cli", "formats"): {"memglot.formats.registry", "memglot.formats", "memglot.formats.overview"},
     # The command line starts the server, and shows its tools and its token; it never answers for it.
     ("cli", "mcp"): {
-        *("memglot.mcp", "memglot.mcp.serving", "memglot.mcp.roots"),
+        *("memglot.mcp", "memglot.mcp.config", "memglot.mcp.roots"),
         *("memglot.mcp.tools", "memglot.mcp.token"),
     },
     ("cli", "notes"): {"memglot.notes.mcp"},
 }
+APART = {"project.storage", "formats.sqlite"}
+"""Parts of a package with rules of their own."""
+
+
+def part_named(module: str) -> str:
+    """The part that a module below `memglot` belongs to."""
+    parts = module.split(".")
+    inner = ".".join(parts[1:3])
+    return inner if inner in APART else (parts + ["__init__"])[1]
 
 
 def part_of(path: Path) -> str:
-    relative = path.relative_to(SOURCE)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+    return part_named(".".join(("memglot", *path.relative_to(SOURCE).with_suffix("").parts)))
 
 
 def imported(path: Path) -> set[str]:
@@ -79,7 +91,7 @@ def test_imports_point_inwards(path: Path) -> None:
     if part == "__init__":
         return
     for name in imported(path):
-        other = (name.split(".") + ["__init__"])[1]
+        other = part_named(name)
         if other in (part, "__init__"):
             continue
         assert other in ALLOWED[part], f"{part} may not import {name}"
@@ -97,11 +109,21 @@ def test_formats_do_not_import_each_other() -> None:
             assert not imported(path) & names
 
 
+def code_lines(text: str) -> int:
+    """How many lines of a module are code: blank lines and docstrings do not count."""
+    tree = ast.parse(text)
+    quoted = sum(
+        (node.end_lineno or 0) - node.lineno + 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    )
+    return sum(bool(line.strip()) for line in text.splitlines()) - quoted
+
+
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
 def test_files_and_functions_stay_small(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    if part_of(path) != "errors":  # All messages are in one place; it may be as long as they are many.
-        assert text.count("\n") <= 330
+    assert code_lines(text) <= 450
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert (node.end_lineno or 0) - node.lineno < 60, f"{node.name} is too long"

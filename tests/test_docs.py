@@ -10,12 +10,12 @@ import click
 
 import memglot
 from memglot import errors
-from memglot.cli.face import filter_options
 from memglot.cli.main import COMMANDS
+from memglot.cli.session import filter_options
 from memglot.clients.table import CLIENTS
 from memglot.formats import registry
 from memglot.settings import CLIENT_VARIABLES
-from memglot.store.asking import Filter
+from memglot.store.query import Filter
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

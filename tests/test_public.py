@@ -51,7 +51,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_help_imports_no_command() -> None:
     code = (
-        "import sys; from memglot.cli.main import run; from memglot.cli.face import Face; run(Face(), ['--help']); "
+        "import sys; from memglot.cli.main import run; from memglot.cli.session import Face; run(Face(), ['--help']); "
         "print([n for n in sys.modules if n in ('msgspec', 'apsw', 'yaml', 'rich') or n.startswith('memglot.engine')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from memglot.conversion import Conversion, convert
-    from memglot.engine.care import restore
-    from memglot.engine.consolidate import Consolidation
-    from memglot.engine.diff import Difference, diff
-    from memglot.engine.hits import Hit, Results
-    from memglot.engine.memory import Memory
-    from memglot.engine.results import ExportResult, ImportResult
-    from memglot.engine.scopes import Scope
-    from memglot.engine.verify import Verdict, verify
+    from memglot.editing.consolidate import Consolidation
+    from memglot.editing.maintenance import restore
+    from memglot.editing.scopes import Scope
     from memglot.errors import MemglotError
-    from memglot.formats.format import Format
+    from memglot.exporting.convert import Conversion, convert
+    from memglot.exporting.diff import Difference, diff
+    from memglot.exporting.verify import Verdict, verify
+    from memglot.formats.base import Format
+    from memglot.memory import Memory
     from memglot.model import Document, Entity, Record, Relation, Supersession, Temporal
+    from memglot.results import ExportResult, ImportResult
+    from memglot.search.results import Hit, Results
 
     def formats() -> list[Format]:
         """All formats that can be read or written; at run time this is the package, which can be called."""
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 # Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
 _PLACES = {
-    "Consolidation": "memglot.engine.consolidate",
-    "Conversion": "memglot.conversion",
-    "Difference": "memglot.engine.diff",
+    "Consolidation": "memglot.editing.consolidate",
+    "Conversion": "memglot.exporting.convert",
+    "Difference": "memglot.exporting.diff",
     "Document": "memglot.model",
     "Entity": "memglot.model",
-    "ExportResult": "memglot.engine.results",
-    "Hit": "memglot.engine.hits",
-    "ImportResult": "memglot.engine.results",
+    "ExportResult": "memglot.results",
+    "Hit": "memglot.search.results",
+    "ImportResult": "memglot.results",
     "MemglotError": "memglot.errors",
-    "Memory": "memglot.engine.memory",
+    "Memory": "memglot.memory",
     "Record": "memglot.model",
     "Relation": "memglot.model",
-    "Results": "memglot.engine.hits",
-    "Scope": "memglot.engine.scopes",
+    "Results": "memglot.search.results",
+    "Scope": "memglot.editing.scopes",
     "Supersession": "memglot.model",
     "Temporal": "memglot.model",
-    "Verdict": "memglot.engine.verify",
-    "convert": "memglot.conversion",
-    "diff": "memglot.engine.diff",
-    "restore": "memglot.engine.care",
-    "verify": "memglot.engine.verify",
+    "Verdict": "memglot.exporting.verify",
+    "convert": "memglot.exporting.convert",
+    "diff": "memglot.exporting.diff",
+    "restore": "memglot.editing.maintenance",
+    "verify": "memglot.exporting.verify",
 }
 
 __all__ = [

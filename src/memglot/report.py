@@ -4,56 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from memglot.disk import DiskList
 from memglot.errors import MemglotError
 
 T = TypeVar("T")
-_IN_MEMORY = 1 << 20
 _TICK = 1_000
 """After so many records that failed a progress bar moves on, though none landed."""
-
-
-class Spool(Generic[T]):
-    """A list that grows on disk: appended to in order, read as often as wanted, never held in memory."""
-
-    def __init__(self) -> None:
-        import tempfile
-
-        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
-        self._length = 0
-
-    def __del__(self) -> None:
-        self._file.close()
-
-    def append(self, value: T) -> None:
-        """Add one value that JSON can hold."""
-        self.extend([value])
-
-    def extend(self, values: list[T]) -> None:
-        """Add several at once."""
-        if values:
-            self._file.seek(0, 2)
-            self._file.write(msgspec.json.Encoder().encode_lines(values))
-            self._length += len(values)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[T]:
-        decode = msgspec.json.Decoder().decode
-        place = 0
-        while True:
-            # The place is kept here, so that two readers, or a reader and a writer, do not disturb each other.
-            self._file.seek(place)
-            lines = self._file.readlines(1 << 16)
-            if not lines:
-                return
-            place = self._file.tell()
-            for line in lines:
-                yield decode(line)
 
 
 class Fault(msgspec.Struct, omit_defaults=True):
@@ -124,17 +84,17 @@ class Report:
         """How many batches landed, or failed to."""
         self.format = ""
         self.current: Any = None
-        self.errors: Spool[dict[str, Any]] = Spool()
-        self.error_counts: Spool[int] = Spool()
+        self.errors: DiskList[dict[str, Any]] = DiskList()
+        self.error_counts: DiskList[int] = DiskList()
         """How many records each of the errors is about."""
-        self.ids: Spool[str] = Spool()
-        self.skipped_ids: Spool[str] = Spool()
+        self.ids: DiskList[str] = DiskList()
+        self.skipped_ids: DiskList[str] = DiskList()
         self.notes: list[str] = []
         self.formats: Counter[str] = Counter()
         self.kept: Counter[str] = Counter()
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
-        self.dropped_records: Spool[tuple[str, str]] = Spool()
+        self.dropped_records: DiskList[tuple[str, str]] = DiskList()
         self.broken_chain: str | None = None
         """What is wrong with an audit chain that was taken all the same."""
         self.unopened = 0

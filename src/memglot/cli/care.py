@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, memories
+from memglot.cli.session import Face, command, memories
 
 
 @command("formats")
 @click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
 def formats(face: Face, matrix: bool) -> None:
     """List what can be read and written, and what survives."""
-    from memglot.engine.overview import format_homes, format_matrix, format_rows, matrix_grid
+    from memglot.formats.overview import format_homes, format_matrix, format_rows, matrix_grid
 
     if matrix:
         grid = matrix_grid()
@@ -76,7 +76,7 @@ def consolidate(face: Face, dry_run: bool) -> int:
     The oldest of several doubles stays, and takes in what the others say; `undelete` brings one back. A strength
     fades from the day its memory arrived or was last used. Nothing is deleted for being weak.
     """
-    from memglot.engine.decay import FADED
+    from memglot.editing.decay import FADED
 
     with face.memory(write=not dry_run) as memory:
         result = memory.consolidate(dry_run=dry_run)
@@ -92,7 +92,7 @@ def consolidate(face: Face, dry_run: bool) -> int:
 @click.option("--fix", is_flag=True, help="Rebuild the indexes and the full text from the memories.")
 def doctor(face: Face, fix: bool) -> int:
     """Check the store: its file, every memory, the full text, the audit chain."""
-    from memglot.engine.verify import verdict_value
+    from memglot.exporting.verify import verdict_value
 
     with face.memory(write=fix) as memory:
         verdict = memory.doctor(fix=fix)
@@ -116,7 +116,7 @@ def backup(face: Face, path: str, force: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace the present store; it is kept as `<name>.before-restore`.")
 def restore(face: Face, path: str, force: bool) -> None:
     """Put a backup in the place of the store, after checking that it is whole."""
-    from memglot.engine.care import restore as restore_
+    from memglot.editing.maintenance import restore as restore_
 
     place, count = restore_(Path(path), face.store, force=force, tell=face.warn)
     face.answer({"path": str(place), "memories": count}, f"restored {memories(count)} to {place}")

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, memories
+from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.shell import FormatName
+from memglot.cli.session import Face, command, memories
 from memglot.settings import Passphrase
 
 
@@ -29,8 +29,8 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
     import msgspec
 
     from memglot.cli.json_output import Stream
-    from memglot.engine.diff import diff as diff_
-    from memglot.engine.show import first_line
+    from memglot.exporting.diff import diff as diff_
+    from memglot.json_values import first_line
     from memglot.report import Report
 
     report = Report()
@@ -69,8 +69,8 @@ def verify(face: Face, path: str, format: str | None, passphrase_file: str | Non
 
     Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
     """
-    from memglot.engine.verify import verdict_value
-    from memglot.engine.verify import verify as verify_
+    from memglot.exporting.verify import verdict_value
+    from memglot.exporting.verify import verify as verify_
 
     verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
     lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.session import Face, command
 
 if TYPE_CHECKING:
     from memglot.clients.install import Change

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.session import Face, command
 
 if TYPE_CHECKING:
-    from memglot.engine.memory import Memory
+    from memglot.memory import Memory
     from memglot.model import Conflict, Record
 
 
@@ -39,7 +39,7 @@ def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice
 
 
 def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> None:
-    from memglot.engine.show import record_value
+    from memglot.json_values import record_value
 
     if "json_value" in given:
         import msgspec
@@ -54,7 +54,7 @@ def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> N
 
 
 def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
-    from memglot.engine.conflicts import with_memories
+    from memglot.merging.conflicts import with_memories
 
     if id is None:
         for conflict, record in with_memories(memory.store):
@@ -65,8 +65,8 @@ def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[
 
 
 def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
-    from memglot.engine.conflicts import conflict_value
-    from memglot.engine.show import first_line
+    from memglot.json_values import first_line
+    from memglot.merging.conflicts import conflict_value
 
     return conflict_value(record, conflict) | {"memory": first_line(record.title or record.content)}
 
@@ -90,8 +90,8 @@ def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
 
 def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
     """The values of a conflict with their numbers: whole, or the beginning of each."""
-    from memglot.engine.conflicts import as_text
-    from memglot.engine.show import first_line
+    from memglot.json_values import first_line
+    from memglot.merging.conflicts import as_text
 
     lines = []
     for number, value in enumerate(found["values"], 1):

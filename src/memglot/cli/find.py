@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, memories
+from memglot.cli.session import LIMIT, Face, command, filter_options, filters_of, memories
 
 
 @command("search")
@@ -32,7 +32,7 @@ def search(face: Face, query: str, limit: int | None, touch: bool, budget: int |
     "a quoted phrase" must be there as written, -word must not. tag:x kind:x tree:a.b scope:x status:x filter, as do
     before:2024-05 and after:2024-05-31.
     """
-    from memglot.engine.hits import results_value
+    from memglot.search.results import results_value
 
     filters = filters_of(options)
     if limit is None:
@@ -45,7 +45,7 @@ def search(face: Face, query: str, limit: int | None, touch: bool, budget: int |
 
 
 def _found(results: Any) -> list[str]:
-    from memglot.engine.show import first_line
+    from memglot.json_values import first_line
 
     lines: list[str] = []
     for hit in results:
@@ -66,7 +66,7 @@ def _found(results: Any) -> list[str]:
 def list_(face: Face, oldest_first: bool, **options: Any) -> None:
     """List memories, the newest first."""
     from memglot.cli.json_output import Stream
-    from memglot.engine.show import record_value
+    from memglot.json_values import record_value
 
     filters = filters_of(options)
     with face.memory() as memory:
@@ -83,7 +83,7 @@ def list_(face: Face, oldest_first: bool, **options: Any) -> None:
 
 
 def _lines(record: Any, score: str | None = None) -> Iterator[str]:
-    from memglot.engine.show import first_line
+    from memglot.json_values import first_line
     from memglot.model import format_time
 
     about = [record.id, format_time(record.created_at)[:10], record.tree, *(f"#{tag}" for tag in record.tags), score]

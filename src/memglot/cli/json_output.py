@@ -5,7 +5,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memglot.report import Spool
+from memglot.disk import DiskList
 
 _encode = msgspec.json.Encoder().encode
 
@@ -30,7 +30,7 @@ def write_json(value: Any, out: BinaryIO) -> None:
         before = b"{"
         for key, inner in value.items():
             out.write(before + _encode(key) + b":")
-            if isinstance(inner, Spool):
+            if isinstance(inner, DiskList):
                 _write_list(inner, out)
             else:
                 out.write(_encode(inner))
@@ -39,8 +39,8 @@ def write_json(value: Any, out: BinaryIO) -> None:
     out.flush()
 
 
-def _gathered(stream: Stream) -> Spool[Any]:
-    found: Spool[Any] = Spool()
+def _gathered(stream: Stream) -> DiskList[Any]:
+    found: DiskList[Any] = DiskList()
     for value in stream.values:
         found.append(value)
     return found

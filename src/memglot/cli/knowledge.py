@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command
+from memglot.cli.session import Face, command
 
 
 @command("scope")
@@ -100,8 +100,8 @@ def _show_identity(face: Face, scope: str) -> None:
 
 
 def _show_history(face: Face, scope: str, number: int | None) -> None:
-    from memglot.engine.show import first_line
     from memglot.errors import no_version
+    from memglot.json_values import first_line
     from memglot.model import format_time
 
     with face.memory() as memory:
@@ -148,7 +148,7 @@ def _entity_line(entity: Any) -> str:
 @click.option("--scope", help="Whose it is; `user` unless told otherwise.")
 def entity(face: Face, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
     """Keep an entity that memories can be linked to. One that is there gets the new aliases."""
-    from memglot.engine.entities import type_notes
+    from memglot.editing.entities import type_notes
     from memglot.model import plain
 
     with face.memory(write=True) as memory:

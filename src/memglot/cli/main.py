@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from memglot import __version__
-from memglot.cli.face import Face, shared_options
+from memglot.cli.session import Face, shared_options
 
 # Where each command lives, and its line in `memglot --help`, which imports none of them. A test holds it to the code.
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memglot.cli.clients import install, uninstall
-from memglot.cli.face import Face, command, shared_options
+from memglot.cli.session import Face, command, shared_options
 
 _PORT = 8788
 
@@ -76,8 +76,8 @@ def _serve(
     passphrase_file: str | None,
 ) -> None:
     from memglot.cli.passphrase import passphrase
+    from memglot.mcp.config import Serving
     from memglot.mcp.roots import check_roots
-    from memglot.mcp.serving import Serving
 
     if transport == "stdio" and (port is not None or token_file is not None):
         raise click.UsageError("`--port` and `--token-file` are for `--transport http`")
@@ -109,8 +109,8 @@ def _serve(
 
 def _check_store(url: str | None) -> None:
     """Refuse a store that this version cannot have. One that is damaged or locked may be mended: each call tells."""
-    from memglot.engine.memory import Memory
     from memglot.errors import NotYet, StoreError
+    from memglot.memory import Memory
 
     try:
         Memory.open_for_dry_run(url).close()

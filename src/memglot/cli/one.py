@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, json_object
+from memglot.cli.session import Face, command, json_object
 
 
 def _text(argument: str) -> str:
@@ -50,7 +50,7 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
 @click.option("--id", default="", help="Its id, a UUIDv7; else a new one.")
 def add(face: Face, text: str, id: str, **options: Any) -> None:
     """Keep a new memory. `-` reads its text from standard input."""
-    from memglot.engine.show import record_value
+    from memglot.json_values import record_value
 
     with face.memory(write=True) as memory:
         record = memory.add(_text(text), id=id, **_fields(options))
@@ -61,8 +61,8 @@ def add(face: Face, text: str, id: str, **options: Any) -> None:
 @click.argument("id")
 def get(face: Face, id: str) -> None:
     """Show one memory, as Markdown. The beginning of an id is enough where it is unambiguous."""
-    from memglot.engine.as_markdown import markdown_of
-    from memglot.engine.show import record_value
+    from memglot.editing.markdown import markdown_of
+    from memglot.json_values import record_value
 
     with face.memory() as memory:
         record = memory.get(id)
@@ -76,7 +76,7 @@ def get(face: Face, id: str) -> None:
 @click.option("--status", help="Its status, such as `stale`.")
 def update(face: Face, id: str, content: str | None, **options: Any) -> None:
     """Change fields of a memory; each replaces the old value. `--tag ""` removes all tags."""
-    from memglot.engine.show import record_value
+    from memglot.json_values import record_value
 
     changes = _fields(options)
     if changes.get("tags") == [""]:
@@ -95,9 +95,9 @@ def update(face: Face, id: str, content: str | None, **options: Any) -> None:
 def edit(face: Face, id: str) -> None:
     """Open a memory in your editor, as Markdown, and keep what you saved."""
     from memglot.cli.editing import edit_text
-    from memglot.engine.as_markdown import changes_from_markdown, markdown_of
-    from memglot.engine.show import record_value
+    from memglot.editing.markdown import changes_from_markdown, markdown_of
     from memglot.errors import changed_meanwhile
+    from memglot.json_values import record_value
 
     with face.memory() as memory:
         record = memory.get(id)
@@ -130,7 +130,7 @@ def delete(face: Face, ids: tuple[str, ...], reason: str) -> None:
 @click.argument("id")
 def undelete(face: Face, id: str) -> None:
     """Bring a deleted memory back as it was."""
-    from memglot.engine.show import record_value
+    from memglot.json_values import record_value
 
     with face.memory(write=True) as memory:
         record = memory.undelete(id)
@@ -144,7 +144,7 @@ def undelete(face: Face, id: str) -> None:
 @click.option("--weight", type=float, help="How strong the relation is.")
 def link(face: Face, subject: str, predicate: str, object: str, weight: float | None) -> None:
     """Relate two memories, or entities given as `entity:<id>`."""
-    from memglot.engine.links import predicate_notes
+    from memglot.editing.links import predicate_notes
     from memglot.model import plain
 
     with face.memory(write=True) as memory:

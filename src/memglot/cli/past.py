@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from memglot.cli.face import Face, command
+from memglot.cli.session import Face, command
 
 
 @command("history")
@@ -15,8 +15,8 @@ from memglot.cli.face import Face, command
 def history(face: Face, id: str) -> None:
     """Show every version of a memory, the oldest first, with the values that clashed in it."""
     from memglot.cli.conflicts import value_lines
-    from memglot.engine.conflicts import conflict_value
-    from memglot.engine.show import first_line, record_value
+    from memglot.json_values import first_line, record_value
+    from memglot.merging.conflicts import conflict_value
     from memglot.model import format_time
 
     with face.memory() as memory:
@@ -68,7 +68,7 @@ def imports(face: Face, import_id: str | None) -> None:
 
 def _import(face: Face, import_id: str) -> None:
     """Show what was recorded of one import."""
-    from memglot.engine.show import import_value
+    from memglot.json_values import import_value
     from memglot.report import Fault
 
     with face.memory() as memory:
@@ -127,7 +127,7 @@ def audit(face: Face, what: str, file: str | None, limit: int, target: str | Non
 
 def _verify(face: Face, file: str | None) -> int:
     if file is not None:
-        from memglot.engine.audit import audit_file
+        from memglot.exporting.audit_file import audit_file
 
         result = audit_file(file)
         kinds = f" ({result['verified']:,} verified, {result['linked']:,} linked)"

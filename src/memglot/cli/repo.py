@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memglot.cli.face import Face, command, shared_options
+from memglot.cli.session import Face, command, shared_options
 
 if TYPE_CHECKING:
-    from memglot.repo.project import Project
+    from memglot.project.project import Project
 
     _Deed = Callable[[Project], Any]
     _Show = Callable[[Any], str]
@@ -35,7 +35,7 @@ def _do(face: Face, deed: _Deed, show: _Show, *, register: bool = True, asked: b
 
     An answer that is `asked` for, and no mere report of what was done, is shown in spite of `--quiet`.
     """
-    from memglot.repo.envelope import answer, exit_code, presentable, unexpected
+    from memglot.project.envelope import answer, exit_code, presentable, unexpected
 
     try:
         envelope = presentable(answer(Path.cwd(), deed, register=register))
@@ -84,13 +84,13 @@ def init(face: Face, dry_run: bool, brief: bool, no_agent_guidance: bool, force:
     for agents and the product map, each between markers; the rest of them is not touched.
     """
     from memglot.cli.repo_text import init_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     if brief:
-        return _do(face, deeds.brief, lambda data: str(data["brief"]), register=False, asked=True)
+        return _do(face, commands.brief, lambda data: str(data["brief"]), register=False, asked=True)
 
     def deed(project: Project) -> Any:
-        return deeds.init(project, dry_run=dry_run, guidance=not no_agent_guidance, force=force)
+        return commands.init(project, dry_run=dry_run, guidance=not no_agent_guidance, force=force)
 
     return _do(face, deed, init_text, register=not dry_run)
 
@@ -107,10 +107,10 @@ def save(face: Face, from_stdin: bool, dry_run: bool) -> int:
     if not from_stdin:
         raise click.UsageError("the input is read from standard input: give `--stdin`")
     from memglot.cli.repo_text import save_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     text = sys.stdin.buffer.read()
-    return _do(face, lambda project: deeds.save(project, text, dry_run=dry_run), save_text, register=not dry_run)
+    return _do(face, lambda project: commands.save(project, text, dry_run=dry_run), save_text, register=not dry_run)
 
 
 @command("query")
@@ -121,9 +121,9 @@ def query(face: Face, question: str, budget: float | None) -> int:
 
     Matches come first, then what is one relation away, then open questions. Ids, tags and paths are found too.
     """
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda p: deeds.query(p, question, budget), lambda data: str(data["markdown"]), asked=True)
+    return _do(face, lambda p: commands.query(p, question, budget), lambda data: str(data["markdown"]), asked=True)
 
 
 @command("sync")
@@ -134,9 +134,9 @@ def sync(face: Face, dry_run: bool) -> int:
     Tells which nodes' files changed, moved or are gone, and which changed files no node speaks of.
     """
     from memglot.cli.repo_text import sync_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda project: deeds.sync(project, dry_run=dry_run), sync_text, register=not dry_run)
+    return _do(face, lambda project: commands.sync(project, dry_run=dry_run), sync_text, register=not dry_run)
 
 
 @command("status")
@@ -144,24 +144,24 @@ def sync(face: Face, dry_run: bool) -> int:
 def status(face: Face, every: bool) -> int:
     """Show features by stage, open questions, dead anchors, the last activity and the last sync."""
     from memglot.cli.repo_text import status_all_text, status_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     if every:
-        return _do(face, deeds.status_all, status_all_text, register=False, asked=True)
-    return _do(face, deeds.status, status_text, asked=True)
+        return _do(face, commands.status_all, status_all_text, register=False, asked=True)
+    return _do(face, commands.status, status_text, asked=True)
 
 
 @command("check")
 def check(face: Face) -> int:
     """Check every file of project memory; exit 1 when something is wrong."""
     from memglot.cli.repo_text import check_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     valid = True
 
     def deed(project: Project) -> Any:
         nonlocal valid
-        found = deeds.check(project)
+        found = commands.check(project)
         valid = found["valid"]
         return found
 
@@ -173,29 +173,29 @@ def check(face: Face) -> int:
 def inspect(face: Face, id: str) -> int:
     """Show one node whole: its text, what is known of it, and its relations."""
     from memglot.cli.repo_text import inspect_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda project: deeds.inspect(project, id), inspect_text, asked=True)
+    return _do(face, lambda project: commands.inspect(project, id), inspect_text, asked=True)
 
 
 @command("diff")
 def diff(face: Face) -> int:
     """Show what differs in `.memory/` from the last commit."""
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     def show(data: Any) -> str:
         return str(data["diff"]).rstrip("\n") or "Nothing differs from the last commit."
 
-    return _do(face, deeds.diff, show, asked=True)
+    return _do(face, commands.diff, show, asked=True)
 
 
 @command("rebuild")
 def rebuild(face: Face) -> int:
     """Build the index anew, with what is missing of schemas and folders; the log tells of it."""
     from memglot.cli.repo_text import rebuild_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, deeds.rebuild, rebuild_text)
+    return _do(face, commands.rebuild, rebuild_text)
 
 
 @command("reset")
@@ -205,13 +205,13 @@ def rebuild(face: Face) -> int:
 def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
     """Clear the memory of this project; a backup stays, and `restore` brings it back."""
     from memglot.cli.repo_text import reset_all_text, reset_failures, reset_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     if every:
         failures: list[str] = []
 
         def deed(project: Project) -> Any:
-            found = deeds.reset_all(project, destroy=destroy, dry_run=dry_run)
+            found = commands.reset_all(project, destroy=destroy, dry_run=dry_run)
             failures.extend(reset_failures(found))
             return found
 
@@ -219,7 +219,7 @@ def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
         for failure in () if face.json else failures:
             click.echo(f"error: {failure}", err=True)
         return code or int(bool(failures))
-    return _do(face, lambda p: deeds.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
+    return _do(face, lambda p: commands.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
 
 
 @command("restore")
@@ -230,9 +230,9 @@ def restore(face: Face, backup: str | None) -> int:
     A memory that is there is backed up first.
     """
     from memglot.cli.repo_text import restore_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda project: deeds.restore(project, backup), restore_text)
+    return _do(face, lambda project: commands.restore(project, backup), restore_text)
 
 
 @command("view")
@@ -257,9 +257,9 @@ def projects(ctx: click.Context) -> int | None:
 def list_projects(face: Face) -> int:
     """List the registered projects."""
     from memglot.cli.repo_text import projects_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, deeds.projects, projects_text, register=False, asked=True)
+    return _do(face, commands.projects, projects_text, register=False, asked=True)
 
 
 @command("add")
@@ -267,9 +267,9 @@ def list_projects(face: Face) -> int:
 def add_project(face: Face, path: Path | None) -> int:
     """Register the project of a folder, or of this one."""
     from memglot.cli.repo_text import registered_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda project: deeds.add_project(project, path), registered_text, register=False)
+    return _do(face, lambda project: commands.add_project(project, path), registered_text, register=False)
 
 
 @command("remove")
@@ -277,18 +277,18 @@ def add_project(face: Face, path: Path | None) -> int:
 def remove_project(face: Face, project: str) -> int:
     """Take a project out of the list, by its registry id, its id or its folder; its memory stays."""
     from memglot.cli.repo_text import removed_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, lambda here: deeds.remove_project(here, project), removed_text, register=False)
+    return _do(face, lambda here: commands.remove_project(here, project), removed_text, register=False)
 
 
 @command("prune")
 def prune_projects(face: Face) -> int:
     """Take out of the list what is gone, or of another version."""
     from memglot.cli.repo_text import pruned_text
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _do(face, deeds.prune_projects, pruned_text, register=False)
+    return _do(face, commands.prune_projects, pruned_text, register=False)
 
 
 for _command in (list_projects, add_project, remove_project, prune_projects):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memglot.repo.sync import on_one_line
+from memglot.project.sync import on_one_line
 
 _SAVED = (
     ("Files changed", "files_changed"),

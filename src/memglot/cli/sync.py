@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import Face, command, memories, shared_options
 from memglot.cli.passphrase import passphrase_option, secret
+from memglot.cli.session import Face, command, memories, shared_options
 from memglot.cli.transfer import tell_export, tell_import
 
 

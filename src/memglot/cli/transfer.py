@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memglot.cli.face import LIMIT, Face, command, filter_options, filters_of, memories
+from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.shell import FormatName
+from memglot.cli.session import LIMIT, Face, command, filter_options, filters_of, memories
 
 if TYPE_CHECKING:
-    from memglot.engine.results import ExportResult, ImportResult
+    from memglot.results import ExportResult, ImportResult
 
 
 @command("import")
@@ -131,7 +131,7 @@ def tell_export(face: Face, result: ExportResult, path: str | None) -> None:
 @click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
 def convert(face: Face, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any) -> int:
     """Convert a file or folder to another format, without a store. `-` is standard input or output."""
-    from memglot.conversion import convert as convert_
+    from memglot.exporting.convert import convert as convert_
 
     to_stdout = target == "-"
     options["passphrase"] = secret(passphrase_file)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.face import LIMIT, Face, command, memories
+from memglot.cli.session import LIMIT, Face, command, memories
 
 
 @command("tree")

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memglot.formats.format import Format
+    from memglot.formats.base import Format
 
 
 class _Formats(ModuleType):

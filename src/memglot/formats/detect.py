@@ -6,9 +6,9 @@ from pathlib import Path
 
 from memglot.errors import NotWritable, Unreadable, no_dialect
 from memglot.formats import registry
-from memglot.formats.database import is_database
-from memglot.formats.format import Format, Options
-from memglot.formats.source import Source
+from memglot.formats.base import Format, Options
+from memglot.formats.core.source import Source
+from memglot.formats.syntax.sqlite_input import is_database
 
 _GLANCES = 1_000
 _HEAD = 1 << 14

@@ -5,30 +5,31 @@ from functools import cache
 from importlib import import_module
 
 from memglot.errors import UnknownFormat, two_plugins
-from memglot.formats.format import Format
+from memglot.formats.base import Format
 
 GROUP = "memglot.formats"
-# Name, family and extensions; a test holds them to what the format itself declares. Looking one up imports no other.
+# Name, module, family and extensions; a test compares them with what the format declares. Looking one up imports no
+# other.
 # The first format that has an extension is what the extension stands for; its shape may tell another of its family.
-_BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
-    "csv": ("csv", (".csv", ".tsv")),
-    "json": ("json", (".json",)),
-    "memories-json": ("json", (".json",)),
-    "mcp-memory-v5": ("json", (".json",)),
-    "chatgpt": ("json", (".json",)),
-    "markdown": ("markdown", (".md", ".markdown")),
-    "ndjson": ("json", (".ndjson", ".jsonl")),
-    "sqlite": ("sqlite", (".sqlite", ".db", ".sqlite3")),
-    "agentos-sqlite": ("sqlite", (".sqlite", ".db", ".sqlite3")),
-    "yaml": ("yaml", (".yaml", ".yml")),
-    "obsidian": ("markdown", (".md", ".markdown")),
-    "agentos-markdown": ("markdown", (".md", ".markdown")),
-    "agentos-json": ("json", (".json", ".ndjson", ".jsonl")),
-    "mcp-graph": ("json", (".jsonl", ".json")),
-    "repo": ("repo", (".json", ".md")),
+_BUILT_IN: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "csv": ("csv.format", "csv", (".csv", ".tsv")),
+    "json": ("memory_engine.json", "json", (".json",)),
+    "memories-json": ("memoryd.memories_json", "json", (".json",)),
+    "mcp-memory-v5": ("memoryd.mcp_memory_v5", "json", (".json",)),
+    "chatgpt": ("chatgpt.format", "json", (".json",)),
+    "markdown": ("memory_engine.markdown", "markdown", (".md", ".markdown")),
+    "ndjson": ("memory_engine.ndjson", "json", (".ndjson", ".jsonl")),
+    "sqlite": ("sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
+    "agentos-sqlite": ("agentos.sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
+    "yaml": ("memory_engine.yaml", "yaml", (".yaml", ".yml")),
+    "obsidian": ("obsidian.format", "markdown", (".md", ".markdown")),
+    "agentos-markdown": ("agentos.markdown", "markdown", (".md", ".markdown")),
+    "agentos-json": ("agentos.json", "json", (".json", ".ndjson", ".jsonl")),
+    "mcp-graph": ("mcp_graph.format", "json", (".jsonl", ".json")),
+    "repo": ("repo.format", "repo", (".json", ".md")),
 }
 # The store's own file is known to the store alone.
-_ELSEWHERE: dict[str, str] = {"sqlite": "memglot.store.as_format"}
+_ELSEWHERE: dict[str, str] = {"sqlite": "memglot.formats.sqlite"}
 # Asked in this order: notes in a repository do not make its memory theirs, and an AgentOS vault is a vault first.
 _FOLDERS: tuple[str, ...] = ("repo", "obsidian", "chatgpt", "agentos-markdown")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
@@ -47,8 +48,7 @@ def get(name: str) -> Format:
     name = _ALIASES.get(name, name)
     if name not in _loaded:
         if name in _BUILT_IN:
-            module = _ELSEWHERE.get(name, f"memglot.formats.{name.replace('-', '_')}")
-            _loaded[name] = import_module(module).FORMAT
+            _loaded[name] = import_module(f"memglot.formats.{_BUILT_IN[name][0]}").FORMAT
         elif name in (plugins := _plugins()):
             _loaded[name] = plugins[name]
         else:
@@ -63,7 +63,7 @@ def formats() -> Iterator[Format]:
 
 def by_extension(extension: str) -> Format | None:
     """The format that a file extension stands for; plugins are asked only for those that are not built in."""
-    for name, (_, known) in _BUILT_IN.items():
+    for name, (_, _, known) in _BUILT_IN.items():
         if extension in known:
             return get(name)
     for format in _plugins().values():
@@ -75,7 +75,7 @@ def by_extension(extension: str) -> Format | None:
 def extensions() -> frozenset[str]:
     """All file extensions that stand for a format."""
     of_plugins = (extension for format in _plugins().values() for extension in format.extensions)
-    return frozenset((*(extension for _, known in _BUILT_IN.values() for extension in known), *of_plugins))
+    return frozenset((*(extension for _, _, known in _BUILT_IN.values() for extension in known), *of_plugins))
 
 
 def by_folder() -> Iterator[Format]:
@@ -87,7 +87,7 @@ def by_folder() -> Iterator[Format]:
 
 def family(name: str) -> Iterator[Format]:
     """The formats of a family; others are not even imported."""
-    for format, (own, _) in _BUILT_IN.items():
+    for format, (_, own, _) in _BUILT_IN.items():
         if own == name:
             yield get(format)
     for plugin in _plugins().values():

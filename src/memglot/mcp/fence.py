@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.packing import fenced
+from memglot.search.pack import fenced
 
 
 def fenced_json(opening: str, value: Any) -> str:

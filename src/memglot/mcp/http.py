@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memglot.errors.mcp import MAX_BODY_BYTES, needs_token, port_taken
+from memglot.mcp.config import Serving
 from memglot.mcp.server import Agents
-from memglot.mcp.serving import Serving
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

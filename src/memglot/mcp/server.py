@@ -17,20 +17,20 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
-from memglot.engine.own import paths_of
 from memglot.errors import MemglotError
 from memglot.errors.mcp import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
-from memglot.mcp import reports
-from memglot.mcp.answering import error_of, result_of, sentence_of
+from memglot.mcp import resources
+from memglot.mcp.answers import error_of, result_of, sentence_of
 from memglot.mcp.client import Context, folders, name_of, progress
+from memglot.mcp.config import Serving
 from memglot.mcp.roots import Roots
-from memglot.mcp.serving import Serving
 from memglot.mcp.stores import Stores
 from memglot.mcp.tool import Call, Tool
 from memglot.mcp.tools import all_tools
 from memglot.notes.mcp import INSTRUCTIONS
 from memglot.report import Stopped
 from memglot.settings import data_folder
+from memglot.store.own_files import paths_of
 
 _READ_AT_ONCE, _WRITE_AT_ONCE = 8, 4
 """So many calls run at a time; those that write have places of their own, so that those that read need not wait."""
@@ -147,19 +147,19 @@ class Agents:
     # Resources: the reports of imports, which stay when the conversation is gone.
 
     async def _list_resources(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[reports.LIST])
+        return types.ListResourcesResult(resources=[resources.LIST])
 
     async def _list_templates(
         self, _: Context, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[reports.ONE])
+        return types.ListResourceTemplatesResult(resource_templates=[resources.ONE])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._run(context, lambda call: reports.read(call, uri), Roots(()))
+            text = await self._run(context, lambda call: resources.read(call, uri), Roots(()))
         except MemglotError as error:
             raise MCPError(code=types.INVALID_PARAMS, message=sentence_of(None, error)) from None
         content = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)

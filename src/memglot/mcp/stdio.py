@@ -15,8 +15,8 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from memglot.errors.mcp import no_message
+from memglot.mcp.config import Serving
 from memglot.mcp.server import Agents
-from memglot.mcp.serving import Serving
 
 _INTERRUPTED = 130
 _GRACE = 2.0

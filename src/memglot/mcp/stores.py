@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from memglot.engine.memory import Memory
 from memglot.errors import MemglotError, NoStore, StoreError
-from memglot.mcp.serving import Serving
+from memglot.mcp.config import Serving
+from memglot.memory import Memory
 from memglot.settings import IDLE_SECONDS, store_url
 
 _IN_MEMORY = ":memory:"

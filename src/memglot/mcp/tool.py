@@ -10,11 +10,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from memglot.engine.memory import Memory
 from memglot.errors.mcp import bad_parameter, missing_parameter, no_parameter
+from memglot.mcp.config import Serving
 from memglot.mcp.roots import Roots
-from memglot.mcp.serving import Serving
 from memglot.mcp.stores import Stores
+from memglot.memory import Memory
 from memglot.report import Report
 
 A = TypeVar("A", bound="Arguments")

@@ -15,7 +15,11 @@ from memglot.model.canonical import (
     sealed_digest,
     was_edited,
 )
-from memglot.model.check import (
+from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
+from memglot.model.ids import Minter, derive_id, id_time, is_id
+from memglot.model.keys import Thing, memories_of, owner_of, spoken_of, thing_key
+from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, DELETED, FIELDS, Foreign, Record, Temporal
+from memglot.model.rules import (
     check_content,
     check_id,
     check_record,
@@ -28,9 +32,7 @@ from memglot.model.check import (
     date_by_id,
     settle,
 )
-from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
-from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keeping import (
+from memglot.model.stored import (
     CONVERSATION_TABLES,
     IDENTITY,
     Blob,
@@ -41,17 +43,6 @@ from memglot.model.keeping import (
     Tombstone,
     identity_document,
 )
-from memglot.model.memory import (
-    DEFAULT_KIND,
-    DEFAULT_SCOPE,
-    DEFAULT_STATUS,
-    DELETED,
-    FIELDS,
-    Foreign,
-    Record,
-    Temporal,
-)
-from memglot.model.owner import Thing, memories_of, owner_of, spoken_of, thing_key
 from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
 
 Item: TypeAlias = Record | Thing

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.model.memory import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Record
+from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Record
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 canonical_value = _encode

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.model.memory import DEFAULT_SCOPE, DEFAULT_STATUS, Foreign
+from memglot.model.record import DEFAULT_SCOPE, DEFAULT_STATUS, Foreign
 
 ENTITY_TYPES = ("person", "organization", "place", "library", "tool", "project", "concept")
 """The types of entities that other tools know. Others are kept too."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from memglot.model import Event, Record, Thing
-from memglot.store.asking import Filter
+from memglot.store.query import Filter
 from memglot.store.searchable import Searchable
 
 ThingT = TypeVar("ThingT", bound=Thing)

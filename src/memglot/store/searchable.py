@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from memglot.model import Record
-from memglot.store.asking import Filter, Match, Place, Query, Signals, VectorState
+from memglot.store.query import Filter, Match, Place, Query, Signals, VectorState
 
 
 class Searchable(Protocol):

@@ -6,10 +6,10 @@ import pytest
 
 from memglot.errors import UsageError
 from memglot.model import DELETED, Record, Temporal
-from memglot.store.asking import Filter, Query
 from memglot.store.contract import Store
-from memglot.store.terms import terms_of
+from memglot.store.query import Filter, Query
 from memglot.testing.samples import make
+from memglot.text.terms import terms_of
 
 HOUR = 3_600_000_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memglot.model import DELETED
-from memglot.store.asking import Filter
 from memglot.store.contract import Store
+from memglot.store.query import Filter
 from memglot.testing.samples import make
 
 ODD = ["", "two\nlines", "50%_", "chain_seq", "健康", "a'b"]

@@ -20,13 +20,13 @@ from memglot.model import (
     content_hash,
     plain,
 )
-from memglot.store.asking import Filter, Query
-from memglot.store.chain import first_broken
+from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Import, Revision, Store
-from memglot.store.terms import terms_of
+from memglot.store.query import Filter, Query
 from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record
 from memglot.testing.settings import SettingsConformance
+from memglot.text.terms import terms_of
 
 
 def asked(text: str, **more: Any) -> Query:

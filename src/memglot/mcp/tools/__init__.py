@@ -11,7 +11,7 @@ from memglot.mcp.tool import Tool
 @cache
 def all_tools() -> dict[str, Tool[Any]]:
     """Every tool by its name, in the order they are listed."""
-    from memglot.mcp.tools import branches, find, one, project, sync, transfer
+    from memglot.mcp.tools import memory, project, search, sync, transfer, tree
 
-    found = (*one.TOOLS, *find.TOOLS, *branches.TOOLS, *transfer.TOOLS, *project.TOOLS, *sync.TOOLS)
+    found = (*memory.TOOLS, *search.TOOLS, *tree.TOOLS, *transfer.TOOLS, *project.TOOLS, *sync.TOOLS)
     return {tool.name: tool for tool in found}

@@ -10,12 +10,12 @@ from msgspec import Meta
 
 from memglot.errors.mcp import MAX_ANSWER_BYTES, project_outside
 from memglot.mcp.fence import fenced_json, fenced_text
-from memglot.mcp.shapes import Text
+from memglot.mcp.schemas import Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
 from memglot.notes.mcp import note_cut_patch, note_from_project
 
 if TYPE_CHECKING:
-    from memglot.repo.project import Project
+    from memglot.project.project import Project
 
 ProjectRoot = Annotated[
     str | None, Meta(description="A folder of the project; by default the first folder that this server may use.")
@@ -123,8 +123,8 @@ _Show = Callable[[dict[str, Any], str], str]
 def _ask(call: Call, root: str | None, deed: _Deed, show: _Show | None = None) -> Answer:
     """Do something with a project; the answer is the envelope, and what is recalled stands in a fence."""
     # Most servers are never asked of a project, and they start sooner without it.
-    from memglot.repo.envelope import answer, presentable, unexpected
-    from memglot.repo.project import Project
+    from memglot.project.envelope import answer, presentable, unexpected
+    from memglot.project.project import Project
 
     start = call.place(root) if root else call.roots.folders[0]
     project = Project.find(start).root.resolve()
@@ -144,13 +144,13 @@ def _ask(call: Call, root: str | None, deed: _Deed, show: _Show | None = None) -
 
 def save(call: Call, given: Save) -> Answer:
     """Save nodes."""
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     wanted = msgspec.to_builtins(given)
     root = wanted.pop("project_root", None)
     # What is null is left out: nothing is set to it, and nothing taken away by it.
     text = msgspec.json.encode({name: value for name, value in wanted.items() if value is not None})
-    answer = _ask(call, root, lambda project: deeds.save(project, text))
+    answer = _ask(call, root, lambda project: commands.save(project, text))
     envelope = answer.value
     if not answer.failed and len(msgspec.json.encode(envelope)) > MAX_ANSWER_BYTES:
         # It repeats all that was saved, and what was done must not be told as an error.
@@ -161,26 +161,26 @@ def save(call: Call, given: Save) -> Answer:
 
 def query(call: Call, given: Query) -> Answer:
     """Ask project memory."""
-    from memglot.repo import deeds
+    from memglot.project import commands
 
     def show(envelope: dict[str, Any], opening: str) -> str:
         return fenced_text(opening, str(envelope["data"]["markdown"]).rstrip("\n"), "markdown")
 
-    return _ask(call, given.project_root, lambda project: deeds.query(project, given.question, given.budget), show)
+    return _ask(call, given.project_root, lambda project: commands.query(project, given.question, given.budget), show)
 
 
 def inspect(call: Call, given: Inspect) -> Answer:
     """Show one node."""
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _ask(call, given.project_root, lambda project: deeds.inspect(project, given.id), _as_json)
+    return _ask(call, given.project_root, lambda project: commands.inspect(project, given.id), _as_json)
 
 
 def status(call: Call, given: Status) -> Answer:
     """Show where the project stands."""
-    from memglot.repo import deeds
+    from memglot.project import commands
 
-    return _ask(call, given.project_root, deeds.status, _as_json)
+    return _ask(call, given.project_root, commands.status, _as_json)
 
 
 def _as_json(envelope: dict[str, Any], opening: str) -> str:

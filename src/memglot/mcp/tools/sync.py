@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from memglot.errors.mcp import plaintext_closed
-from memglot.mcp.shapes import Text
+from memglot.mcp.schemas import Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
-from memglot.mcp.tools.lists import shortened, whole
+from memglot.mcp.tools.truncate import shortened, whole
 from memglot.notes.mcp import note_report
 
 File = Annotated[Text, Meta(description="The memories.json file.")]

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from memglot.engine.memory import Memory
-from memglot.engine.results import ExportResult, ImportResult
 from memglot.errors import NeedsFolder
 from memglot.errors.mcp import (
     MAX_INLINE_BYTES,
@@ -24,12 +22,14 @@ from memglot.errors.mcp import (
     path_or_content,
 )
 from memglot.mcp.fence import fenced_text
-from memglot.mcp.shapes import FilterMeta, FilterTree, FilterWhen, Natural, Text, filters_of
+from memglot.mcp.schemas import FilterMeta, FilterTree, FilterWhen, Natural, Text, filters_of
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
-from memglot.mcp.tools.lists import LISTED, fitted, shortened
-from memglot.mcp.tools.one import check_size
+from memglot.mcp.tools.memory import check_size
+from memglot.mcp.tools.truncate import LISTED, fitted, shortened
+from memglot.memory import Memory
 from memglot.notes import note_missing_vectors
 from memglot.notes.mcp import note_closed, note_from_export, note_merged, note_more_listed, note_report
+from memglot.results import ExportResult, ImportResult
 
 _EMBEDDED = 20_000
 """So many new memories are made findable by meaning at once, which takes a second."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from memglot.model import DELETED, canonical
-from memglot.store.asking import Filter
-from memglot.store.tree_pattern import check_tree_pattern, is_pattern, literal_start
+from memglot.store.query import Filter
+from memglot.text.tree_pattern import check_tree_pattern, is_pattern, literal_start
 
 NOT_DELETED = f"records.seq NOT IN (SELECT gone.seq FROM records AS gone WHERE gone.status = '{DELETED}')"
 

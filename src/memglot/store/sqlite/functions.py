@@ -7,8 +7,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.store.grep import Grep
-from memglot.store.tree_pattern import matches_tree
+from memglot.text.grep import Grep
+from memglot.text.tree_pattern import matches_tree
 
 # The number of a search keeps its time apart from that of others, in whatever connection or thread they are.
 _SEARCHES = count(1)

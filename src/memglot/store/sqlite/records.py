@@ -9,8 +9,8 @@ import msgspec
 
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
 from memglot.notes import note_altered, note_lost
-from memglot.store.asking import Filter
 from memglot.store.contract import ContentKey
+from memglot.store.query import Filter
 from memglot.store.sqlite.filters import condition
 from memglot.store.sqlite.rows import (
     COLUMNS,

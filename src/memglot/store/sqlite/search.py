@@ -12,12 +12,12 @@ import apsw
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
 from memglot.notes import note_text_index
-from memglot.store.asking import Filter, Match, Query
+from memglot.store.query import Filter, Match, Query
 from memglot.store.sqlite.filters import NOT_DELETED, condition
-from memglot.store.sqlite.matching import Lookup, expression, hard_conditions
-from memglot.store.sqlite.nearby import Nearby
+from memglot.store.sqlite.fts_query import Lookup, expression, hard_conditions
+from memglot.store.sqlite.neighbours import Nearby
 from memglot.store.sqlite.rows import COLUMNS, from_row, listed
-from memglot.store.words import indexed, indexed_values, short_values
+from memglot.text.words import indexed, indexed_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
 _TEXTS = "content, title, tags, tree, meta"

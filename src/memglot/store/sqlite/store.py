@@ -7,9 +7,9 @@ import apsw
 
 from memglot.errors import TargetExists
 from memglot.notes import note_damage, note_text_index, note_vectors
+from memglot.store.sqlite.history import Track
 from memglot.store.sqlite.search import Search
 from memglot.store.sqlite.things import Things
-from memglot.store.sqlite.track import Track
 
 
 class SqliteStore(Search, Things, Track):

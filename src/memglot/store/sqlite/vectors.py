@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from memglot.store.asking import VectorState
-from memglot.store.sqlite.indexes import Indexes
+from memglot.store.query import VectorState
 from memglot.store.sqlite.rows import listed
+from memglot.store.sqlite.text_index import Indexes
 
 
 class Vectors(Indexes):

@@ -1,0 +1,197 @@
+"""The arguments of deeds, as callers write them: times as text, ranges as lists, choices as words."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import msgspec
+
+from memglot.errors import (
+    BadRecord,
+    UsageError,
+    bad_choice,
+    bad_moment,
+    bad_range,
+    bad_source,
+    bad_temporal,
+    bad_time,
+    no_whole_number,
+    time_out_of_range,
+    wrong_type,
+)
+from memglot.model import (
+    EARLIEST,
+    LATEST,
+    Temporal,
+    check_temporal,
+    check_text,
+    check_tree,
+    check_value,
+    parse_time,
+)
+from memglot.store.query import Filter
+from memglot.text.tree_pattern import check_tree_pattern, is_pattern
+
+CHANGEABLE = (
+    *("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status"),
+    *("strength", "confidence", "source", "foreign", "extra"),
+)
+_DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_MOMENTS = {
+    *("since", "until", "updated_since", "updated_until"),
+    *("temporal_contains", "temporal_before", "temporal_after"),
+}
+_RANGES = {"temporal_overlaps", "temporal_within"}
+_SEVERAL = {"tags", "without_tags", "kind", "scope", "status", "without_scopes"}
+
+
+def make_temporal(value: Any) -> Temporal | None:
+    """A point or a range from text, a list of one or two texts, or `{start, end}`."""
+    if value is None or isinstance(value, Temporal):
+        return value
+    if isinstance(value, dict):
+        value = [value["start"], *([value["end"]] if value.get("end") else [])] if value.get("start") else []
+    parts = [value] if isinstance(value, (str, datetime)) else list(value)
+    if not 1 <= len(parts) <= 2:
+        raise bad_temporal("a list of anything else")
+    start, *end = [_moment(part) for part in parts]
+    return check_temporal(start, end[0] if end else None)
+
+
+def _moment(value: Any) -> int:
+    """Microseconds of a time: an ISO text, a date alone for its midnight in UTC, a `datetime`, or microseconds."""
+    if isinstance(value, datetime):
+        try:
+            return parse_time(value.astimezone(UTC).isoformat())
+        except OverflowError:
+            raise bad_time(str(value)) from None
+    if isinstance(value, date):
+        value = value.isoformat()
+    if isinstance(value, str):
+        return parse_time(f"{value}T00:00:00Z" if len(value) == 10 else value)
+    if not isinstance(value, int):
+        raise bad_time(str(value))
+    if not EARLIEST <= value <= LATEST:
+        raise time_out_of_range(value)
+    return value
+
+
+def make_tags(tags: Sequence[str] | str) -> list[str]:
+    """Tags as a list; a single one may be given as it is."""
+    return [tags] if isinstance(tags, str) else list(tags)
+
+
+def moment(value: Any) -> int:
+    """Microseconds of a time to filter by: as text a year, a month, a day or a whole ISO time, or a `datetime`.
+
+    A year, a month or a day alone is its first moment in UTC. Whatever is none of these gets one `UsageError`.
+    """
+    try:
+        if isinstance(value, str) and (match := _DAY.fullmatch(value.strip())):
+            year, month, day = match.groups("01")
+            return parse_time(f"{year}-{month}-{day}T00:00:00Z")
+        return _moment(value.strip() if isinstance(value, str) else value)
+    except BadRecord:
+        raise bad_moment(str(value)) from None
+
+
+def make_filter(**filters: Any) -> Filter:
+    """A filter from the arguments of `list`: times may be text, and one of several may be given as it is."""
+    found = {name: value for name, value in filters.items() if value is not None}
+    for name in _MOMENTS & found.keys():
+        found[name] = moment(found[name])
+    for name in _RANGES & found.keys():
+        found[name] = _range(name, found[name])
+    for name in _SEVERAL & found.keys():
+        found[name] = _texts(name, found[name])
+    if "tree" in found:
+        found["tree"] = _tree(found["tree"])
+    if "meta" in found:
+        found["meta"] = _object("meta", found["meta"])
+    if "source" in found:
+        found["source"] = tuple(source for one in _several(found["source"]) for source in _sources(one))
+    try:
+        return Filter(**found)
+    except TypeError as error:
+        raise UsageError(str(error)) from None
+
+
+def narrowed(filter: Filter, operators: dict[str, list[str]]) -> Filter:
+    """A filter, and what the operators of a question ask for beyond it: `{"tag": ["x"], "before": ["2024-05"]}`."""
+    further = []
+    together = {"tag": "tags", "not_tag": "without_tags", "kind": "kind", "scope": "scope", "status": "status"}
+    for name, values in operators.items():
+        if name in together:
+            further.append(make_filter(**{together[name]: values}))
+        else:
+            argument = {"tree": "tree", "before": "until", "after": "since"}[name]
+            further += [make_filter(**{argument: value}) for value in values]
+    return msgspec.structs.replace(filter, also=(*filter.also, *further)) if further else filter
+
+
+def _range(name: str, value: Any) -> tuple[int, int]:
+    times = [moment(time) for time in value] if isinstance(value, (list, tuple)) else []
+    if len(times) != 2 or times[0] > times[1]:
+        raise bad_range(name)
+    return times[0], times[1]
+
+
+def _several(value: Any) -> list[Any]:
+    """Values as a list; a single one may be given as it is."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, dict)) else [value]
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    texts = _several(value)
+    for text in texts:
+        if not isinstance(text, str):
+            raise wrong_type(name, "text", type(text).__name__)
+        check_text(text, name)
+    return tuple(texts)
+
+
+def _tree(value: str) -> str:
+    if not isinstance(value, str):
+        raise wrong_type("tree", "text", type(value).__name__)
+    return check_tree_pattern(value) if is_pattern(value) else check_tree(value)
+
+
+def _object(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise wrong_type(name, "an object", type(value).__name__)
+    check_value(value, name)
+    return value
+
+
+def _sources(value: Any) -> list[dict[str, Any]]:
+    """What a source must contain one of: an object, also as JSON; `key=value`; or a word, its tool or its kind."""
+    if not isinstance(value, str):
+        return [_object("source", value)]
+    check_text(value, "source")
+    if value.startswith("{"):
+        try:
+            return [_object("source", msgspec.json.decode(value, type=dict[str, Any]))]
+        except msgspec.MsgspecError as error:
+            raise bad_source(value, str(error)) from None
+    key, equals, text = value.partition("=")
+    if not key:
+        raise bad_source(value, "it names no key" if equals else "it is empty")
+    return [{key: text}] if equals else [{"tool": key}, {"kind": key}]
+
+
+def without_conversations(filter: Filter) -> Filter:
+    """The same filter, but nothing that came from a conversation."""
+    return msgspec.structs.replace(filter, with_conversations=False)
+
+
+def choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    """Refuse a value that is none of those that are known."""
+    if value is not None and value not in known:
+        raise bad_choice(name, value, known)
+
+
+def whole_number(name: str, value: int | None) -> None:
+    """Refuse what is no whole number that a store can count with; nothing is one."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63):
+        raise no_whole_number(name, value)

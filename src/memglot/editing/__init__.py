@@ -1,0 +1,1 @@
+"""Edit what a store holds: memories, the tree, links, entities, identity, scopes; maintain the store."""

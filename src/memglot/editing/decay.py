@@ -1,0 +1,100 @@
+"""Decay: how strong a memory still is, by AgentOS's formula, from the moment it arrived or was last used."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+from memglot.merging.registers import DECAY, clock_of
+from memglot.model import Record
+from memglot.store.contract import Store
+
+FADED = 0.05
+"""Below this a memory is told of as faded."""
+_MATERIAL = 0.01
+_STABILITY = 86_400_000
+_DIGITS = 6
+
+
+class Base:
+    """What a strength decays from, and since when."""
+
+    def __init__(self, strength: float, since: int, stability: float) -> None:
+        self.strength, self.since, self._stability = strength, since, stability
+
+    def at(self, moment: int) -> float:
+        """S(t) = S0 · e^(-Δt / stability)."""
+        milliseconds = max(0, moment - self.since) / 1_000
+        return round(self.strength * exp(-milliseconds / self._stability), _DIGITS)
+
+    def rank(self, moment: int) -> tuple[float, float]:
+        """The stronger now, then the stronger once, is the greater."""
+        return self.at(moment), self.strength
+
+
+class Clock:
+    """Tells what the strengths of a store's records are at one moment."""
+
+    def __init__(self, store: Store, moment: int) -> None:
+        self._store, self.moment = store, moment
+        self._imports = {entry.id: entry.at for entry in store.imports()}
+
+    def base(self, record: Record) -> Base | None:
+        """What a record's strength decays from; `None` for one that has no strength.
+
+        What consolidation wrote is not its own base, so that decay is never applied twice; a strength that somebody
+        else wrote since is a new one.
+        """
+        if record.strength is None:
+            return None
+        kept = _kept(record)
+        if kept is not None and kept["written"] == record.strength:
+            since = max(kept["since"], record.last_accessed or 0)
+            return Base(kept["base"], since, _stability(record))
+        since = max(self._arrival(record), record.last_accessed or 0, clock_of(record, "strength"))
+        return Base(record.strength, min(since, self.moment), _stability(record))
+
+    def strength(self, record: Record) -> float | None:
+        """How strong a record is now."""
+        base = self.base(record)
+        return base.at(self.moment) if base is not None else None
+
+    def age(self, record: Record) -> None:
+        """Give a record its present strength, where that makes a difference."""
+        base = self.base(record)
+        if base is not None and differs(base.at(self.moment), record.strength):
+            record.strength = base.at(self.moment)
+            record.clocks = {**record.clocks, "strength": self.moment}
+            keep(record, base)
+
+    def _arrival(self, record: Record) -> int:
+        """When a record came here: with its import, else when it was made. What came today is not old."""
+        brought = self._store.batch_of(record.id)
+        return self._imports.get(brought, record.created_at) if brought is not None else record.created_at
+
+
+def differs(present: float | None, written: float | None) -> bool:
+    """Tell whether a strength has changed enough to be worth writing."""
+    return present is not None and written is not None and abs(present - written) >= _MATERIAL
+
+
+def keep(record: Record, base: Base) -> None:
+    """Remember what a record's present strength decays from."""
+    found = {"base": base.strength, "since": base.since, "written": record.strength}
+    record.extra = {**record.extra, DECAY: found}
+
+
+def _kept(record: Record) -> dict[str, Any] | None:
+    """What an earlier consolidation remembered; a file may bring anything under its name."""
+    found = record.extra.get(DECAY)
+    if not isinstance(found, dict):
+        return None
+    numbers = [found.get(name) for name in ("base", "since", "written")]
+    return found if all(isinstance(number, (int, float)) for number in numbers) else None
+
+
+def _stability(record: Record) -> float:
+    own = record.extra.get("agentos")
+    decay = own.get("decay") if isinstance(own, dict) else None
+    found = decay.get("stability") if isinstance(decay, dict) else None
+    return float(found) if isinstance(found, (int, float)) and found > 0 else _STABILITY

@@ -1,0 +1,71 @@
+"""Entities: the persons, libraries, places and other things that memories speak of."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from memglot.errors import empty_text
+from memglot.merging.registers import later
+from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, plain
+from memglot.notes import note_entity_type
+from memglot.store.contract import Revision, Store
+
+
+def entities(store: Store, query: str | None = None, type: str | None = None) -> Iterator[Entity]:
+    """Those whose name, alias or id contains the query, whatever its case, and that are of the type."""
+    wanted = _folded(query or "")
+    for entity in store.things(Entity):
+        if type is not None and _folded(entity.type) != _folded(type):
+            continue
+        if any(wanted in _folded(text) for text in (entity.name, *entity.aliases, entity.id)):
+            yield entity
+
+
+def entity_id(name: str, type: str) -> str:
+    """The id that a name and a type make: `entity:library:solid_start`."""
+    return f"entity:{type}:" + "".join("_" if letter.isspace() else letter for letter in name.strip().lower())
+
+
+def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), scope: str | None = None) -> Entity:
+    """Keep an entity. One that is there gets the new aliases; its mentions stay as they are."""
+    name, type = name.strip(), type.strip()
+    for field, text in (("name", name), ("type", type), *(("alias", alias.strip()) for alias in aliases)):
+        if not check_text(text, field):
+            raise empty_text(field)
+    check_text(scope or "", "scope")
+    with store.writing():
+        before = store.thing(Entity, entity_id(name, type))
+        at = now()
+        if before is None:
+            found = Entity(id=entity_id(name, type), name=name, type=type, scope=DEFAULT_SCOPE, first_seen=at)
+        else:
+            found = msgspec.structs.replace(before)
+        # Another spelling of the name is one more name for it.
+        names = dict.fromkeys([*found.aliases, name, *(alias.strip() for alias in aliases)])
+        found.aliases = [alias for alias in names if alias != found.name]
+        found.scope = found.scope if scope is None else scope
+        if before is not None and found == before:
+            return before
+        seen = found.last_seen or 0
+        # A clock that ran ahead somewhere must not make an edit of today lose; names unite whatever the time.
+        found.last_seen = later(seen) if before is not None and found.scope != before.scope else max(at, seen)
+        if before is not None:
+            origin = store.origins([before])[0]
+            revision = Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before), origin=origin)
+            store.remember([revision])
+        store.put([found])
+        store.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
+    return found
+
+
+def type_notes(type: str) -> list[str]:
+    """What a person should know who uses a type of their own."""
+    return [] if type.strip() in ENTITY_TYPES else [note_entity_type(type.strip(), ENTITY_TYPES)]
+
+
+def _folded(text: str) -> str:
+    """A text as it is compared: whatever its case and its composition."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

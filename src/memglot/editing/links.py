@@ -1,0 +1,90 @@
+"""Links: relations between memories that a person makes and takes away."""
+
+import msgspec
+
+from memglot.editing.memory import resolve
+from memglot.errors import NotFound, empty_text
+from memglot.merging.registers import later
+from memglot.model import PREDICATES, End, Entity, Relation, Tombstone, check_text, check_value, derive_id, now, plain
+from memglot.notes import note_predicate
+from memglot.store.contract import Revision, Store
+
+
+def link(store: Store, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
+    """Relate two memories, or entities given as `entity:<id>`. The same relation again changes nothing."""
+    check_text(predicate, "predicate")
+    check_value(weight, "weight")
+    if not predicate.strip():
+        raise empty_text("predicate")
+    with store.writing():
+        ends = [end_of(store, text) for text in (subject, object)]
+        for relation in store.things(Relation, [ends[0].id]):
+            if (relation.predicate, relation.object) == (predicate, ends[1]):
+                return relation if weight in (None, relation.weight) else _reweigh(store, relation, weight)
+        # Two machines that relate the same things say the same, so the relation has one id on both.
+        id = derive_id("memglot-relation", "", "\0".join((_text(ends[0]), predicate, _text(ends[1]))))
+        buried = store.thing(Tombstone, id)
+        at = later(buried.deleted_at) if buried is not None else now()
+        store.take([buried] if buried is not None else [])
+        relation = Relation(
+            id=id,
+            subject=ends[0],
+            predicate=predicate,
+            object=ends[1],
+            weight=weight,
+            created_at=at,
+            updated_at=at,
+        )
+        store.put([relation])
+        store.log("link", relation.id, relation.scope, plain(relation))
+    return relation
+
+
+def predicate_notes(predicate: str) -> list[str]:
+    """What a person should know who uses a predicate of their own."""
+    return [] if predicate in PREDICATES else [note_predicate(predicate, PREDICATES)]
+
+
+def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:
+    changed = msgspec.structs.replace(relation, weight=weight, updated_at=later(relation.updated_at))
+    store.put([changed])
+    before = plain(relation)
+    store.remember([Revision(kind="relation", key=relation.id, at=changed.updated_at, deed="link", before=before)])
+    store.log("link", relation.id, relation.scope, plain(changed))
+    return changed
+
+
+def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
+    """Take relations away; tells how many there were. Each leaves a mark, so that no old file brings it back."""
+    with store.writing():
+        ends = [end_of(store, text) for text in (subject, object)]
+        found = [
+            relation
+            for relation in store.things(Relation, [ends[0].id])
+            if (relation.predicate, relation.object) == (predicate, ends[1])
+        ]
+        if not found:
+            raise NotFound("relation", f"{subject} {predicate} {object}", "`memglot relations` lists them")
+        store.take(found)
+        at, kind = now(), "relation"
+        store.remember([Revision(kind=kind, key=one.id, at=at, deed="unlink", before=plain(one)) for one in found])
+        for relation in found:
+            gone = max(at, relation.updated_at)
+            store.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=gone)])
+            store.log("unlink", relation.id, relation.scope, plain(relation))
+    return len(found)
+
+
+def end_of(store: Store, text: str) -> End:
+    """An end of a relation: a memory by its id, or an entity as `entity:<id>`."""
+    if text.startswith("entity:"):
+        id = text.removeprefix("entity:")
+        for key in (text, id):
+            if store.thing(Entity, key) is not None:
+                return End(key, entity=True)
+        raise NotFound("entity", id, "`memglot entities` lists them")
+    return End(resolve(store, text))
+
+
+def _text(end: End) -> str:
+    return f"entity:{end.id}" if end.entity else end.id

@@ -1,0 +1,144 @@
+"""Care of a store: its figures, its health, its backups."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
+from memglot.exporting.verify import Verdict, verify_store
+from memglot.formats.sqlite import is_store
+from memglot.merging.conflict_files import mirror
+from memglot.model import DELETED, THINGS
+from memglot.store.contract import Store
+from memglot.store.location import open_store, quiet, store_file
+from memglot.store.query import Filter
+
+_FILES = ("", "-wal", "-shm")
+
+
+def stats(store: Store) -> dict[str, Any]:
+    """How much of what the store keeps."""
+    kinds: dict[str, int] = {}
+    scopes: dict[str, int] = {}
+    tags: dict[str, int] = {}
+    for record in store.records():
+        kinds[record.kind] = kinds.get(record.kind, 0) + 1
+        scopes[record.scope] = scopes.get(record.scope, 0) + 1
+        for tag in record.tags:
+            tags[tag] = tags.get(tag, 0) + 1
+    things = {name: store.count_things(kind) for name, kind in THINGS.items()}
+    vectors = store.vector_state()
+    size = os.path.getsize(store.url) if os.path.exists(store.url) else 0
+    return {
+        "store": store.url,
+        "bytes": size,
+        "memories": sum(kinds.values()),
+        "deleted_in_source": store.count(Filter(status=(DELETED,))),
+        "kinds": _most(kinds),
+        "scopes": _most(scopes),
+        "tags": _most(tags),
+        "things": {name: count for name, count in things.items() if count},
+        "vectors": {"model": vectors.model, "count": vectors.count, "missing": vectors.missing},
+        "imports": sum(1 for _ in store.imports()),
+        "events": store.chain_head()[0],
+    }
+
+
+def _most(counts: dict[str, int]) -> dict[str, int]:
+    """The twenty most common, most common first."""
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:20])
+
+
+def doctor(store: Store, *, fix: bool) -> Verdict:
+    """Check everything; with `fix`, rebuild what can be rebuilt from the records and check again."""
+    if fix:
+        store.repair()
+    return verify_store(store)
+
+
+def backup(store: Store, path: Path, *, force: bool = False) -> int:
+    """Write a clean copy of the whole store beside its place, and put it there when it is whole. Tells its size."""
+    if path.exists():
+        if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
+            raise TargetExists(str(path))
+        quiet(path)
+    _copy(store, path)
+    return path.stat().st_size
+
+
+def restore(
+    path: Path | str, url: str | None = None, *, force: bool = False, tell: Callable[[str], object] | None = None
+) -> tuple[Path, int]:
+    """Put a backup in the place of the store; the present one is kept beside it as `<name>.before-restore`.
+
+    Tells where that is, and how many memories it holds. `tell` is called with each thing that a person should know.
+    """
+    path = Path(path)
+    store_path = store_file(url)
+    if not path.exists():
+        raise Unreadable(str(path), "no such file")
+    if not is_store(path):
+        raise NotAStore(str(path), "it is not a database, or another program's")
+    if store_path.exists() and (not force or os.path.samefile(path, store_path)):
+        raise TargetExists(str(store_path))
+    backup_store = open_store(str(path), write=False)
+    try:
+        verdict = verify_store(backup_store)
+        if verdict.problems:
+            raise NotAStore(str(path), verdict.problems[0])
+        _copy(backup_store, store_path, before=lambda: _set_aside(store_path))
+        count = backup_store.count()
+    finally:
+        backup_store.close()
+    for note in _mirror(store_path):
+        if tell is not None:
+            tell(note)
+    return store_path, count
+
+
+def _mirror(store_path: Path) -> list[str]:
+    """Show the conflicts of the store that is there now, and no longer those of the one that was."""
+    store = open_store(str(store_path), write=False)
+    try:
+        mirror(store)
+        return store.notes
+    finally:
+        store.close()
+
+
+def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:
+    """Write a whole copy beside its place, then make room for it, then put it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        try:
+            store.copy_to(str(part))
+        except StoreError as error:
+            raise CannotWrite(str(path), str(error)) from error
+        if before is not None:
+            before()
+        os.replace(part, path)
+    finally:
+        for suffix in ("", "-journal"):
+            part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def _set_aside(store_path: Path) -> None:
+    """Keep the present store, if there is one, under another name, whatever is left of it."""
+    if store_path.exists():
+        try:
+            quiet(store_path)
+        except (DamagedStore, NotAStore):
+            # It cannot be used, but somebody may still rescue something from its files.
+            pass
+    number = 1
+    aside = store_path.name + ".before-restore"
+    while any(store_path.with_name(aside + suffix).exists() for suffix in _FILES):
+        number += 1
+        aside = f"{store_path.name}.before-restore-{number}"
+    for suffix in _FILES:
+        file = store_path.with_name(store_path.name + suffix)
+        if file.exists():
+            os.replace(file, store_path.with_name(aside + suffix))

@@ -1,0 +1,28 @@
+"""One memory as Markdown, to be shown and to be edited."""
+
+from typing import Any
+
+from memglot.errors import BadRecord
+from memglot.formats.base import Options
+from memglot.formats.core.source import Source
+from memglot.formats.memory_engine.markdown import read, to_text
+from memglot.model import Record
+from memglot.report import Report
+
+
+def markdown_of(record: Record) -> str:
+    """A memory as the Markdown file that `export` would write."""
+    text = to_text((record, [], True), Report(), Options(), None)
+    return text.decode("utf-8")
+
+
+def changes_from_markdown(text: str) -> dict[str, Any]:
+    """What an edited Markdown form says of a memory; raises `BadRecord` for what is not valid."""
+    report = Report()
+    found = [item for item in read(Source.text(text.encode("utf-8")), report, Options()) if isinstance(item, Record)]
+    for fault in report.faults():
+        raise BadRecord(fault.error, fault.hint)
+    for note in report.notes:
+        raise BadRecord(note)
+    fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status", "extra")
+    return {field: getattr(found[0], field) for field in fields}

@@ -1,0 +1,184 @@
+"""One memory: add, get, update, delete, undelete."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from memglot.errors import AlreadyThere, Ambiguous, NotFound
+from memglot.merging.memory_state import State, is_link, remains, set_conflicts, value_of
+from memglot.merging.records import conflicts_of
+from memglot.merging.redirects import bury_doubles
+from memglot.merging.registers import later, path_of, set_time, stamp
+from memglot.model import (
+    DEFAULT_STATUS,
+    DELETED,
+    Conflict,
+    Embedding,
+    Minter,
+    Record,
+    Tombstone,
+    canonical,
+    check_id,
+    check_record,
+    check_types,
+    content_hash,
+    date_by_id,
+    is_id,
+    now,
+    settle,
+)
+from memglot.store.contract import Revision, Store
+
+_SHORTEST = 4
+
+
+def resolve(store: Store, text: str) -> str:
+    """The id of a stored memory, from the id itself or from an unambiguous beginning of it."""
+    id = text.strip().lower()
+    if is_id(id):
+        if store.known([id]):
+            return id
+    elif len(id) >= _SHORTEST:
+        found = store.starting_with(id, 4)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(text, found)
+    buried = store.thing(Tombstone, id)
+    raise NotFound("memory", text, f"it was deleted: `memglot undelete {id}` brings it back" if buried else None)
+
+
+def get(store: Store, id: str) -> Record:
+    """One memory by its id."""
+    return store.get([resolve(store, id)])[0]
+
+
+def add(store: Store, record: Record) -> Record:
+    """Keep a new memory; raises `BadRecord` or `AlreadyThere`."""
+    check_types(record)
+    if record.id:
+        record.id = check_id(record.id)
+    record.tags = list(dict.fromkeys(record.tags))
+    check_record(record)
+    date_by_id(record)
+    settle(record, Minter(now() // 1000))
+    with store.writing():
+        if store.known([record.id]):
+            raise AlreadyThere(record.id)
+        buried = store.thing(Tombstone, record.id)
+        if buried is not None:
+            # Else the next machine that knows of the deletion would delete it again.
+            record.updated_at = max(record.updated_at, later(buried.deleted_at))
+            store.take([buried])
+        store.add([record])
+        store.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
+    return record
+
+
+def update(
+    store: Store, id: str, changes: dict[str, Any], *, deed: str = "update", settles: str | None = None
+) -> Record:
+    """Change fields of a memory. A change to what is there already writes nothing, unless it settles a clash.
+
+    `settles` names the field whose clash it settles: that gets a new clock though its value may stand already.
+    """
+    with store.writing():
+        record = get(store, id)
+        after = msgspec.structs.replace(record, **changes)
+        check_types(after)
+        after.tags = list(dict.fromkeys(after.tags))
+        check_record(after)
+        changed = [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
+        if changed or settles is not None:
+            # A clock that ran ahead somewhere must not make an edit of today lose.
+            at = later(record.updated_at, *record.clocks.values())
+            path = path_of(settles) if settles is not None else None
+            stamp(record, after, at, [path] if path is not None else [])
+            had = list(store.things(Conflict, [record.id]))
+            store.replace(after)
+            set_conflicts(store, record.id, conflicts_of(after, had))
+            if "content" in changed:
+                # A vector of the old text would find the wrong things.
+                store.take(list(store.things(Embedding, [record.id])))
+            before = value_of(record, had)
+            store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before)])
+            details = {"fields": sorted(changed)} if settles is None else {"field": settles}
+            store.log(deed, record.id, after.scope, details)
+        return after
+
+
+def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
+    """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
+    with store.writing():
+        wanted = list(dict.fromkeys(resolve(store, id) for id in ids))
+        records = store.get(wanted)
+        bury(store, records, reason=reason)
+        for record in records:
+            store.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
+    return wanted
+
+
+def bury(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
+    """Remove records, each with a tombstone and what `undelete` needs to bring it back."""
+    present = now()
+    if deed == "delete":
+        bury_doubles(store, [record.id for record in records], present, reason)
+    for record in records:
+        # A deletion is later than every edit that it knew of.
+        at = max(present, record.updated_at)
+        origin = store.origin(record.id)
+        had = list(store.things(Conflict, [record.id]))
+        before = value_of(record, had)
+        store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before, origin=origin)])
+        store.put([_tombstone(record, at, reason)])
+        store.take(had)
+    store.remove([record.id for record in records])
+
+
+def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
+    return Tombstone(
+        id=record.id,
+        content_hash=content_hash(record.content).hex(),
+        kind=record.kind,
+        scope=record.scope,
+        deleted_at=at,
+        reason=reason,
+    )
+
+
+def undelete(store: Store, id: str) -> Record:
+    """Bring a deleted memory back as it was, or one that its source had marked as deleted."""
+    with store.writing():
+        id = _buried_id(store, id.strip().lower())
+        if store.known([id]):
+            record = store.get([id])[0]
+            return (
+                update(store, id, {"status": DEFAULT_STATUS}, deed="undelete") if record.status == DELETED else record
+            )
+        tombstone = store.thing(Tombstone, id)
+        known, origin = remains(store, tombstone) if tombstone is not None else (State(), None)
+        if tombstone is None or known.record is None:
+            raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
+        record = known.record
+        # It is later than the deletion, also to other machines; what it says keeps its age.
+        set_time(record, later(tombstone.deleted_at, record.updated_at))
+        store.add([record], origin)
+        store.take([tombstone])
+        set_conflicts(store, id, conflicts_of(record, known.conflicts))
+        store.log("undelete", id, record.scope, {})
+        return record
+
+
+def _buried_id(store: Store, text: str) -> str:
+    """The id of a deleted memory, from an unambiguous beginning of it; any other text as it is."""
+    if is_id(text) or len(text) < _SHORTEST:
+        return text
+    found = [
+        tombstone.id
+        for tombstone in store.things(Tombstone)
+        if tombstone.id.startswith(text) and not is_link(tombstone)
+    ]
+    if len(found) > 1:
+        raise Ambiguous(text, found[:4])
+    return found[0] if found else text

@@ -1,0 +1,92 @@
+"""Supersessions: which memory took the place of which, and the chains that they form."""
+
+from __future__ import annotations
+
+from memglot.editing import links, memory
+from memglot.errors import supersedes_itself
+from memglot.merging.memory_state import end_of_link
+from memglot.merging.registers import later
+from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, plain, thing_key
+from memglot.store.contract import Revision, Store
+
+SUPERSEDED = "superseded"
+
+
+def supersede(
+    store: Store, newer: str, older: str, *, reason: str = "", entity: str | None = None
+) -> tuple[Supersession, bool]:
+    """Say that one memory takes the place of another, which gets the status `superseded`; tells whether that is new.
+
+    Said the other way round it takes the earlier word back.
+    """
+    check_text(reason, "reason")
+    with store.writing():
+        new, old = (memory.resolve(store, id) for id in (newer, older))
+        if new == old:
+            raise supersedes_itself(new)
+        about = links.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
+        found = Supersession(newer=new, older=old, entity=about, decided_by="user", reason=reason)
+        before, gone = store.kept(found), store.thing(Tombstone, thing_key(found))
+        if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
+            return before, False
+        scope = store.get([new])[0].scope
+        # A clock that ran ahead somewhere must not make a decision of today lose.
+        found.decided_at = later(
+            (before.decided_at if before is not None else None) or 0, gone.deleted_at if gone is not None else 0
+        )
+        store.take([gone] if gone is not None else [])
+        if (opposite := store.kept(Supersession(newer=old, older=new))) is not None:
+            _forget(store, opposite, scope)
+            _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
+        if before is not None:
+            _remember(store, before)
+        store.put([found])
+        store.log("supersede", new, scope, plain(found))
+        record = store.get([old])[0]
+        _set_status(store, old, record.status, record.status if record.status == DELETED else SUPERSEDED)
+    return found, True
+
+
+def take_back(store: Store, decision: Supersession) -> None:
+    """Take a decision away as if it had never been; what it had superseded is active again."""
+    store.take([decision])
+    if store.known([decision.older]) and not list(store.mentions(Supersession, decision.older)):
+        _set_status(store, decision.older, SUPERSEDED, DEFAULT_STATUS)
+
+
+def _set_status(store: Store, id: str, was: str, status: str) -> None:
+    if store.get([id])[0].status == was != status:
+        memory.update(store, id, {"status": status})
+
+
+def _forget(store: Store, thing: Supersession, scope: str) -> None:
+    _remember(store, thing)
+    store.take([thing])
+    store.put([end_of_link(thing, now(), scope)])
+
+
+def _remember(store: Store, thing: Supersession) -> None:
+    revision = Revision(kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=plain(thing))
+    revision.origin = store.origins([thing])[0]
+    store.remember([revision])
+
+
+def chain(store: Store, id: str | None = None) -> list[Supersession]:
+    """All supersessions, or those of the chain that a memory belongs to, both ways; the earliest decision first."""
+    if id is None:
+        return sorted(store.things(Supersession), key=_when)
+    start = memory.resolve(store, id)
+    seen, rest = {start}, [start]
+    found: dict[tuple[str, str], Supersession] = {}
+    while rest:
+        link = rest.pop()
+        for one in (*store.things(Supersession, [link]), *store.mentions(Supersession, link)):
+            found[one.newer, one.older] = one
+            # A chain that another tool wrote may bite its own tail.
+            rest += {one.newer, one.older} - seen
+            seen |= {one.newer, one.older}
+    return sorted(found.values(), key=_when)
+
+
+def _when(one: Supersession) -> tuple[int, str, str]:
+    return one.decided_at or 0, one.newer, one.older

@@ -1,0 +1,1 @@
+"""Export, convert, compare and verify memories."""

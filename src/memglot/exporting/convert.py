@@ -1,0 +1,159 @@
+"""Convert: a reader straight into a writer, without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot.errors import no_target
+from memglot.formats import registry
+from memglot.formats.base import STORE, Format, Options
+from memglot.formats.core.read import Input, read_inputs
+from memglot.formats.core.target import Target
+from memglot.formats.detect import format_to_write
+from memglot.model import FIELDS, Item, Minter, Record, now, owner_of, plain, settle
+from memglot.notes import note_sensitive, note_twice
+from memglot.report import Fault, Report
+from memglot.settings import Passphrase
+
+
+def convert_items(
+    given: Input, target: Target, report: Report, *, from_: str | None, to: str | None, options: Options
+) -> Format:
+    """Write everything that `given` holds to `target`; the report tells what was kept, carried and dropped."""
+    format = format_to_write(to, target.path, options)
+    assert format.write is not None
+    reader = registry.get(from_) if from_ else None
+    # What another tool can read is an export, whatever it is made of.
+    reading = replace(options, sensitive=format.name == STORE)
+    found = read_inputs([given], reader, report, reading)
+    if not (options.plaintext or format.seals or format.name == STORE):
+        found = _open_only(found, report)
+    items = _watched(found, format, report)
+    first = next(items, None)
+    if first is None and len(report.errors):
+        # Nothing could be read, so whatever is at the target stays.
+        return format
+    format.write(chain([] if first is None else [first], items), target, report, options)
+    return format
+
+
+def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
+    """The items without those of scopes that the input marks as sensitive, and without what hangs on these."""
+    hidden: set[str] = set()
+    scopes: set[str] = set()
+    memories = others = 0
+    for item in items:
+        scope = getattr(item, "scope", None)
+        if isinstance(scope, str) and scope in report.sensitive:
+            scopes.add(scope)
+            if isinstance(item, Record):
+                memories += 1
+                report.read += 1
+                report.skipped += 1
+            else:
+                others += 1
+            hidden.add(getattr(item, "id", ""))
+        elif hidden and not isinstance(item, Record) and owner_of(item) in hidden:
+            others += 1
+        else:
+            yield item
+    if memories or others:
+        report.note(note_sensitive(memories, others, sorted(scopes)))
+
+
+def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
+    minter = Minter(now() // 1000)
+    seen: set[str] = set()
+    twice = 0
+    for item in items:
+        if isinstance(item, Record):
+            report.read += 1
+            if format.folder and item.id in seen:
+                # A note is named by its id, so a second of one name would take the first one's place.
+                twice += 1
+                report.skipped += 1
+                report.dropped("record", item.id)
+                continue
+            if format.folder and item.id:
+                seen.add(item.id)
+            report.imported += 1
+            if format.folder or format.settles:
+                # A note is named by its id, so one that has none gets one here.
+                settle(item, minter)
+            for field in plain(item):
+                if field in format.homes:
+                    report.kept[field] += 1
+            report.tick()
+        yield item
+    if twice:
+        report.note(note_twice(twice))
+
+
+def kept_fields(report: Report) -> list[str]:
+    """The fields that found a home, in the order of the model."""
+    return [field for field in FIELDS if report.kept[field]]
+
+
+def convert(
+    src: Input,
+    dst: str | Path | None = None,
+    *,
+    from_: str | None = None,
+    to: str | None = None,
+    plain: bool = False,
+    lenient: bool = False,
+    dialect: str | None = None,
+    force: bool = False,
+    passphrase: Passphrase = None,
+    plaintext: bool = False,
+    stream: BinaryIO | None = None,
+    progress: Callable[[Report], None] | None = None,
+) -> Conversion:
+    """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
+    if dst is None and stream is None:
+        raise no_target()
+    report = Report(progress)
+    target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
+    options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
+    used = convert_items(src, target, report, from_=from_, to=to, options=options)
+    return Conversion(report, used.name)
+
+
+class Conversion:
+    """What a conversion kept, carried and dropped."""
+
+    def __init__(self, report: Report, format: str) -> None:
+        self._report = report
+        self.format = format
+        self.count = report.end.count if report.end else 0
+        self.kept = kept_fields(report)
+        self.carried = sorted(report.carried)
+        self.dropped = report.losses()
+        self.failed = report.failed
+        self.notes = report.notes
+
+    @property
+    def errors(self) -> Iterator[Fault]:
+        """What could not be read, each with its place and reason."""
+        return self._report.faults()
+
+    @property
+    def exit_code(self) -> int:
+        """0 done; 1 errors, but something was written; 2 errors and nothing was."""
+        return 0 if not len(self._report.errors) else 1 if self.count else 2
+
+    def value(self) -> dict[str, Any]:
+        """The receipt as its JSON shows it."""
+        value = {"count": self.count, "kept": self.kept, "carried": self.carried, "dropped": self.dropped}
+        return {
+            **value,
+            "failed": self.failed,
+            "errors": [msgspec.to_builtins(fault) for fault in self.errors],
+            "notes": self.notes,
+        }

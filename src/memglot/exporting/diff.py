@@ -1,0 +1,104 @@
+"""Diff: what differs between two files, folders or stores, record by record and field by field."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.disk import Scratch
+from memglot.exporting.run import INCLUDE, ExportOptions, store_items
+from memglot.formats.base import Options
+from memglot.formats.core.read import read_inputs
+from memglot.formats.sqlite import is_store
+from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
+from memglot.report import Report
+from memglot.settings import Passphrase
+from memglot.store.location import open_store
+
+_TIMES = frozenset({"created_at", "updated_at", "clocks"})
+
+
+class Difference(msgspec.Struct):
+    """One memory that is only on one side (`added`, `removed`), or that differs (`changed`), with its fields."""
+
+    state: str
+    id: str
+    title: str
+    fields: dict[str, list[Any]] = {}
+
+
+def items_of(path: str, report: Report, format: str | None = None, options: Options = Options()) -> Iterator[Item]:
+    """Everything in a file, a folder or a store."""
+    from memglot.formats import registry
+
+    if "://" in path or (path != "-" and is_store(Path(path))):
+        store = open_store(path, write=False)
+        try:
+            # Nothing leaves this machine, so sensitive scopes are compared too.
+            yield from store_items(store, ExportOptions(sensitive=INCLUDE), report)
+        finally:
+            store.close()
+    else:
+        yield from read_inputs([path], registry.get(format) if format else None, report, options)
+
+
+def diff(
+    before: str | Path, after: str | Path, report: Report | None = None, *, passphrase: Passphrase = None
+) -> Iterator[Difference]:
+    """What must change for one file, folder or store to become the other.
+
+    Records are known by their ids, else by their content. The report tells what could not be read.
+    """
+    report = report or Report()
+    before, after = str(before), str(after)
+    options = Options(passphrase=passphrase)
+    with Scratch() as scratch:
+        for key, record in _keyed(items_of(before, report, options=options), report):
+            while not scratch.put(key, canonical(record)):
+                # A second record of one id is compared with a second one of the other side.
+                key += "+"
+        for key, record in _keyed(items_of(after, report, options=options), report):
+            while (stored := scratch.take(key)) is None and scratch.was_taken(key):
+                key += "+"
+            if stored is None:
+                yield Difference("added", record.id, record.content)
+                continue
+            if stored == canonical(record):
+                report.skipped += 1
+                continue
+            old = msgspec.json.decode(stored, type=Record)
+            fields = _fields(old, record)
+            if fields:
+                yield Difference("changed", record.id or old.id, record.content, fields)
+            else:
+                report.skipped += 1
+        for stored in scratch.rest():
+            old = msgspec.json.decode(stored, type=Record)
+            yield Difference("removed", old.id, old.content)
+
+
+def _keyed(items: Iterator[Item], report: Report) -> Iterator[tuple[str, Record]]:
+    seen: dict[str, int] = {}
+    for item in items:
+        if not isinstance(item, Record):
+            continue
+        report.read += 1
+        if item.id:
+            yield item.id, item
+        else:
+            # Several memories of one text are told apart by their number.
+            hash = content_hash(item.content).hex()
+            seen[hash] = seen.get(hash, 0) + 1
+            yield f"{hash} {seen[hash]}", item
+
+
+def _fields(old: Record, new: Record) -> dict[str, list[Any]]:
+    left, right = ({field: plain(getattr(one, field)) for field in FIELDS} for one in (old, new))
+    # A side that knows no times, because its records have neither ids nor dates, does not differ in them.
+    timeless = not old.created_at or not new.created_at
+    return {
+        field: [left.get(field), right.get(field)]
+        for field in Record.__struct_fields__
+        if getattr(old, field) != getattr(new, field) and not (timeless and field in _TIMES)
+    }

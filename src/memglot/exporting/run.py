@@ -1,0 +1,176 @@
+"""Export: records and what rides with them, streamed from a store into a writer."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+
+from memglot.arguments import choice
+from memglot.errors import CannotWrite, StoreError
+from memglot.formats.base import STORE, Format, Options
+from memglot.formats.core.audit_chain import blob_of_event, is_audit
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.target import Target
+from memglot.formats.detect import format_to_write
+from memglot.model import Blob, Item
+from memglot.notes import note_filtered, note_no_match
+from memglot.report import Report
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Store
+from memglot.store.hidden import Hiding, sensitive_scopes
+from memglot.store.own_files import files_of
+from memglot.store.query import Filter
+from memglot.store.stream import ALONE, all_items, some_items
+
+LEAVE_OUT, INCLUDE = "leave-out", "include"
+"""What an export does with scopes that are marked as sensitive."""
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What a caller may ask of an export."""
+
+    format: str | None = None
+    filter: Filter = Filter()
+    limit: int | None = None
+    include_embeddings: bool = False
+    closed: bool = False
+    """Whether sensitive scopes stay out of a store's copy too, without a word about them."""
+    sensitive: str = LEAVE_OUT
+    """`leave-out`, or `include` for a caller that encrypts them, or that keeps what it reads to itself."""
+    follow_scope: bool = False
+    """Where a scope is all that is asked for: also what belongs to it beside its memories."""
+    graph_first: bool = False
+    """Whether entities and the relations between them come before the records."""
+    audit: bool = False
+    """Whether the audit chain goes out too."""
+    writing: Options = field(default_factory=Options)
+
+
+def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
+    """Write what the filter selects, by `created_at`, then id. Returns the format that was used."""
+    format = format_to_write(options.format, target.path, options.writing)
+    assert format.write is not None
+    report.format = format.name
+    refuse_own(store, target)
+    if format.name == STORE and _asks_for_all(options) and not options.closed:
+        _copy(store, target, report)
+        return format
+    vectors = options.include_embeddings or format.whole
+    options = replace(options, include_embeddings=vectors, graph_first=format.graph_first)
+    if format.name == STORE and not options.closed:
+        # What is left of a store is a store too, and says as well which scopes are sensitive.
+        options = replace(options, sensitive=INCLUDE)
+        report.sensitive |= sensitive_scopes(store)
+    items = store_items(store, options, report)
+    if format.audits:
+        items = with_audit(store, items, wanted=options.audit)
+    format.write(items, target, report, options.writing)
+    if report.end is not None and not report.end.count and not options.filter.is_all:
+        if not store.count(options.filter):
+            report.note(note_no_match())
+    return format
+
+
+def refuse_own(store: Store, target: Target) -> None:
+    """Raise `CannotWrite` for the file of the store, and for the files that its database keeps beside it."""
+    if target.path is None or not os.path.exists(store.url):
+        return
+    path = os.path.realpath(target.path)
+    is_same = os.path.exists(path) and os.path.samefile(path, store.url)
+    if is_same or path in files_of(store):
+        raise CannotWrite(str(target.path), "it is the store itself")
+
+
+def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
+    """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
+    filter, embeddings = options.filter, options.include_embeddings
+    choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
+    marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
+    hiding = Hiding(store, marked) if marked else None
+    scope = filter.scope[0] if options.follow_scope and len(filter.scope) == 1 else None
+    if options.limit is None and (filter.is_all or scope is not None and filter == _scope_alone(filter)):
+        talk = filter.with_conversations
+        items = all_items(
+            store,
+            embeddings=embeddings,
+            conversations=talk,
+            sealed=True,
+            scope=scope,
+            hiding=hiding,
+            graph_first=options.graph_first,
+        )
+        filter = msgspec.structs.replace(filter, with_deleted=True)
+    else:
+        if alone := sum(store.count_things(kind) for kind in ALONE):
+            report.note(note_filtered(alone))
+        items = some_items(store, filter, options.limit, embeddings=embeddings, hiding=hiding)
+    return items if hiding is None or options.closed else _told(items, filter, hiding, report)
+
+
+def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
+    """The items with every audit row, the store's own and those that came with other files; or with none.
+
+    A row that tells of something in a sensitive scope gets an owner, by which a writer knows to seal it.
+    """
+    for item in items:
+        if not (isinstance(item, Blob) and is_audit(item)):
+            yield item
+    if not wanted:
+        return
+    marked = sensitive_scopes(store)
+    hiding = Hiding(store, marked) if marked else None
+    rows = chain(map(blob_of_event, store.events()), (blob for blob in store.things(Blob) if is_audit(blob)))
+    while batch := list(islice(rows, BATCH_SIZE)):
+        told = {blob.key: set(_strings(blob.row)) for blob in batch} if hiding is not None else {}
+        hidden = (
+            hiding.ids(sorted({text for texts in told.values() for text in texts})) if hiding is not None else set()
+        )
+        for blob in batch:
+            # The digest of what an import brought would let anybody try what that was.
+            secret = hiding is not None and (
+                blob.row.get("action") == "import" or not hidden.isdisjoint(told[blob.key])
+            )
+            yield msgspec.structs.replace(blob, owner="sensitive") if secret else blob
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _scope_alone(filter: Filter) -> Filter:
+    """The filter that asks for a scope and for nothing else."""
+    return Filter(scope=filter.scope, with_deleted=filter.with_deleted, with_conversations=filter.with_conversations)
+
+
+def _told(items: Iterator[Item], filter: Filter, hiding: Hiding, report: Report) -> Iterator[Item]:
+    """The items, and when they are all written a note of what is not among them."""
+    yield from items
+    hiding.tell(report, filter)
+
+
+def _asks_for_all(options: ExportOptions) -> bool:
+    return options.limit is None and options.filter.is_all and options.filter.with_conversations
+
+
+def _copy(store: Store, target: Target, report: Report) -> None:
+    """Write the store itself, with its history and its log."""
+    prover = Prover()
+    with target.place() as path:
+        try:
+            store.copy_to(str(path))
+        except StoreError as error:
+            raise CannotWrite(str(target.path or "stream"), str(error)) from error
+        for record in store.records(Filter(with_deleted=True), sealed=True):
+            prover.add(record)
+    report.written(prover.end(alone=True))

@@ -1,0 +1,232 @@
+"""Sync: memories.json between machines: what goes out, what a file would change, and what it is sealed with."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.disk import DiskList
+from memglot.errors import NoPassphrase, no_chain_in_v5
+from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to
+from memglot.formats import registry
+from memglot.formats.base import Format, Options
+from memglot.formats.core.audit_chain import is_audit
+from memglot.formats.core.carry import KEY
+from memglot.formats.core.read import read_inputs
+from memglot.formats.core.sidecar import name_of
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.syntax.json_sections import sections
+from memglot.formats.syntax.json_shape import first_keys
+from memglot.importing.access import open_to
+from memglot.merging.records import merge_records
+from memglot.merging.things import Meeting
+from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Item, Record, Thing, Tombstone
+from memglot.report import Report
+from memglot.settings import BATCH_SIZE, Passphrase
+from memglot.store.contract import Store
+from memglot.store.hidden import sensitive_scopes
+from memglot.store.query import Filter
+
+FORMAT, V5 = "memories-json", "mcp-memory-v5"
+
+
+def sync_export(
+    store: Store,
+    target: Target,
+    report: Report,
+    *,
+    scope: str | None = None,
+    audit: bool = False,
+    embeddings: bool = False,
+    passphrase: Passphrase = None,
+    plaintext: bool = False,
+    v5: bool = False,
+    chunk_size: int = 5,
+    closed: bool = False,
+) -> Format:
+    """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`.
+
+    With `closed` nothing is told about what is left out.
+    """
+    if v5 and audit:
+        raise no_chain_in_v5()
+    marked = sensitive_scopes(store)
+    secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
+    if secret and not (plaintext or v5):
+        passphrase = passphrase() if callable(passphrase) else passphrase
+        if not passphrase:
+            raise NoPassphrase(secret, closed=closed)
+    target.force = target.force or wrote(target.path)
+    sealing = bool(secret and not plaintext and not v5)
+    options = ExportOptions(
+        format=V5 if v5 else FORMAT,
+        filter=Filter(scope=() if scope is None else (scope,)),
+        include_embeddings=embeddings,
+        closed=closed,
+        sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
+        follow_scope=True,
+        audit=audit,
+        writing=Options(
+            passphrase=passphrase if sealing else None,
+            plaintext=plaintext,
+            sealed_scopes=marked,
+            only_scope=scope,
+            chunk_size=chunk_size,
+            store_name=_shown(store.url),
+            closed=closed,
+        ),
+    )
+    return export_to(store, target, options, report)
+
+
+def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
+    """Those of some scopes that have anything to tell: memories, entities, identities or deletions."""
+    if not scopes:
+        return
+    found = {name for name, _ in store.scopes(Filter(with_deleted=True))} & scopes
+    if found != scopes:
+        found |= {thing.scope for thing in store.things(Entity)} & scopes
+        found |= {thing.scope for thing in store.things(Document)} & scopes
+        found |= {thing.scope for thing in store.things(Tombstone)} & scopes
+    yield from found
+
+
+def wrote(path: Path | None) -> bool:
+    """Tell whether a file is a memories.json of this tool's, which the next export may replace."""
+    if path is None or not path.is_file():
+        return False
+    source = Source.file(path)
+    try:
+        if next(iter(first_keys(source.head)), None) != "export_metadata":
+            return False
+        key, _, value = next(sections(source, Report(), msgspec.json.decode), ("", b"", None))
+        own = value.get(KEY) if isinstance(value, dict) else None
+        return key == "export_metadata" and isinstance(own, dict) and "version" in own
+    finally:
+        source.close()
+
+
+def _shown(url: str) -> str:
+    """A store's place as a file may tell it: within the home of its user, else by its name alone."""
+    home = os.path.expanduser("~")
+    if url.startswith(home + os.sep):
+        return "~" + url[len(home) :].replace(os.sep, "/")
+    return os.path.basename(url)
+
+
+class RemoteDiff:
+    """What importing a file would change, by the ids of memories. Lists are read from disk, never held."""
+
+    def __init__(self) -> None:
+        self.new: DiskList[str] = DiskList()
+        self.updates: DiskList[dict[str, Any]] = DiskList()
+        self.conflicts: DiskList[dict[str, Any]] = DiskList()
+        self.unchanged: DiskList[str] = DiskList()
+        self.ahead: DiskList[dict[str, Any]] = DiskList()
+        """What is newer here than in the file: importing it changes nothing about these."""
+        self.deletes: DiskList[str] = DiskList()
+        """What was deleted there, and would be here."""
+        self.deleted: DiskList[str] = DiskList()
+        """What was deleted here, and stays so."""
+        self.others: Counter[str] = Counter()
+        """How many entities, relations and the like would come or change."""
+        self.remote_total = 0
+        self.report = Report()
+
+    @property
+    def exit_code(self) -> int:
+        """0 compared; 1 errors, but something could be compared; 2 errors and nothing could."""
+        return 0 if not len(self.report.errors) else 1 if self.remote_total else 2
+
+    def value(self) -> dict[str, Any]:
+        """The result as its JSON shows it."""
+        names = ("new", "updates", "conflicts", "unchanged", "ahead", "deletes", "deleted")
+        found = {name: getattr(self, name) for name in names}
+        found |= {"others": dict(self.others), "remote_total": self.remote_total, "failed": self.report.failed}
+        return {**found, "errors": self.report.errors, "notes": self.report.notes}
+
+
+def diff_with_remote(
+    store: Store, path: str | Path, options: Options, report: Report, hidden: frozenset[str] = frozenset()
+) -> RemoteDiff:
+    """What `sync import` of a file would do, without doing it, and without a word about `hidden` scopes."""
+    found = RemoteDiff()
+    found.report = report
+    items = _counted(read_inputs([path], registry.get(FORMAT), report, options), report)
+    while batch := list(islice(items, BATCH_SIZE)):
+        records = [item for item in batch if isinstance(item, Record)]
+        things: list[Thing] = [item for item in batch if not isinstance(item, Record)]
+        if hidden:
+            records, things = open_to(store, hidden | report.sensitive, records, things, report)
+        _compare_records(found, store, records)
+        _compare_things(found, store, things)
+        report.tick()
+    return found
+
+
+def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
+    for item in items:
+        report.read += isinstance(item, Record)
+        yield item
+
+
+def _compare_records(found: RemoteDiff, store: Store, records: list[Record]) -> None:
+    ids = [record.id for record in records]
+    there = {record.id: record for record in store.get(ids)}
+    dead = {tombstone.id: tombstone for tombstone in store.things(Tombstone, ids)}
+    known: dict[str, list[Conflict]] = {}
+    for conflict in store.things(Conflict, ids):
+        known.setdefault(conflict.record, []).append(conflict)
+    for record in records:
+        found.remote_total += 1
+        _compare(found, there.get(record.id), record, dead.get(record.id), known.get(record.id, []))
+
+
+def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> None:
+    things = [
+        thing
+        for thing in things
+        if not isinstance(thing, Conflict)
+        and not (isinstance(thing, Blob) and is_audit(thing) and store.knows_event(thing.key))
+    ]
+    met = Meeting(store, "merge", notes=False, restore_deleted=False).of(things)
+    alive = store.known([thing.id for thing in met.put if isinstance(thing, Tombstone)])
+    for thing in (*met.put, *met.gone):
+        if isinstance(thing, Tombstone) and thing.id in alive:
+            found.deletes.append(thing.id)
+        else:
+            found.others[name_of(thing)] += 1
+
+
+def _tells(remote: Record, field: str) -> bool:
+    """Tell whether a record says anything of a field; one without times does not differ in them."""
+    return bool(remote.updated_at) or field not in ("created_at", "updated_at", "clocks")
+
+
+def _compare(
+    found: RemoteDiff, local: Record | None, remote: Record, dead: Tombstone | None, known: list[Conflict]
+) -> None:
+    if local is None:
+        gone = dead is not None and dead.deleted_at >= remote.updated_at
+        (found.deleted if gone else found.new).append(remote.id)
+        return
+    merged, conflicts = merge_records(local, remote, "merge", known)
+    taken = [field for field in FIELDS if getattr(merged, field) != getattr(local, field)]
+    fresh = sorted({one.field for one in conflicts if one not in known})
+    if fresh:
+        found.conflicts.append({"id": local.id, "fields": fresh})
+    elif taken:
+        found.updates.append({"id": local.id, "fields": taken})
+    elif kept := [
+        field for field in FIELDS if getattr(merged, field) != getattr(remote, field) and _tells(remote, field)
+    ]:
+        found.ahead.append({"id": local.id, "fields": kept})
+    else:
+        found.unchanged.append(local.id)

@@ -1,0 +1,203 @@
+"""Verify: is an export or a store whole and unaltered?"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors import DamagedStore, Unreadable
+from memglot.formats import registry
+from memglot.formats.base import Format, Options
+from memglot.formats.core.folder_proof import FolderProof
+from memglot.formats.core.proof import Prover, file_digest
+from memglot.formats.core.read import read_source
+from memglot.formats.core.sidecar import BesideSum, beside_count, beside_path, line_of
+from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
+from memglot.formats.core.target import path_inside
+from memglot.formats.detect import detect
+from memglot.formats.sqlite import is_store
+from memglot.model import Item, Record, owner_of
+from memglot.notes import (
+    note_chain,
+    note_count,
+    note_digest,
+    note_file,
+    note_no_end,
+    note_no_proof,
+    note_rest,
+    note_unopened,
+)
+from memglot.report import End, Report
+from memglot.settings import Passphrase
+from memglot.store.audit_chain import first_broken
+from memglot.store.contract import Store
+from memglot.store.location import open_store
+
+
+class Verdict(msgspec.Struct):
+    """What a check found. `state` is `whole`, `altered`, or `unproven` for a file that carries no proof."""
+
+    path: str
+    state: str
+    format: str
+    count: int
+    problems: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nothing is amiss."""
+        return self.state == "whole"
+
+
+def verify(path: Path | str, *, format: str | None = None, passphrase: Passphrase = None) -> Verdict:
+    """Check that an export in any format, or a store, is whole and unaltered; `problems` tells what is not."""
+    return verify_path(path, Report(), format, Options(passphrase=passphrase))
+
+
+def verify_path(path: Path | str, report: Report, format: str | None = None, options: Options = Options()) -> Verdict:
+    """Check an export in any format, or a store, which may be given by its URL."""
+    if "://" in str(path):
+        return _verify_store_file(str(path))
+    path = Path(path)
+    if not path.exists():
+        raise Unreadable(str(path), "no such file or folder")
+    if path.is_dir():
+        return _verify_folder(path, report, options)
+    if is_store(path):
+        return _verify_store_file(str(path))
+    return _verify_file(path, report, registry.get(format) if format else None, options)
+
+
+def _verify_store_file(url: str) -> Verdict:
+    try:
+        store = open_store(url, write=False)
+        try:
+            return verify_store(store)
+        finally:
+            store.close()
+    except DamagedStore as error:
+        return Verdict(url, "altered", "sqlite", 0, [str(error)])
+
+
+def verify_store(store: Store) -> Verdict:
+    """Check the file, every record against its digest, the full text and the audit chain."""
+    problems = list(store.verify())
+    broken = first_broken(store.events(), store.chain_head())
+    if broken is not None:
+        problems.append(note_chain(broken))
+    return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
+
+
+def _verify_file(path: Path, report: Report, format: Format | None, options: Options) -> Verdict:
+    source = Source.file(path)
+    format = format or detect(source)
+    # A chain that is broken is what is to be told, not what keeps from looking at the rest.
+    prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
+    problems = [str(fault) for fault in report.faults()]
+    end = report.end
+    if report.unopened:
+        problems = [note_unopened(report.unopened)]
+        return Verdict(str(path), "unproven", format.name, prover.count, problems)
+    if end is None:
+        problems += [report.broken_chain] if report.broken_chain is not None else []
+        problems.append(note_no_end())
+        return Verdict(str(path), "unproven", format.name, prover.count, problems)
+    if report.broken_chain is not None:
+        problems.append(report.broken_chain)
+    amiss = _compare(end, (alone if end.alone else prover).end())
+    if not amiss and end.alone and format.proves_rest and end.rest != rest:
+        amiss = [note_rest()]
+    # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
+    problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
+    place = beside_path(path)
+    if place is not None and beside_count(place) != end.beside:
+        problems.append(note_file(place.name, "was cut off, edited, or is another export's"))
+    elif place is None and end.beside:
+        problems.append(note_file(path.name + BESIDE, "is missing"))
+    return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
+
+
+def _compare(said: End, found: End) -> list[str]:
+    if said.count != found.count:
+        return [note_count(said.count, found.count)]
+    if said.digest != found.digest:
+        return [note_digest()]
+    return []
+
+
+def _prove(source: Source, format: Format, report: Report, options: Options) -> tuple[Prover, Prover, str]:
+    """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
+    prover, alone, rest = Prover(), Prover(), BesideSum()
+    record: Record | None = None
+    riders: list[Item] = []
+    for item in read_source(source, format, report, options):
+        if isinstance(item, Record):
+            if record is not None:
+                prover.add(record, riders)
+            report.read += 1
+            record, riders = item, []
+            alone.add(record)
+            continue
+        rest.add(line_of(item))
+        if record is not None and owner_of(item) == record.id:
+            riders.append(item)
+    if record is not None:
+        prover.add(record, riders)
+    return prover, alone, rest.end().digest if rest.count else ""
+
+
+def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
+    folder, proof = _proof_of(folder)
+    if proof is None:
+        return Verdict(str(folder), "unproven", "", 0, [note_no_proof()])
+    format = registry.get(proof.format)
+    problems: list[str] = []
+    joint = Prover()
+    for path, said in proof.files():
+        place = path_inside(folder, path)
+        found = _digest_in_folder(place, format, options) if place else None
+        if found is None:
+            problems.append(note_file(path, "is missing or cannot be read"))
+        elif found != said:
+            problems.append(note_file(path, "was edited"))
+        else:
+            joint.add_digest(bytes.fromhex(found))
+    problems += _strangers(folder, proof, format, report)
+    if not problems and proof.end.digest != joint.end().digest:
+        problems = [note_digest()]
+    if not problems and format.digest_file is None:
+        problems = _compare(proof.end, joint.end())
+    if not proof.beside_is_whole():
+        problems.append(note_file(FOLDER_PROOF, "was edited"))
+    count = joint.count if format.digest_file is None else proof.end.count
+    return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
+
+
+def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
+    """The proof of a folder, and where it lies: in it, or in what a format keeps there under a name of its own."""
+    proof = FolderProof.at(folder)
+    homes = [] if proof is not None else [format.home_in(folder) for format in registry.by_folder() if format.home]
+    for home in homes:
+        if not home.is_symlink() and (found := FolderProof.at(home)) is not None:
+            return home, found
+    return folder, proof
+
+
+def _digest_in_folder(place: Path, format: Format, options: Options) -> str | None:
+    if format.digest_file is not None:
+        return format.digest_file(place) if place.is_file() else None
+    return file_digest(place, lambda source: format.read(source, Report(), options))
+
+
+def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
+    """Notes in the folder that its proof does not name; both lists come in the same order."""
+    said = {path for path, _ in proof.files()}
+    paths = walk(folder, frozenset(format.extensions), report, takes=format.takes)
+    found = (path.relative_to(folder).as_posix() for path in paths)
+    return [note_file(path, "was added") for path in found if path not in said]
+
+
+def verdict_value(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as its JSON shows it."""
+    return {"ok": verdict.ok, **msgspec.to_builtins(verdict)}

@@ -1,1 +1,0 @@
-"""What AgentOS's four formats share: the trace, and how it becomes a memory and back."""

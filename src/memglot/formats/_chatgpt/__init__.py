@@ -1,1 +1,0 @@
-"""ChatGPT's export: trees of messages, turned into questions with their answers."""

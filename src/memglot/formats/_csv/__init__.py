@@ -1,1 +1,0 @@
-"""What the CSV format is made of."""

@@ -1,1 +1,0 @@
-"""JSON values out of streams, one at a time."""

@@ -1,1 +1,0 @@
-"""What Memory Engine's four formats share."""

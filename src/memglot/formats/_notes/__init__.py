@@ -1,1 +1,0 @@
-"""What formats of one memory a note share: the frame, and how a note comes back as it was."""

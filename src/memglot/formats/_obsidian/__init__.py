@@ -1,1 +1,0 @@
-"""What an Obsidian vault is made of: notes, their links and tags."""

@@ -1,0 +1,1 @@
+"""AgentOS: its JSON, Markdown and SQLite formats."""

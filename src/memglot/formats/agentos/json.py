@@ -1,0 +1,131 @@
+"""AgentOS's JSON: one trace a line, as its page says; what it cannot hold rides in `metadata.memglot`.
+
+The program itself writes and reads another shape, one object of all its tables, whose JSON columns are text. Both are
+read; `--dialect program` writes that object, and with it the graph, documents and conversations.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord
+from memglot.formats.agentos.program_json import read_program, write_program
+from memglot.formats.base import Format, Options
+from memglot.formats.core.proof import proved
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import HOMES, PAGE, TOOL, Trace, items_of, trace_of
+from memglot.formats.core.trace_fields import trace_from
+from memglot.formats.core.vectors import numbers_of
+from memglot.formats.syntax.json_shape import first_keys
+from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.model import Item
+from memglot.report import Report
+
+KNOWN = {
+    **{name: name for name in ("id", "type", "scope", "content", "strength", "tags", "emotions", "metadata")},
+    **{name: name for name in ("created_at", "last_accessed", "retrieval_count", "deleted", "embedding")},
+    "createdAt": "created_at",
+    "lastAccessed": "last_accessed",
+    "retrievalCount": "retrieval_count",
+    "brain_id": "",
+}
+_SIGNS = frozenset({"createdAt", "strength", "retrievalCount", "lastAccessed", "emotions"})
+_TRACE_ID = re.compile(rb'\s*(?:\[\s*)?\{\s*"id"\s*:\s*"mt_')
+_AT_ONCE = 100
+
+
+def recognise(head: bytes) -> bool:
+    """Tell AgentOS's shapes from other JSON by the keys of the first object."""
+    keys = first_keys(head)
+    if keys.get("traces") == b"[":
+        return True
+    return "content" in keys and (not _SIGNS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the traces of lines, of an array or of the program's object."""
+    space = options.space or (source.path.stem if source.path else "")
+    keys = first_keys(source.head)
+    if "content" not in keys and keys.get("traces") == b"[":
+        yield from read_program(source, report, KNOWN, options.space)
+        return
+    for raw, value in objects(source, report, msgspec.json.decode):
+        try:
+            data = object_of(raw, value, report)
+            place = options.space or str(data.get("brain_id") or space)
+            yield from items_of(trace_from(data, KNOWN), place, PAGE, report)
+        except BadRecord as error:
+            report.failed_record(error)
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write one line a trace; in the program's dialect, one object."""
+    space = options.space or (target.path.stem if target.path else "")
+    if options.dialect == "program":
+        write_program(items, target, report, options, KNOWN)
+        return
+    encode = msgspec.json.Encoder().encode_lines
+    with target.file() as out:
+        lines: list[dict[str, Any]] = []
+        for bundle, end in proved(items, target, report):
+            trace = trace_of(bundle, space, PAGE, report, plain=options.plain, end=end, known=KNOWN)
+            lines.append(_line(trace))
+            if len(lines) >= _AT_ONCE:
+                out.write(encode(lines))
+                lines.clear()
+        out.write(encode(lines))
+
+
+def _line(trace: Trace) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "id": trace.id,
+        "type": trace.type,
+        "scope": trace.scope,
+        "content": trace.content,
+        "strength": trace.strength,
+        "tags": trace.tags,
+        "emotions": trace.emotions,
+        "metadata": trace.metadata,
+        "createdAt": _milliseconds(trace.created_at),
+        "lastAccessed": _milliseconds(trace.last_accessed),
+        "retrievalCount": trace.retrieval_count,
+        **trace.more,
+    }
+    if trace.embedding is not None:
+        line["embedding"] = _numbers(trace.embedding)
+    return line
+
+
+def _milliseconds(at: int | None) -> int | None:
+    return None if at is None else at // 1000
+
+
+def _numbers(vector: bytes) -> list[float] | str:
+    """A vector as numbers; as base64 where one of them is none that JSON knows."""
+    values = numbers_of(vector)
+    return b64encode(vector).decode() if values is None else values
+
+
+FORMAT = Format(
+    name="agentos-json",
+    title="AgentOS JSON, one trace a line",
+    tool=TOOL,
+    family="json",
+    extensions=(".json", ".ndjson", ".jsonl"),
+    homes=HOMES,
+    carry="metadata.memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+    empty_is_error=False,
+    recognise=recognise,
+    settles=True,
+    dialects=("program",),
+)

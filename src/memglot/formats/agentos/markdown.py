@@ -1,0 +1,241 @@
+"""AgentOS's Markdown: a trace a note, `{type}/{id}.md`; what it cannot hold rides in `metadata.memglot`.
+
+The program writes `{scope}/{type}/{id}.md` and times in milliseconds; both are read, `--dialect program` writes that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, NeedsFolder, empty_content
+from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
+from memglot.formats.core.file_names import safe_name
+from memglot.formats.core.note_files import NoteFiles, digest_file
+from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.note_layout import Place, first_vault, is_untouched, mirror, note_slot, places_of
+from memglot.formats.core.source import BOM, Source
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, items_of, trace_of
+from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
+from memglot.formats.syntax.markdown_frame import split, text_of
+from memglot.formats.syntax.yaml_reader import Broken
+from memglot.formats.syntax.yaml_writer import dump
+from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news
+from memglot.report import Report
+
+RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
+_FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
+_BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
+_SIGNS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
+_TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
+
+
+def recognise(head: bytes) -> bool:
+    """A note of AgentOS has a type and a scope, or one of its ids."""
+    block = _BLOCK.match(head)
+    if block is None:
+        return False
+    return all(sign.search(block[1]) for sign in _SIGNS) or _TRACE_ID.search(block[1]) is not None
+
+
+def recognise_folder(glimpse: Glimpse) -> bool:
+    """A folder of which some note is AgentOS's."""
+    return any(map(recognise, glimpse.heads(".md")))
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the trace of one note."""
+    path = "/".join(source.path.parts[-3:]) if source.path else "note.md"
+    yield from read_folder([(path, source)], "", report, options)
+
+
+def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the traces of all notes of a folder."""
+    for path, source in files:
+        report.start_source(source.name)
+        report.item, report.current = 1, source
+        try:
+            yield from _items(path, source, options.space or name, report, options)
+        except Broken as error:
+            report.failed_record(error.error, line=error.line + 1)
+        except BadRecord as error:
+            report.failed_record(error)
+        finally:
+            report.current = None
+            source.close()
+
+
+def _items(path: str, source: Source, space: str, report: Report, options: Options) -> Iterator[Item]:
+    raw = source.whole()
+    text = text_of(raw, source.start)
+    frame = split(text, options.lenient)
+    content = text[frame.start : frame.end]
+    if not content.strip() and (not content or not frame.fenced):
+        raise empty_content()
+    record, *riders = items_of(_trace(frame.front, content, path), space, NOTES, report)
+    assert isinstance(record, Record)
+    things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+    slot = options.slots.get(path) if options.slots is not None else None
+    if isinstance(slot, dict):
+        things += take_slot({KEY: slot}, record, report) or []
+    mark = BOM.decode() if source.start else ""
+    written = options.digests.get(path) if options.digests is not None else None
+    as_written = written == sha256(mark.encode() + raw).hexdigest()
+    if mark or not _is_ours(record, things, path, text, space):
+        record.extra[PLACE] = {"path": path}
+        metadata = frame.front.get("metadata")
+        if not (as_written and isinstance(metadata, dict) and KEY in metadata):
+            head, tail = mark + text[: frame.start], text[frame.end :]
+            _remember(record, Place(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
+        if not as_written:
+            mark_news(record, edited=written is not None)
+    elif written is not None and not as_written:
+        mark_news(record, edited=True)
+    yield record
+    yield from things
+
+
+def _remember(record: Record, place: Place) -> None:
+    """Keep the text around the content of a note that this tool would lay out otherwise."""
+    place.tags = record.tags
+    place.of = mirror(record, record.extra.get(TOOL))
+    record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
+
+
+def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
+    """A trace by its front matter; a value that is not what AgentOS means is kept as the user's own."""
+    values: dict[str, Any] = {"content": content}
+    rest: dict[str, Any] = {}
+    for key, value in front.items():
+        field = _FRONT.get(key)
+        if field is None or value is None or field in ("type", "scope") and not isinstance(value, str):
+            rest[key] = value
+            continue
+        try:
+            values[field] = FIELDS[field](field, value)
+        except BadRecord:
+            rest[key] = value
+    values.setdefault("type", type_by_folder(path, DEFAULT_TYPE))
+    if rest:
+        check_value(rest, "front matter")
+        values["metadata"] = {**values.get("metadata", {}), **rest}
+    return Trace(**values)
+
+
+def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:
+    """Tell whether this tool would write the note just so, in one of its dialects."""
+    for dialect in (None, "program"):
+        options = Options(dialect=dialect, space=space)
+        found, trace = _layout((record, riders, False), Report(), options, space)
+        if found == path and found == _layout_path(trace, record, options):
+            return _text(trace, options) == text or _text(trace, Options(dialect=dialect, plain=True)) == text
+    return False
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a folder of notes, by type; in the program's dialect, by scope and type."""
+    if target.path is None:
+        raise NeedsFolder("agentos-markdown", "standard output")
+    space = options.space or target.path.resolve().name
+    with writing_notes(target, digest_file, plain=options.plain) as notes:
+        files = NoteFiles(notes, target.path)
+        for bundle in bundles(items, notes, report):
+            _write_note(bundle, files, report, options, space)
+        files.finish()
+        report.written(notes.finish("agentos-markdown", report))
+
+
+def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Options, space: str) -> None:
+    record, riders, last = bundle
+    extra = {key: value for key, value in record.extra.items() if key not in (PLACE, RESIDUE)}
+    bare = msgspec.structs.replace(record, extra=extra)
+    places = places_of(record, PLACE, RESIDUE)
+    fallback, trace = _layout((bare, riders, last), report, options, space)
+    path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
+    files.later(places[1:], record.content, fallback)
+    if places and path == places[0].path and untouched(record):
+        slot = note_slot(record, {PLACE, TOOL}, RESIDUE)
+        slot = pack_found(slot, record, riders, report, options.plain)
+        files.put(path, places[0].text(record.content).encode(), slot)
+    else:
+        files.put(path, _text(trace, options).encode())
+
+
+def untouched(record: Record) -> bool:
+    """Tell whether a memory still says what its note said when it was read."""
+    places = places_of(record, PLACE, RESIDUE)
+    return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
+
+
+def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:
+    # Notes have no place for keys that AgentOS does not know, so these are carried.
+    trace = trace_of(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
+    return _layout_path(trace, bundle[0], options), trace
+
+
+class _Everything:
+    """Contains whatever is asked for."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+def _layout_path(trace: Trace, record: Record, options: Options) -> str:
+    name = safe_name(trace.id)
+    if name != trace.id:
+        name += f"-{derive_id(TOOL, 'name', trace.id)[-8:]}"
+    path = f"{safe_name(trace.type)}/{name}.md"
+    return f"{safe_name(trace.scope)}/{path}" if options.dialect == "program" else path
+
+
+def _text(trace: Trace, options: Options) -> str:
+    time = _milliseconds if options.dialect == "program" else format_time
+    front: dict[str, Any] = {"id": trace.id, "type": trace.type, "scope": trace.scope}
+    if trace.strength is not None:
+        front["strength"] = trace.strength
+    front["tags"] = trace.tags
+    if trace.created_at is not None:
+        front["createdAt"] = time(trace.created_at)
+    if trace.emotions:
+        front["emotions"] = trace.emotions
+    if trace.last_accessed is not None:
+        front["lastAccessed"] = time(trace.last_accessed)
+    if trace.retrieval_count:
+        front["retrievalCount"] = trace.retrieval_count
+    if trace.metadata:
+        front["metadata"] = trace.metadata
+    return f"---\n{dump(front)}---\n\n{trace.content}\n"
+
+
+def _milliseconds(at: int) -> int:
+    return at // 1000
+
+
+FORMAT = Format(
+    name="agentos-markdown",
+    title="AgentOS Markdown, a trace a note",
+    tool=TOOL,
+    family="markdown",
+    extensions=(".md", ".markdown"),
+    homes=HOMES,
+    carry="metadata.memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+    folder=True,
+    recognise=recognise,
+    read_folder=read_folder,
+    recognise_folder=recognise_folder,
+    digest_file=digest_file,
+    untouched=untouched,
+    residue=RESIDUE,
+    settles=True,
+    dialects=("program",),
+)

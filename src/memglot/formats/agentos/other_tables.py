@@ -1,0 +1,65 @@
+"""The other tables of a brain, kept row by row so that they can be given back: documents, chats, logs, unknown ones."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from math import isfinite
+from typing import Any
+
+from memglot.formats.core.trace import TOOL, identify
+from memglot.model import Blob, canonical
+
+META = "brain_meta"
+_LOGS = frozenset({"consolidation_log", "retrieval_feedback"})
+_KEYS = {META: ("key",), "archived_traces": ("trace_id",), "archive_access_log": ("trace_id", "accessed_at")}
+_OF_TRACE = ("trace_id", "source_trace_id")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+def blob_of(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] | None = None) -> Blob:
+    """A row of a brain's table; `keys` are the columns that tell its rows apart, where the table is not known."""
+    columns = _KEYS.get(table) or keys or ("id",)
+    if table in _LOGS or not all(row.get(column) is not None for column in columns):
+        # Rows of a log are numbered anew in every brain, so only the whole row tells them apart.
+        key = sha256(canonical(row)).hexdigest()[:32]
+    else:
+        values = [row[column] for column in columns]
+        # A list of several values, so that no two rows look alike.
+        key = str(values[0]) if len(values) == 1 else canonical(values).decode()
+    if _UUID.search(key) is None:
+        key = f"{brain}/{key}"
+    owner = next((row[column] for column in _OF_TRACE if isinstance(row.get(column), str)), "")
+    return Blob(tool=TOOL, table=table, key=key, owner=identify(owner, brain)[0], row=row)
+
+
+def brain_of(blob: Blob, default: str) -> str:
+    """The brain that a row came from, as its key tells; else the present one."""
+    own = blob.row.get("brain_id")
+    if isinstance(own, str):
+        return own
+    end = blob_of(blob.table, blob.row, "").key
+    return blob.key.removesuffix(end) if end.startswith("/") and blob.key.endswith(end) else default
+
+
+def to_value(value: Any) -> Any:
+    """A column's value as JSON can hold it."""
+    if isinstance(value, bytes):
+        return {"base64": b64encode(value).decode()}
+    # Infinity is a number to SQLite, and none to JSON.
+    return {"number": str(value)} if isinstance(value, float) and not isfinite(value) else value
+
+
+def to_column(value: Any) -> Any:
+    """What `to_value` made, as a column's value again; anything a column cannot hold becomes JSON."""
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        try:
+            return b64decode(value["base64"])
+        except (ValueError, TypeError):
+            return value["base64"]
+    if isinstance(value, dict) and value.keys() == {"number"} and value["number"] in ("inf", "-inf"):
+        return float(value["number"])
+    if isinstance(value, (dict, list)):
+        return canonical(value).decode()
+    return int(value) if isinstance(value, bool) else value

@@ -1,0 +1,236 @@
+"""The object that the AgentOS program itself writes and reads: a list for each table, JSON columns as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot.disk import DiskList
+from memglot.errors import BadRecord, bad_syntax
+from memglot.formats.agentos.graph import NODES, Graph, edge_row, made_node, node_row
+from memglot.formats.agentos.other_tables import META, blob_of, brain_of, to_value
+from memglot.formats.base import Options
+from memglot.formats.core.carry import bundles
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import PROGRAM, TOOL, Trace, items_of, space_of, trace_of
+from memglot.formats.core.trace_fields import trace_from
+from memglot.formats.core.written_ids import Places
+from memglot.formats.syntax.json_sections import sections
+from memglot.formats.syntax.json_stream import object_of
+from memglot.model import Blob, Entity, Item, Relation, Thing
+from memglot.report import Report
+
+TABLES = {"documents": "documents", "chunks": "document_chunks", "images": "document_images"}
+TABLES |= {"conversations": "conversations", "messages": "messages"}
+_BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", "embedding")}
+
+
+def read_program(source: Source, report: Report, known: dict[str, str], space: str | None) -> Iterator[Item]:
+    """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
+    reading = _Reading(report, known, space)
+    for section, raw, value in sections(source, report, msgspec.json.decode, memories="traces"):
+        try:
+            if section == "meta" and isinstance(value, dict):
+                reading.meta.update(value)
+            else:
+                yield from reading.row(section, object_of(raw, value, report))
+        except BadRecord as error:
+            _fault(section, error, report)
+        except msgspec.ValidationError as error:
+            _fault(section, bad_syntax("row", str(error)), report)
+    yield from reading.rest()
+
+
+class _Reading:
+    """An object under way."""
+
+    def __init__(self, report: Report, known: dict[str, str], space: str | None) -> None:
+        self._report, self._known, self._space = report, known, space
+        self._graphs: dict[str, Graph] = {}
+        self._edges: DiskList[Any] = DiskList()
+        self._main: str | None = None
+        self.meta: dict[str, Any] = {}
+
+    def row(self, section: str, row: dict[str, Any]) -> Iterator[Item]:
+        """What a row of a list is."""
+        own = row.pop("brain_id", None)
+        brain = self._space or (own if isinstance(own, str) else self._main or "")
+        self._main = brain if self._main is None else self._main
+        if section == "traces":
+            yield from items_of(trace_from(row, self._known), brain, PROGRAM, self._report)
+            return
+        for column in _BYTES.get(section, ()):
+            if isinstance(row.get(column), str):
+                row[column] = {"base64": row[column]}
+        if section == "edges":
+            self._edges.append([brain, row])
+        elif section == "nodes":
+            item = self._graph(brain).node(row)
+            yield from [] if item is None else [item]
+        else:
+            yield blob_of(TABLES.get(section, section), row, brain)
+
+    def _graph(self, brain: str) -> Graph:
+        return self._graphs.setdefault(brain, Graph(brain))
+
+    def rest(self) -> Iterator[Item]:
+        """The edges, whose nodes are all known by now, and the settings of the brain."""
+        for brain, row in self._edges:
+            try:
+                yield self._graph(brain).edge(row)
+            except (BadRecord, msgspec.ValidationError) as error:
+                self._report.fault(f"edges: {error}")
+        for key, text in self.meta.items():
+            if key != "exported_at":
+                yield blob_of(META, {"key": key, "value": text}, self._space or self._main or "")
+
+
+def _fault(section: str, error: BadRecord, report: Report) -> None:
+    if section == "traces":
+        report.failed_record(error)
+    else:
+        line = report.find_line() if report.find_line else None
+        report.fault(f"{section}: {error}", line=line, item=report.item)
+
+
+def write_program(
+    items: Iterable[Item], target: Target, report: Report, options: Options, known: dict[str, str]
+) -> None:
+    """Write the object; what it has no list for goes beside it."""
+    brain = options.space or (target.path.stem if target.path else "brain")
+    shelf = _Shelf(target, brain, plain=options.plain)
+    prover = Prover()
+    with target.file() as out:
+        out.write(b'{\n  "traces": [')
+        before = b"\n    "
+        for record, riders, last in bundles(items, shelf, report, with_deleted=True):
+            prover.add(record)
+            relations = [rider for rider in riders if isinstance(rider, Relation)]
+            rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
+            end = prover.end(target.beside_count, alone=True) if last else None
+            bundle = (record, rest, last)
+            own = space_of(record, brain)
+            trace = trace_of(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
+            shelf.places.add(record.id, trace.id)
+            for relation in relations:
+                shelf.beside(relation, report)
+            out.write(before + _pretty(_trace_row(trace, own)))
+            before = b",\n    "
+        out.write(b"\n  ]" if prover.count else b"]")
+        shelf.write(out, report)
+        out.write(b"\n}\n")
+    shelf.places.close()
+    report.written(prover.end(target.beside_count, alone=True))
+
+
+def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
+    return {
+        "brain_id": brain,
+        "id": trace.id,
+        "type": trace.type,
+        "scope": trace.scope,
+        "content": trace.content,
+        "embedding": to_value(trace.embedding)["base64"] if trace.embedding else None,
+        "strength": trace.strength,
+        "created_at": trace.created_at // 1000 if trace.created_at is not None else None,
+        "last_accessed": trace.last_accessed // 1000 if trace.last_accessed is not None else None,
+        "retrieval_count": trace.retrieval_count,
+        "tags": _text(trace.tags),
+        "emotions": _text(trace.emotions),
+        "metadata": _text(trace.metadata),
+        "deleted": int(trace.deleted),
+        **trace.more,
+    }
+
+
+class _Shelf:
+    """Keeps what is no trace until its list is written."""
+
+    def __init__(self, target: Target, brain: str, *, plain: bool) -> None:
+        self._target, self._brain, self._plain = target, brain, plain
+        self.places = Places()
+        self._rows: dict[str, DiskList[Any]] = {}
+        self._meta: dict[str, Any] = {}
+        self._meta_of: str | None = None
+        self._sections = {table: section for section, table in TABLES.items()} | {NODES: "nodes"}
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep an item for its list, or beside the file where it has none."""
+        if isinstance(item, Entity):
+            self._keep("entities", msgspec.to_builtins(item))
+        elif isinstance(item, Relation):
+            self._keep("relations", msgspec.to_builtins(item))
+        elif isinstance(item, Blob) and item.tool == TOOL and isinstance(item.row, dict) and self._has_list(item):
+            own = brain_of(item, self._brain)
+            if item.table == META:
+                self._meta_of = own
+                self._meta[str(item.row.get("key"))] = item.row.get("value")
+            else:
+                self._keep(self._sections[item.table], {"brain_id": own, **item.row})
+        else:
+            self._target.beside(item, report)
+
+    def _has_list(self, blob: Blob) -> bool:
+        """Tell whether the object has a place for a row: settings of one brain only, and nodes that have an id."""
+        if blob.table == META:
+            return self._meta_of in (None, brain_of(blob, self._brain))
+        return blob.table in self._sections and isinstance(blob.row.get("id"), str)
+
+    def _keep(self, section: str, row: Any) -> None:
+        self._rows.setdefault(section, DiskList()).append(row)
+
+    def write(self, out: BinaryIO, report: Report) -> None:
+        """Write every list but that of the traces."""
+        known = {row["id"] for row in self._rows.get("nodes", ())}
+        for value in self._rows.get("entities", ()):
+            entity = msgspec.convert(value, Entity)
+            own = space_of(entity, self._brain)
+            row = node_row(entity, own, plain_only=self._plain)
+            self.places.add(entity.id, row["id"], entity=True)
+            known.add(row["id"])
+            self._keep("nodes", {"brain_id": own, **row})
+        for value in self._rows.get("relations", ()):
+            self._edge(msgspec.convert(value, Relation), known)
+        for section in ("nodes", "edges", *TABLES):
+            self._write_list(out, section)
+        out.write(b',\n  "meta": ' + msgspec.json.encode(self._meta))
+
+    def _edge(self, relation: Relation, known: set[str]) -> None:
+        ends = (relation.subject, relation.object)
+        found = [self.places.find(end.id, entity=end.entity) for end in ends]
+        ids = [place or end.id for place, end in zip(found, ends, strict=True)]
+        are_entities = [place is not None and end.entity for place, end in zip(found, ends, strict=True)]
+        own = space_of(relation, self._brain)
+        for id in ids:
+            if id not in known:
+                known.add(id)
+                self._keep("nodes", {"brain_id": own, **made_node(id)})
+        self._keep("edges", {"brain_id": own, **edge_row(relation, ids, are_entities, own, plain_only=self._plain)})
+
+    def _write_list(self, out: BinaryIO, section: str) -> None:
+        out.write(b',\n  "' + section.encode() + b'": [')
+        before = b"\n    "
+        for row in self._rows.get(section, ()):
+            for column in _BYTES.get(section, ()):
+                if column in row:
+                    row[column] = _as_json(row[column])
+            out.write(before + _pretty(row))
+            before = b",\n    "
+        out.write(b"\n  ]" if before.startswith(b",") else b"]")
+
+
+def _as_json(value: Any) -> Any:
+    """Bytes are base64 text in the program's object."""
+    return value["base64"] if isinstance(value, dict) and value.keys() == {"base64"} else value
+
+
+def _pretty(row: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(row), indent=2).replace(b"\n", b"\n    ")
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,47 @@
+"""AgentOS's brain: one SQLite file of all its tables; what they cannot hold rides in `metadata.memglot`.
+
+What belongs to no row, and the proof, lie in a table `memglot`, which AgentOS keeps and ignores.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from memglot.formats.base import Format, Options
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import HOMES, TOOL
+from memglot.formats.syntax.sqlite_input import is_database
+from memglot.model import Item
+from memglot.report import Report
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield all that a brain of either schema holds."""
+    # SQLite is loaded when a brain is read or written, not when formats are listed.
+    from memglot.formats.agentos.sqlite_reader import read_brain
+
+    yield from read_brain(source, report, options)
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a brain of schema 2, named after its file."""
+    from memglot.formats.agentos.sqlite_writer import write_brain
+
+    write_brain(items, target, report, options)
+
+
+FORMAT = Format(
+    name="agentos-sqlite",
+    title="AgentOS brain, a SQLite file",
+    tool=TOOL,
+    family="sqlite",
+    extensions=(".sqlite", ".db", ".sqlite3"),
+    homes=HOMES,
+    carry="metadata.memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+    recognise=is_database,
+    settles=True,
+    whole=True,
+)

@@ -1,0 +1,226 @@
+"""Reads a brain: traces, then the graph, then every other table, then what this tool put beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from memglot.errors import BadRecord, bad_bytes, bad_syntax, no_brain
+from memglot.formats.agentos.graph import EDGES, NODES
+from memglot.formats.agentos.other_tables import META, to_value
+from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, damaged_row, digest, rows, tables
+from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
+from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, parse, residue
+from memglot.formats.base import Options
+from memglot.formats.core.sidecar import item_of
+from memglot.formats.core.source import Source
+from memglot.formats.core.trace import PROGRAM, record_of, with_riders
+from memglot.formats.syntax.sqlite_input import database
+from memglot.model import Blob, Item, check_content, check_value
+from memglot.notes.tools import note_not_kept, note_virtual
+from memglot.report import End, Report
+
+if TYPE_CHECKING:
+    import apsw
+
+ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
+"""What stands in our own table: things, what a row stands for, the space of its ids, and the proof."""
+
+
+def read_brain(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield all that a brain holds."""
+    with database(source) as db:
+        brain = _Brain(db, source, report, options.space)
+        yield from brain.traces()
+        for name in (NODES, EDGES):
+            yield from brain.others(name)
+        for name in brain.tables:
+            if name not in (TRACES, NODES, EDGES, OURS):
+                yield from brain.others(name)
+        yield from brain.own()
+        brain.tell_lost()
+        brain.tell()
+
+
+class _Brain:
+    """A brain that is being read."""
+
+    def __init__(self, db: apsw.Connection, source: Source, report: Report, space: str | None) -> None:
+        self._db, self._report = db, report
+        self.tables, self._virtual = tables(db)
+        if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
+            raise no_brain(source.name)
+        if OURS in self.tables and self.tables[OURS].names != ["kind", "value"]:
+            self._ours = False
+        else:
+            self._ours = OURS in self.tables
+        self._main = self._main_brain(source.path.stem if source.path else "")
+        self._space = space or next(self._lines(SPACE), None) or self._main
+        self._meaning = Meaning(self._space)
+        self._usual: dict[str, str] = {}
+        self._instead = _Instead(self._lines(INSTEAD))
+
+    def _main_brain(self, stem: str) -> str:
+        """The brain that the file is named after, if it is there; else the one with the most traces."""
+        found: Counter[str] = Counter()
+        for name in (TRACES, META):
+            if name in self.tables and BRAIN in self.tables[name].names:
+                sql = f"SELECT {BRAIN}, {'count(*)' if name == TRACES else '0'} FROM {name} GROUP BY 1"
+                for brain, count in self._db.execute(sql):
+                    if isinstance(brain, str) and brain:
+                        found[brain] += count
+        if not found or stem in found:
+            return stem
+        return max(sorted(found), key=lambda brain: found[brain])
+
+    def _lines(self, kind: str) -> Iterator[str]:
+        if self._ours:
+            for (value,) in self._db.execute(f"SELECT value FROM {OURS} WHERE kind = ? ORDER BY rowid", (kind,)):
+                if isinstance(value, str):
+                    yield value
+
+    # Traces
+
+    def traces(self) -> Iterator[Item]:
+        """The traces, each followed by what rides with it; one that is no memory is reported and kept as a row."""
+        table = self.tables[TRACES]
+        yield from self._schema(table)
+        strange = [name for name in table.unknown if name != BRAIN]
+        columns = [quoted(name) if name in table.names else DEFAULTS.get(name, "NULL") for name in COLUMNS]
+        columns += [quoted(name) for name in strange]
+        columns.append(BRAIN if BRAIN in table.names else "NULL")
+        report = self._report
+        for item, (number, values) in enumerate(rows(self._db, table, columns), 1):
+            report.item = item
+            if values is None:
+                report.failed_record(bad_bytes(0))
+            else:
+                try:
+                    yield from self._trace(values, strange)
+                    continue
+                except BadRecord as error:
+                    report.failed_record(error)
+            row = table.row(damaged_row(self._db, table, number), self._main)
+            yield self._meaning.blob(table, row, number)
+        report.item = None
+
+    def _trace(self, values: tuple[Any, ...], strange: list[str]) -> Iterator[Item]:
+        row = list(values[: len(COLUMNS)])
+        trace = parse(row)
+        check_content(trace.content)
+        own = values[-1]
+        if strange:
+            more = zip(strange, values[len(COLUMNS) : -1], strict=True)
+            trace.more = {name: to_value(value) for name, value in more if value is not None}
+            check_value(trace.more, "a further column")
+        space = self._space
+        if own is not None and own != self._main:
+            trace.more = {**trace.more, BRAIN: to_value(own)}
+            space = own if isinstance(own, str) and own else space
+        record = record_of(trace, space, PROGRAM)
+        if kept := residue(row, trace, record):
+            record.extra[RESIDUE] = kept
+        return with_riders(record, trace, self._report)
+
+    # Whatever else there is
+
+    def others(self, name: str) -> Iterator[Item]:
+        """The rows of a table."""
+        table = self.tables.get(name)
+        if table is None:
+            return
+        yield from self._schema(table)
+        report = self._report
+        for item, (number, values) in enumerate(rows(self._db, table, list(map(quoted, table.names))), 1):
+            report.item = item
+            if values is None:
+                report.fault(f"{name}: {bad_bytes(0)}", item=item)
+                values = damaged_row(self._db, table, number)
+            row = table.row(values, self._main)
+            if name == META and self._is_usual(row):
+                continue
+            try:
+                found = self._meaning.item(table, row, number)
+            except BadRecord as error:
+                report.fault(f"{name}: {error}", item=item)
+                found = self._meaning.blob(table, row, number)
+            yield from self._instead.of(found)
+        report.item = None
+
+    def _schema(self, table: Table) -> Iterator[Item]:
+        schema = table.schema()
+        if schema is not None:
+            yield from self._instead.of(schema)
+
+    def _is_usual(self, row: dict[str, Any]) -> bool:
+        """Tell whether a row of `brain_meta` says only what a writer would say by itself."""
+        if BRAIN in row:
+            return False
+        if not self._usual:
+            self._usual = own_meta(self._db, self.tables[TRACES].names)
+        return row.get("key") == "schema_version" or self._usual.get(str(row.get("key"))) == row.get("value")
+
+    def own(self) -> Iterator[Item]:
+        """What this tool put beside the rows; the proof goes into the report."""
+        for number, line in enumerate(self._lines(ITEM), 1):
+            self._report.item = number
+            try:
+                yield item_of(line.encode())
+            except BadRecord as error:
+                self._report.fault(f"{OURS}: {error}", item=number)
+        self._report.item = None
+        for line in self._lines(END):
+            try:
+                self._report.end = msgspec.json.decode(line, type=End)
+            except msgspec.MsgspecError as error:
+                self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
+
+    def tell_lost(self) -> None:
+        """Say which columns and tables cannot be given back."""
+        if OURS in self.tables and not self._ours:
+            self._report.dropped(f"table {OURS}", OURS)
+        sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)"
+        for table in self.tables:
+            for (column,) in list(self._db.execute(sql, (table,))):
+                self._report.dropped(f"{table}.{column}, which is computed from others", table)
+
+    def tell(self) -> None:
+        """Say what else the file holds."""
+        strange = [name for name in self._virtual if name != FULL_TEXT]
+        if strange:
+            self._report.note(note_virtual(strange))
+        found: Counter[str] = Counter()
+        sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('view', 'trigger', 'index')"
+        for kind, name in self._db.execute(sql):
+            found[str(kind)] += kind != "index" or f"INDEX {name} " not in INDEXES
+        if found := +found:
+            self._report.note(note_not_kept(found))
+
+
+class _Instead:
+    """Things that a row stands for and cannot say by itself, kept on disk by the digest of what it does say."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._db: apsw.Connection | None = None
+        for line in lines:
+            if self._db is None:
+                import apsw
+
+                self._db = apsw.Connection("")
+                self._db.execute("CREATE TABLE kept (of TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID; BEGIN")
+            sql = "INSERT OR IGNORE INTO kept SELECT ?1 ->> 'of', ?1 -> 'blob' WHERE json_valid(?1)"
+            self._db.execute(sql, (line,))
+
+    def of(self, item: Item | None) -> Iterator[Item]:
+        """The thing that a row stands for: what it says, or what was kept for it."""
+        if item is None:
+            return
+        if self._db is not None:
+            for (value,) in self._db.execute("SELECT value FROM kept WHERE of = ?", (digest(item),)).fetchall():
+                if value != "null":
+                    yield msgspec.json.decode(str(value), type=Blob)
+                return
+        yield item

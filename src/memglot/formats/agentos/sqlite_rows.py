@@ -1,0 +1,191 @@
+"""The tables of a brain, whoever made it: which there are, their rows, and what a row is to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from memglot.errors import BadRecord, bad_syntax
+from memglot.formats.agentos.graph import EDGES, NODES, Graph
+from memglot.formats.agentos.other_tables import blob_of, to_value
+from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted
+from memglot.formats.core.trace import TOOL
+from memglot.model import Blob, Item, canonical
+
+if TYPE_CHECKING:
+    import apsw
+
+SCHEMA = "sqlite_schema"
+BRAIN = "brain_id"
+
+
+class Table(NamedTuple):
+    """A table: its columns, those of its key, and the name of its row number if it has one."""
+
+    name: str
+    columns: tuple[dict[str, Any], ...]
+    rowid: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return [column["name"] for column in self.columns]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell its rows apart."""
+        keys = sorted((column for column in self.columns if column["pk"]), key=lambda column: int(column["pk"]))
+        return tuple(column["name"] for column in keys if column["name"] != BRAIN)
+
+    @property
+    def known(self) -> tuple[str, ...] | None:
+        """The columns that AgentOS gives this table; `None` where it knows no such table."""
+        return known_columns().get(self.name)
+
+    @property
+    def unknown(self) -> list[str]:
+        """The columns that AgentOS does not know."""
+        return [name for name in self.names if name not in (self.known or ())]
+
+    def schema(self) -> Blob | None:
+        """What must be kept of the table itself, so that it can be made again: names and types, never SQL."""
+        strange = set(self.unknown)
+        columns = [column for column in self.columns if column["name"] in strange]
+        if not columns or self.name == OURS:
+            return None
+        return Blob(tool=TOOL, table=SCHEMA, key=self.name, row={"name": self.name, "columns": columns})
+
+    def row(self, values: tuple[Any, ...], main: str) -> dict[str, Any]:
+        """A row as an object, without the id of the main brain."""
+        known = self.known or ()
+        row = {}
+        for name, value in zip(self.names, values, strict=True):
+            if name == BRAIN and (value is None or value == main):
+                continue
+            if value is not None or name in known:
+                row[name] = to_value(value)
+        return row
+
+
+def tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
+    """The ordinary tables of a database by their names, and the names of its virtual ones."""
+    found: dict[str, Table] = {}
+    virtual: list[str] = []
+    sql = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
+    for name, kind, without_rowid in list(db.execute(sql)):
+        if kind == "virtual":
+            virtual.append(name)
+        elif kind == "table" and not name.startswith("sqlite_"):
+            found[name] = table(db, name, bool(without_rowid))
+    return found, virtual
+
+
+def table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
+    """What a database says of one of its tables."""
+    sql = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
+    columns = [
+        {"name": column, "type": type, "pk": pk, "notnull": notnull}
+        for column, type, pk, notnull in list(db.execute(sql, (name,)))
+    ]
+    taken = {str(column["name"]).lower() for column in columns}
+    free = next((alias for alias in ("rowid", "_rowid_", "oid") if alias not in taken), None)
+    return Table(name, tuple(columns), None if without_rowid else free)
+
+
+def rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
+    """The rows of a table in their order, each with its number; `None` for one whose text is no UTF-8.
+
+    `columns` are SQL expressions.
+    """
+    number = table.rowid or "0"
+    start: int | None = None
+    passed = 0
+    while True:
+        where = f"WHERE {number} > {start}" if start is not None and table.rowid else ""
+        order = f"ORDER BY {table.rowid}" if table.rowid else ""
+        skip = f"LIMIT -1 OFFSET {passed}" if passed and not table.rowid else ""
+        try:
+            sql = f"SELECT {number}, {', '.join(columns)} FROM main.{quoted(table.name)} {where} {order} {skip}"
+            for start, *values in db.execute(sql):
+                passed += 1
+                yield start if table.rowid else passed, tuple(values)
+            return
+        except UnicodeDecodeError:
+            where = f"WHERE {number} > {start}" if start is not None and table.rowid else ""
+            sql = f"SELECT {number} FROM main.{quoted(table.name)} {where} {order} LIMIT 1"
+            start = next((place for (place,) in db.execute(sql)), start)
+            passed += 1
+            yield start or 0 if table.rowid else passed, None
+
+
+def damaged_row(db: apsw.Connection, table: Table, number: int) -> tuple[Any, ...]:
+    """A row whose text is no UTF-8: every text that is none comes as bytes."""
+    parts = []
+    for name in table.names:
+        column = quoted(name)
+        parts += [
+            f"typeof({column})",
+            f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END",
+        ]
+    where = f"WHERE {table.rowid} = {number}" if table.rowid else f"LIMIT 1 OFFSET {number - 1}"
+    (found,) = db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where}")
+    return tuple(_text(value) if kind == "text" else value for kind, value in zip(found[::2], found[1::2], strict=True))
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+class Meaning:
+    """What a row of a brain is to the model: nodes and edges are the graph's, all else is kept as it is."""
+
+    def __init__(self, space: str) -> None:
+        self._space = space
+        self._graphs: dict[str, Graph] = {}
+
+    def space_of(self, row: dict[str, Any]) -> str:
+        """The space of the ids in a row."""
+        own = row.get(BRAIN)
+        return own if isinstance(own, str) and own else self._space
+
+    def item(self, table: Table, row: dict[str, Any], number: int) -> Item | None:
+        """What a row is; raises `BadRecord` for a node or an edge that cannot be one."""
+        space = self.space_of(row)
+        try:
+            if table.name == NODES:
+                return self._graph(space).node(row)
+            if table.name == EDGES:
+                return self._graph(space).edge(row)
+        except msgspec.ValidationError as error:
+            raise bad_syntax("row", str(error)) from None
+        return self.blob(table, row, number)
+
+    def blob(self, table: Table, row: dict[str, Any], number: int) -> Blob:
+        """A row kept as it is."""
+        found = blob_of(table.name, row, self.space_of(row), table.keys or None)
+        if not table.known and not table.keys:
+            # Equal rows of a table without a key are told apart by their numbers alone.
+            found.key = f"{found.key}-{number}"
+        return found
+
+    def _graph(self, space: str) -> Graph:
+        return self._graphs.setdefault(space, Graph(space))
+
+
+def kept_as(meaning: Meaning, table: Table, row: dict[str, Any], number: int) -> Item | None:
+    """What a reader will make of a row, whatever is wrong with it."""
+    try:
+        return meaning.item(table, row, number)
+    except BadRecord:
+        return meaning.blob(table, row, number)
+
+
+def digest(item: Item | None) -> str:
+    """What tells that a row is still what it was when it was written."""
+    return sha256(b"" if item is None else canonical(item)).hexdigest()[:32]

@@ -1,0 +1,195 @@
+"""The tables of a brain that is being written: rows go in as they are, and what they need is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from typing import Any
+
+import apsw
+
+from memglot.formats.agentos.other_tables import blob_of, to_column
+from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, kept_as, table
+from memglot.formats.agentos.sqlite_schema import OURS, TRACES, known_columns, quoted
+from memglot.formats.agentos.sqlite_trace import fits
+from memglot.formats.core.trace import TOOL
+from memglot.model import Blob, Item, Record
+
+# A type may be any words, and some words are SQL: only those that are nothing but types are taken.
+_WORD = (
+    "INT|INTEGER|TINYINT|SMALLINT|MEDIUMINT|BIGINT|UNSIGNED|BIG|INT2|INT8|CHARACTER|CHAR|VARCHAR|VARYING|NCHAR|NATIVE|"
+    "NVARCHAR|TEXT|CLOB|STRING|BLOB|REAL|DOUBLE|PRECISION|FLOAT|NUMERIC|DECIMAL|BOOLEAN|BOOL|DATE|TIME|DATETIME|"
+    "TIMESTAMP|JSON|JSONB|UUID|ANY"
+)
+_TYPE = re.compile(rf"({_WORD})( ({_WORD}))*( ?\(\d{{1,9}}(, ?\d{{1,9}})?\))?", re.IGNORECASE)
+_ROW_NUMBERS = frozenset({"rowid", "_rowid_", "oid"})
+_NUMBERED = frozenset({"consolidation_log", "retrieval_feedback"})
+_MOST_COLUMNS = 500
+_STATEMENTS = 100
+
+
+class Columns:
+    """Inserts rows, and adds the columns that a table lacks."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._inserts: dict[tuple[str, ...], str] = {}
+        self.names: dict[str, dict[str, str]] = {
+            name: {column.lower(): column for column in columns} for name, columns in known_columns().items()
+        }
+
+    def can_take(self, table: str, column: str) -> bool:
+        """Tell whether a column is there under this very name, or can be added."""
+        there = self.names[table]
+        if column.lower() in there:
+            return there[column.lower()] == column
+        if column.lower() in _ROW_NUMBERS:
+            return False
+        return bool(column) and "\0" not in column and column.isprintable() and len(there) < _MOST_COLUMNS
+
+    def unfit(self, record: Record, brain: str | None) -> Container[str]:
+        """The unknown keys of a record that cannot be columns, by their names or by their values."""
+        own = record.extra.get(TOOL)
+        more = own.get("more") if isinstance(own, dict) else None
+        if not isinstance(more, dict):
+            return ()
+        known = known_columns()[TRACES]
+        taken: set[str] = set()
+        found = set()
+        for key, value in more.items():
+            if key == BRAIN and brain is not None:
+                continue
+            if key in known or key.lower() in taken or not self.can_take(TRACES, key) or not fits(value):
+                found.add(key)
+            taken.add(key.lower())
+        return found
+
+    def insert(self, table: str, row: dict[str, Any], columns: Sequence[str] = (), values: Sequence[Any] = ()) -> bool:
+        """Insert a row; tell whether its key was free and nothing is missing."""
+        key = (table, *row)
+        sql = self._inserts.get(key)
+        if sql is None:
+            for column in row:
+                self.add(table, column)
+            names = ", ".join(map(quoted, (*row, *columns)))
+            sql = f"INSERT INTO {quoted(table)} ({names}) VALUES ({', '.join('?' * (len(row) + len(columns)))})"
+            if not names:
+                sql = f"INSERT INTO {quoted(table)} DEFAULT VALUES"
+            self._inserts = {**self._inserts, key: sql} if len(self._inserts) < _STATEMENTS else {key: sql}
+        try:
+            self._db.execute(sql, (*map(to_column, row.values()), *values))
+        except (apsw.ConstraintError, apsw.MismatchError, OverflowError):
+            return False
+        return True
+
+    def add(self, table: str, column: str) -> None:
+        """Add a column that is not there yet."""
+        if column.lower() not in self.names[table]:
+            self._db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(column)}")
+            self.names[table][column.lower()] = column
+
+
+class Tables:
+    """Gives rows back to the tables they came from."""
+
+    def __init__(self, db: apsw.Connection, name: str, columns: Columns) -> None:
+        self._db, self._name, self._columns = db, name, columns
+        self._shapes: dict[str, tuple[int, Table]] = {}
+
+    def insert(self, table: str, row: dict[str, Any]) -> bool:
+        """Insert a row of the main brain, or of the one it names; tell whether that was possible."""
+        if not all(self._columns.can_take(table, column) for column in row):
+            return False
+        if BRAIN in self._columns.names[table]:
+            row = {BRAIN: self._name, **row}
+        if self._columns.insert(table, row):
+            return True
+        if table not in _NUMBERED or "id" not in row:
+            return False
+        # Another log numbers its rows too, so this one gets the next number.
+        return self._columns.insert(table, {key: value for key, value in row.items() if key != "id"})
+
+    def put(self, blob: Blob, meaning: Meaning) -> tuple[bool, Item | None]:
+        """Insert the row of a blob; tell whether that was possible, and what a reader will make of it."""
+        if blob.row.get(BRAIN) == self._name or not self.insert(blob.table, blob.row):
+            return False, None
+        number = self._db.last_insert_rowid()
+        shape = self._shape(blob.table)
+        sql = f"SELECT {', '.join(map(quoted, shape.names))} FROM {quoted(shape.name)} WHERE {shape.rowid} = ?"
+        (values,) = self._db.execute(sql, (number,)).fetchall()
+        row = shape.row(values, self._name)
+        return True, meaning.blob(shape, row, number) if blob.table == TRACES else kept_as(meaning, shape, row, number)
+
+    def _shape(self, name: str) -> Table:
+        count = len(self._columns.names[name])
+        if name not in self._shapes or self._shapes[name][0] != count:
+            self._shapes[name] = count, table(self._db, name)
+        return self._shapes[name][1]
+
+    def has(self, table: str, brain: str, id: str) -> bool:
+        """Tell whether a row is there."""
+        sql = f"SELECT 1 FROM {table} WHERE {BRAIN} = ? AND id = ?"
+        return bool(self._db.execute(sql, (brain, id)).fetchall())
+
+    def space_in(self, blob: Blob) -> str | None:
+        """The space that the key of a blob begins with, if it does."""
+        rest = blob_of(blob.table, blob.row, "").key
+        if rest.startswith("/") and blob.key.endswith(rest):
+            return blob.key[: -len(rest)] or None
+        return None
+
+    def make(self, name: str, schema: Blob | None) -> bool:
+        """Make a table, or the columns it lacks, from names and types alone; tell whether there is one now."""
+        columns = [column for column in _columns_of(schema) if isinstance(column.get("name"), str)]
+        if name in self._columns.names:
+            for column in columns:
+                if self._columns.can_take(name, column["name"]):
+                    self._columns.add(name, column["name"])
+            return True
+        if not self._is_free(name):
+            return False
+        self._columns.names[name] = {}
+        parts, keys = [], []
+        for column in columns:
+            text = column["name"]
+            if text.lower() not in self._columns.names[name] and self._columns.can_take(name, text):
+                self._columns.names[name][text.lower()] = text
+                parts.append(_declaration(column))
+                keys += [(column["pk"], text)] if isinstance(column.get("pk"), int) and column["pk"] else []
+        if not parts:
+            # Nobody told the columns; the rows will.
+            self._columns.names[name] = {BRAIN: BRAIN}
+            parts = [quoted(BRAIN)]
+        if keys:
+            parts.append(f"PRIMARY KEY ({', '.join(quoted(key) for _, key in sorted(keys))})")
+        try:
+            self._db.execute(f"CREATE TABLE {quoted(name)} ({', '.join(parts)})")
+        except apsw.SQLError:
+            del self._columns.names[name]
+            return False
+        return True
+
+    def _is_free(self, name: str) -> bool:
+        taken = {*map(str.lower, self._columns.names), OURS, "memory_traces_fts"}
+        strange = name.lower().startswith(("sqlite_", "memory_traces_fts_"))
+        return bool(name) and name.isprintable() and not strange and name.lower() not in taken
+
+    def schemas(self) -> dict[str, Blob]:
+        """What a reader will keep of the tables that AgentOS does not know, or not so."""
+        found = {}
+        for name in self._columns.names:
+            schema = self._shape(name).schema()
+            if schema is not None:
+                found[name] = schema
+        return found
+
+
+def _columns_of(schema: Blob | None) -> list[dict[str, Any]]:
+    columns = schema.row.get("columns") if schema is not None else None
+    return [column for column in columns if isinstance(column, dict)] if isinstance(columns, list) else []
+
+
+def _declaration(column: dict[str, Any]) -> str:
+    type = column.get("type")
+    safe = type if isinstance(type, str) and _TYPE.fullmatch(type) else ""
+    return f"{quoted(column['name'])} {safe}{' NOT NULL' if column.get('notnull') else ''}"

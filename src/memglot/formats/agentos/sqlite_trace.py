@@ -1,0 +1,248 @@
+"""A trace as a row of a brain: its columns are composed and read here, and what composing would not give is kept."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, wrong_type
+from memglot.formats.agentos.other_tables import to_column, to_value
+from memglot.formats.agentos.sqlite_schema import TRACES, required_columns
+from memglot.formats.core.carry import KEY, is_slot
+from memglot.formats.core.trace import PROGRAM, Trace, native_trace
+from memglot.formats.core.trace_fields import trace_from
+from memglot.model import EARLIEST, LATEST, Record, canonical, canonical_value, check_value
+
+RESIDUE = "agentos.sqlite"
+COLUMNS = (
+    "id",
+    "type",
+    "scope",
+    "content",
+    "embedding",
+    "strength",
+    "created_at",
+    "last_accessed",
+    "retrieval_count",
+    "tags",
+    "emotions",
+    "metadata",
+    "deleted",
+)
+DEFAULTS = {"type": "'episodic'", "scope": "'user'", "strength": "1.0", "retrieval_count": "0", "deleted": "0"}
+DEFAULTS |= {"tags": "'[]'", "emotions": "'{}'", "metadata": "'{}'"}
+_FIELDS = {column: column for column in COLUMNS}
+_PLACE = {column: number for number, column in enumerate(COLUMNS)}
+_JSON = ("tags", "emotions", "metadata")
+_TEXT = frozenset({"type", "scope", *_JSON})
+_NUMBERS = frozenset({"strength", "created_at", "last_accessed", "retrieval_count", "deleted"})
+# The order in which AgentOS writes them; what it does not know follows, sorted.
+_DECAY = ("stability", "accessCount", "reinforcementInterval", "nextReinforcementAt")
+_EMOTIONS = ("valence", "arousal", "dominance", "intensity", "gmiMood")
+_EARLIEST, _LATEST = EARLIEST // 1000, LATEST // 1000
+_LONG = 150
+_INTEGERS = range(-(1 << 63), 1 << 63)
+_NUMERIC = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_encode = msgspec.json.Encoder().encode
+Row = list[Any]
+"""The values of `COLUMNS`."""
+
+
+def compose(trace: Trace) -> Row:
+    """The row of a trace."""
+    return [
+        trace.id,
+        trace.type,
+        trace.scope,
+        trace.content,
+        trace.embedding,
+        trace.strength,
+        (trace.created_at or 0) // 1000,
+        None if trace.last_accessed is None else trace.last_accessed // 1000,
+        trace.retrieval_count,
+        canonical_value(trace.tags).decode() if trace.tags else "[]",
+        _encode(_ordered(trace.emotions, _EMOTIONS)).decode() if trace.emotions else "{}",
+        _metadata_text(trace.metadata),
+        int(trace.deleted),
+    ]
+
+
+def _metadata_text(metadata: dict[str, Any]) -> str:
+    """Metadata as text: its own keys in the order they come, whatever is inside them sorted."""
+    return _encode({key: _inside(value, _DECAY if key == "decay" else ()) for key, value in metadata.items()}).decode()
+
+
+def _inside(value: Any, first: tuple[str, ...] = ()) -> Any:
+    if isinstance(value, dict):
+        return _ordered(value, first)
+    return msgspec.Raw(canonical_value(value)) if isinstance(value, list) else value
+
+
+def _ordered(value: dict[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
+    keys = [key for key in first if key in value] + sorted(key for key in value if key not in first)
+    return {key: _inside(value[key]) for key in keys}
+
+
+class _Usual(msgspec.Struct, array_like=True, gc=False):
+    """A row as AgentOS writes it."""
+
+    id: str
+    type: str
+    scope: str
+    content: str
+    embedding: bytes | None
+    strength: float
+    created_at: int
+    last_accessed: int | None
+    retrieval_count: int
+    tags: str
+    emotions: str
+    metadata: str
+    deleted: int
+
+
+_strings = msgspec.json.Decoder(list[str]).decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _quick(row: Row) -> Trace | None:
+    """The trace of a row whose values are all of the usual types; `None` where it needs the careful way."""
+    try:
+        usual = msgspec.convert(row, _Usual)
+        tags = _strings(usual.tags) if usual.tags != "[]" else []
+        emotions = _object(usual.emotions) if usual.emotions != "{}" else {}
+        metadata = _object(usual.metadata) if usual.metadata != "{}" else {}
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    embedding = usual.embedding
+    if embedding is not None and (embedding[:1] == b"[" or len(embedding) % 4) or "" in tags:
+        return None
+    if (
+        not isfinite(usual.strength)
+        or not _EARLIEST <= usual.created_at <= _LATEST
+        or not _EARLIEST <= (usual.last_accessed or 0) <= _LATEST
+    ):
+        return None
+    for text in (usual.id, usual.type, usual.scope, usual.content, *tags):
+        if "\0" in text:
+            return None
+    if len(usual.emotions) + len(usual.metadata) > _LONG:
+        # Deep nesting takes room.
+        check_value(emotions, "emotions")
+        check_value(metadata, "metadata")
+    return Trace(
+        id=usual.id,
+        type=usual.type,
+        scope=usual.scope,
+        content=usual.content,
+        strength=usual.strength,
+        tags=list(dict.fromkeys(tags)),
+        emotions=emotions,
+        metadata=metadata,
+        created_at=usual.created_at * 1000,
+        last_accessed=None if usual.last_accessed is None else usual.last_accessed * 1000,
+        retrieval_count=usual.retrieval_count,
+        deleted=bool(usual.deleted),
+        embedding=embedding,
+    )
+
+
+def parse(row: Row) -> Trace:
+    """The trace of a row; raises `BadRecord`. JSON that is none is taken for empty."""
+    if (trace := _quick(row)) is not None:
+        return trace
+    data = dict(zip(COLUMNS, row, strict=True))
+    for column, value in data.items():
+        if isinstance(value, bytes) and column != "embedding" and column not in _JSON:
+            raise wrong_type(column, "text" if column not in _NUMBERS else "a number", "bytes")
+    data["embedding"] = _vector(data["embedding"])
+    try:
+        return trace_from(data, _FIELDS)
+    except BadRecord:
+        for column in _JSON:
+            if not _is_readable(column, data[column]):
+                data[column] = None
+        return trace_from(data, _FIELDS)
+
+
+def _is_readable(column: str, value: Any) -> bool:
+    try:
+        trace_from({"content": "x", column: value}, _FIELDS)
+    except BadRecord:
+        return False
+    return not isinstance(value, bytes)
+
+
+def _vector(value: Any) -> bytes | None:
+    """A vector as bytes, from bytes or from the JSON that AgentOS once wrote; `None` where it is neither."""
+    if isinstance(value, bytes) and not value.startswith(b"["):
+        return value if len(value) % 4 == 0 else None
+    if isinstance(value, (bytes, str)):
+        try:
+            numbers = msgspec.json.decode(value, type=list[float])
+            return trace_from({"content": "x", "embedding": numbers}, _FIELDS).embedding
+        except (msgspec.MsgspecError, UnicodeError, BadRecord, RecursionError, OverflowError):
+            return value if isinstance(value, bytes) and len(value) % 4 == 0 else None
+    return None
+
+
+def residue(row: Row, trace: Trace, record: Record) -> dict[str, Any]:
+    """The columns that composing the record's row would not give back, each with the hash of what it would give."""
+    native = native_trace(record, PROGRAM)
+    native.embedding = trace.embedding or None
+    composed = compose(native)
+    if composed == row:
+        return {}
+    found = {}
+    slot = trace.metadata.get(KEY)
+    has_slot = isinstance(slot, dict) and is_slot(slot)
+    for column, raw, made in zip(COLUMNS, row, composed, strict=True):
+        if raw != made and _survives(column, raw) and not (column == "metadata" and has_slot):
+            found[column] = {"raw": to_value(raw), "of": _hash(made)}
+    return found
+
+
+def _survives(column: str, raw: Any) -> bool:
+    """Tell whether a value comes out of a column of ours as it was put in."""
+    if raw is None:
+        return column not in required_columns(TRACES)
+    if column == "embedding":
+        return True
+    if column in _NUMBERS:
+        # SQLite makes a number of a text that looks like one.
+        return isinstance(raw, (int, float)) or isinstance(raw, str) and _NUMERIC.fullmatch(raw) is None
+    return column in _TEXT and isinstance(raw, (str, bytes) if column in _JSON else str)
+
+
+def with_raws(row: Row, kept: Any) -> tuple[Row, dict[str, Any]]:
+    """A row with the values that were kept for it, as far as what they stand for is unchanged; and these."""
+    if not isinstance(kept, dict):
+        return row, {}
+    row, used = list(row), {}
+    for column, entry in kept.items():
+        place = _PLACE.get(column)
+        if place is None or not isinstance(entry, dict) or entry.keys() != {"raw", "of"}:
+            continue
+        raw = entry["raw"] if isinstance(entry["raw"], (str, int, float)) else to_column(entry["raw"])
+        if _survives(column, raw) and entry["of"] == _hash(row[place]) and not isinstance(raw, bool):
+            row[place], used[column] = raw, entry
+    return row, used
+
+
+def _hash(value: Any) -> str:
+    return sha256(canonical(to_value(value))).hexdigest()[:16]
+
+
+def fits(value: Any) -> bool:
+    """Tell whether a value of JSON comes out of an untyped column as it was put in."""
+    if isinstance(value, bool) or value is None:
+        return False
+    if isinstance(value, int):
+        return value in _INTEGERS
+    if isinstance(value, dict):
+        return value.keys() == {"base64"} and to_value(to_column(value)) == value
+    return isinstance(value, (str, float))

@@ -1,0 +1,271 @@
+"""Writes a brain: traces as they come, rows of other tables as they come, edges and the proof at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from memglot.disk import DiskList
+from memglot.errors import CannotWrite
+from memglot.formats.agentos.graph import EDGES, NODES, edge_row, made_node, node_row
+from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, SPACE
+from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, Meaning, digest
+from memglot.formats.agentos.sqlite_schema import (
+    INDEXES,
+    OURS,
+    OWN_TABLE,
+    TABLES,
+    TEXT,
+    TRACES,
+    known_columns,
+    own_meta,
+)
+from memglot.formats.agentos.sqlite_tables import Columns, Tables
+from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, Row, compose, parse, with_raws
+from memglot.formats.base import Options
+from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.sidecar import key_of, line_of, name_of
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import PROGRAM, TOOL, Trace, fill_slot, is_unique, native_trace, record_of, take_vector
+from memglot.formats.core.written_ids import Places
+from memglot.model import Blob, Entity, Foreign, Item, Record, Relation, Thing, canonical
+from memglot.report import End, Report
+
+_PRAGMAS = ("page_size = 4096", "journal_mode = OFF", "synchronous = OFF", "foreign_keys = OFF")
+_LARGEST = (1 << 63) - 1
+
+
+def write_brain(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a brain named after its file; it takes its place when it is whole."""
+    name = target.path.stem if target.path else "brain"
+    with target.place() as path:
+        try:
+            writer = _Writer(path, name, report, options)
+            try:
+                for bundle in bundles(items, writer, report, with_deleted=True):
+                    writer.trace(bundle)
+                end = writer.finish()
+            finally:
+                writer.close()
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            raise CannotWrite(str(target.path or name), str(error)) from error
+    report.written(end)
+
+
+class _Writer:
+    """A brain that is being written."""
+
+    def __init__(self, path: Path, name: str, report: Report, options: Options) -> None:
+        self._name, self._report, self._plain = name, report, options.plain
+        self._space: str | None = options.space
+        self._db = apsw.Connection(str(path))
+        for pragma in _PRAGMAS:
+            self._db.execute(f"PRAGMA {pragma}").fetchall()
+        self._db.execute("BEGIN")
+        self._db.execute(TABLES if self._plain else f"{TABLES};{OWN_TABLE}")
+        self._columns = Columns(self._db)
+        self._tables = Tables(self._db, name, self._columns)
+        self._places = Places()
+        self._relations: DiskList[Any] = DiskList()
+        self._strange: DiskList[Any] = DiskList()
+        self._schemas: dict[str, Blob] = {}
+        self._prover = Prover()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._places.close()
+        self._db.close()
+
+    # Traces
+
+    def trace(self, bundle: Bundle) -> None:
+        """Write a memory and what rides with it."""
+        record, riders, last = bundle
+        self._prover.add(record)
+        rest: list[Thing] = []
+        for rider in riders:
+            if isinstance(rider, Relation):
+                self._relations.append(msgspec.to_builtins(rider))
+            else:
+                rest.append(rider)
+        brain = self._brain_of(record)
+        native = native_trace(record, PROGRAM, self._columns.unfit(record, brain))
+        native.retrieval_count = max(-_LARGEST - 1, min(native.retrieval_count, _LARGEST))
+        if brain is None:
+            self._settle_space(native.id, record.foreign)
+        again = 0
+        while True:
+            row, trace = self._row((record, rest, last), msgspec.structs.replace(native), brain)
+            if self._columns.insert(TRACES, {BRAIN: brain or self._name, **trace.more}, COLUMNS, row):
+                break
+            # Two memories may go by one id in two spaces; the second is known by its own.
+            again += 1
+            native.id = record.id if again == 1 else f"{record.id}~{again}"
+        self._places.add(record.id, trace.id)
+
+    def _brain_of(self, record: Record) -> str | None:
+        own = record.extra.get(TOOL)
+        more = own.get("more") if isinstance(own, dict) else None
+        brain = more.get(BRAIN) if isinstance(more, dict) else None
+        return brain if isinstance(brain, str) and brain and brain != self._name else None
+
+    def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[Row, Trace]:
+        """The row of a trace: as it was where it is unchanged, with a carry slot where it says too little."""
+        record, riders, _ = bundle
+        space = brain or self._space or self._name
+        rest = take_vector(trace, riders)
+        made = compose(trace)
+        kept = record.extra.get(RESIDUE)
+        row, used = with_raws(made, kept)
+        found = self._lacking(record, self._read(row, trace, used, space))
+        if isinstance(kept, dict) and "metadata" in used and (found or rest):
+            # What was kept of `metadata` has no room for a slot.
+            row, used = with_raws(made, {name: entry for name, entry in kept.items() if name != "metadata"})
+            found = self._lacking(record, self._read(row, trace, used, space))
+        slot = pack_found(found, record, rest, self._report, self._plain)
+        if slot:
+            trace.metadata = dict(trace.metadata)
+            fill_slot(trace, slot)
+            row[COLUMNS.index("metadata")] = compose(trace)[COLUMNS.index("metadata")]
+        return row, trace
+
+    def _lacking(self, record: Record, read: Record) -> dict[str, Any]:
+        return {} if record == read else differences(record, read)
+
+    def _read(self, row: Row, trace: Trace, used: dict[str, Any], space: str) -> Record:
+        """What a reader will make of a row by itself."""
+        if not used:
+            return record_of(trace, space, PROGRAM)
+        read = parse(row)
+        read.more = trace.more
+        record = record_of(read, space, PROGRAM)
+        record.extra[RESIDUE] = used
+        return record
+
+    def _settle_space(self, id: str, places: list[Foreign]) -> None:
+        """The first id that is not unique by nature tells the space of all of them."""
+        if self._space is None and not self._plain and not is_unique(id):
+            for place in places:
+                if place.tool == TOOL and place.id == id:
+                    self._space = place.space
+
+    # Whatever else there is
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep an item in its table; in ours where it has none."""
+        if isinstance(item, Entity):
+            self._entity(item)
+        elif isinstance(item, Relation):
+            self._relations.append(msgspec.to_builtins(item))
+        elif isinstance(item, Blob) and item.tool == TOOL and isinstance(item.row, dict) and item.data is None:
+            if item.table == SCHEMA and isinstance(item.row.get("name"), str):
+                self._schemas[item.row["name"]] = item
+            elif item.table in known_columns():
+                self._blob(item)
+            else:
+                self._strange.append(msgspec.to_builtins(item))
+        else:
+            self._line(item)
+
+    def _line(self, item: Item) -> None:
+        if self._plain:
+            self._report.dropped(name_of(item), key_of(item))
+        else:
+            self._own(ITEM, line_of(item).decode())
+
+    def _own(self, kind: str, value: str) -> None:
+        self._db.execute(f"INSERT INTO {OURS} VALUES (?, ?)", (kind, value))
+
+    def _blob(self, blob: Blob) -> None:
+        """Give a row back to its table; where the row cannot say all of it, ours tells what it stands for."""
+        if self._space is None and not self._plain and BRAIN not in blob.row:
+            self._space = self._tables.space_in(blob)
+        meaning = Meaning(self._space or self._name)
+        written, found = self._tables.put(blob, meaning)
+        if not written:
+            self._line(blob)
+        elif found != blob:
+            self._stands_for(found, blob)
+
+    def _stands_for(self, found: Item | None, blob: Blob | None) -> None:
+        if self._plain:
+            return
+        value = {"of": digest(found), "blob": msgspec.to_builtins(blob)}
+        self._own(INSTEAD, canonical(value).decode())
+
+    def _entity(self, entity: Entity) -> None:
+        own = entity.extra.get(TOOL)
+        brain = own.get(BRAIN) if isinstance(own, dict) and isinstance(own.get(BRAIN), str) else None
+        for place in entity.foreign:
+            self._settle_space(place.id, [] if brain else [place])
+        space = brain or self._space or self._name
+        row = node_row(entity, space, plain_only=self._plain)
+        if not self._tables.insert(NODES, row):
+            row = node_row(entity, space, plain_only=self._plain, id=entity.id)
+            if not self._tables.insert(NODES, row):
+                self._line(entity)
+                return
+        self._places.add(entity.id, row["id"], entity=True)
+
+    def _relation(self, relation: Relation) -> None:
+        own = relation.extra.get(TOOL)
+        brain = own.get(BRAIN) if isinstance(own, dict) and isinstance(own.get(BRAIN), str) else None
+        both = (relation.subject, relation.object)
+        found = [self._places.find(end.id, entity=end.entity) for end in both]
+        ends = [place or end.id for place, end in zip(found, both, strict=True)]
+        are_entities = [place is not None and end.entity for place, end in zip(found, both, strict=True)]
+        for place in relation.foreign:
+            self._settle_space(place.id, [] if brain else [place])
+        space = brain or self._space or self._name
+        for id in ends:
+            if not self._tables.has(NODES, brain or self._name, id):
+                self._tables.insert(
+                    NODES, {**made_node(id, plain_only=self._plain), **({BRAIN: brain} if brain else {})}
+                )
+        row = edge_row(relation, ends, are_entities, space, plain_only=self._plain)
+        if not self._tables.insert(EDGES, row):
+            row = edge_row(relation, ends, are_entities, space, plain_only=self._plain, id=relation.id)
+            if not self._tables.insert(EDGES, row):
+                self._line(relation)
+
+    # The end
+
+    def finish(self) -> End:
+        """Write what had to wait, the indexes and the proof."""
+        for value in self._strange:
+            blob = msgspec.convert(value, Blob)
+            if self._tables.make(blob.table, self._schemas.get(blob.table)):
+                self._blob(blob)
+            else:
+                self._line(blob)
+        for name, schema in self._schemas.items():
+            self._tables.make(name, schema)
+        for value in self._relations:
+            self._relation(msgspec.convert(value, Relation))
+        self._finish_schemas()
+        for key, text in own_meta(self._db).items():
+            self._db.execute("INSERT OR IGNORE INTO brain_meta VALUES (?, ?, ?)", (self._name, key, text))
+        end = self._prover.end(alone=True)
+        if not self._plain:
+            if self._space not in (None, self._name):
+                self._own(SPACE, str(self._space))
+            self._own(END, msgspec.json.encode(end).decode())
+        self._db.execute(INDEXES)
+        self._db.execute(TEXT)
+        self._db.execute("COMMIT")
+        return end
+
+    def _finish_schemas(self) -> None:
+        """Tell of each table whether what is kept of it is what a reader will find."""
+        found = self._tables.schemas()
+        for name, schema in found.items():
+            if schema != self._schemas.get(name):
+                self._stands_for(schema, self._schemas.get(name))
+        for name, schema in self._schemas.items():
+            if name not in found:
+                self._line(schema)

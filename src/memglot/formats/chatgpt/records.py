@@ -1,0 +1,157 @@
+"""Pairs as records: their ids, their text, and what else is known of them."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from memglot.errors import BadRecord, bad_settings
+from memglot.formats.chatgpt.pairs import Gathering, Pair, Said, Saved
+from memglot.formats.chatgpt.wire import Conversation, Tally, place
+from memglot.model import Foreign, Record, check_value, derive_id
+from memglot.report import Report
+
+TOOL = "chatgpt"
+# What moves on while a conversation does: kept, it would clash with itself in next month's export. The messages
+# themselves tell their times and models.
+_MOVING = frozenset(
+    {
+        "update_time",
+        "default_model_slug",
+        "safe_urls",
+        "blocked_urls",
+        "moderation_results",
+        "async_status",
+        "is_archived",
+        "is_starred",
+    }
+)
+_REPEATED = 1 << 22
+"""How many characters of questions a conversation may repeat before its branches: more is a bomb."""
+
+
+def records(conversation: Conversation, gathering: Gathering, report: Report, tally: Tally) -> Iterator[Record]:
+    """The records of a conversation."""
+    meta, extra = _settings(conversation, report)
+    allowance = _REPEATED
+    for found, id in _identified(gathering.found, tally):
+        if isinstance(found, Saved):
+            record = _record(conversation, id, [found.said], found.branch)
+            record.content, record.kind = found.said.text, "semantic"
+            record.meta["saved"] = True
+        else:
+            question = [found.question] if found.question and found.question.text.strip() else []
+            if question and found.repeats:
+                allowance -= len(question[0].text)
+                question = question if allowance >= 0 else []
+            record = _of_pair(conversation, id, found, question)
+        record.meta |= meta
+        if extra:
+            record.extra.setdefault(TOOL, {}).update(extra)
+        # What is said of the whole conversation goes with its first memory.
+        meta, extra = {}, {}
+        yield record
+
+
+def instructions(text: str, at: int) -> Record:
+    """The record of custom instructions; its id comes from their text, which every conversation repeats."""
+    id = f"custom-instructions/{sha256(text.encode()).hexdigest()}"
+    return Record(
+        id=derive_id(TOOL, "", id),
+        content=text,
+        tags=["custom instructions"],
+        meta={"hidden": True},
+        created_at=at,
+        updated_at=at,
+        source={"tool": TOOL},
+        foreign=[Foreign(TOOL, id)],
+    )
+
+
+def _identified(found: list[Pair | Saved], tally: Tally) -> Iterator[tuple[Pair | Saved, str]]:
+    """What becomes a record, each with its id within the conversation.
+
+    Of several answers to a question the oldest has the question's own id, whichever branch it is on: a later export
+    with one answer more gives all others the ids they had.
+    """
+    asked: dict[str, list[Pair]] = {}
+    for pair in found:
+        if isinstance(pair, Pair) and pair.question is not None:
+            asked.setdefault(pair.question.id, []).append(pair)
+    oldest = {id: _oldest(pairs) for id, pairs in asked.items()}
+    for pair in found:
+        if isinstance(pair, Saved):
+            yield pair, pair.said.id
+            continue
+        question = pair.question
+        first = oldest[question.id] if question is not None else pair
+        if question is not None and pair is first:
+            if question.text.strip() or pair.answers:
+                pair.repeats = False
+                yield pair, question.id
+                continue
+        elif pair.answers:
+            id = pair.answers[0].id
+            yield pair, f"{question.id}/{id}" if question is not None else id
+            continue
+        tally.unpaired += len(pair.context) + bool(pair.thoughts)
+
+
+def _oldest(pairs: list[Pair]) -> Pair:
+    answered = [pair for pair in pairs if pair.answers]
+    # Without any answer the question's own pair is the one; later ones only repeat it.
+    first = min(answered, key=lambda pair: pair.answers[0].at or 1 << 63) if answered else pairs[0]
+    for pair in pairs:
+        if pair is not first and not pair.answers:
+            first.take_context(pair)
+    return first
+
+
+def _of_pair(conversation: Conversation, id: str, pair: Pair, question: list[Said]) -> Record:
+    record = _record(conversation, id, question + pair.answers, pair.branch)
+    parts = [f"[user]: {said.text}" for said in question]
+    if pair.answers:
+        parts.append("[assistant]: " + "\n\n".join(said.text for said in pair.answers))
+    record.content, record.kind = "\n".join(parts), "episodic"
+    kept = {"thoughts": pair.thoughts, "context": pair.context}
+    if any(kept.values()):
+        record.extra[TOOL] = {name: value for name, value in kept.items() if value}
+    return record
+
+
+def _record(conversation: Conversation, id: str, said: list[Said], branch: bool) -> Record:
+    foreign = f"{conversation.id}/{id}"
+    times = [each.at for each in said if each.at] or [conversation.created_at]
+    meta: dict[str, Any] = {"conversation_id": conversation.id, "message_ids": [each.id for each in said]}
+    models = [each.model for each in said if each.model]
+    if models:
+        meta["model"] = models[-1]
+    if branch:
+        meta["branch"] = True
+    if any(each.hidden for each in said):
+        meta["hidden"] = True
+    attachments = [attachment for each in said for attachment in each.attachments]
+    if attachments:
+        meta["attachments"] = attachments
+    return Record(
+        id=derive_id(TOOL, "", foreign),
+        content="",
+        tags=[conversation.title] if conversation.title else [],
+        meta=meta,
+        created_at=times[0],
+        updated_at=max(times),
+        source={"tool": TOOL, "conversation": conversation.id},
+        foreign=[Foreign(TOOL, foreign)],
+    )
+
+
+def _settings(conversation: Conversation, report: Report) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a conversation as a whole, where it says anything."""
+    rest = conversation.rest
+    meta = {name: True for name in ("archived", "starred") if rest.get(f"is_{name}") is True}
+    extra = {key: value for key, value in rest.items() if value and key not in _MOVING}
+    try:
+        check_value(extra, "a setting")
+    except BadRecord as error:
+        report.fault(bad_settings(conversation.name, error), **place(report))
+        extra = {}
+    return meta, extra

@@ -1,0 +1,107 @@
+"""The tree of a conversation: the line that its owner sees, and the branches that were left behind."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from memglot.errors import circular
+from memglot.formats.chatgpt.wire import Conversation, Node, Tally, place
+from memglot.report import Report
+
+
+@dataclass
+class Line:
+    """A run of places from above to below. `above` is the place, on a line told before, that it springs from."""
+
+    keys: list[str]
+    above: str | None
+    branch: bool
+
+
+def lines(conversation: Conversation, report: Report, tally: Tally) -> Iterator[Line]:
+    """All places of the tree, each once: first the line to the current one, then the branches as they were made."""
+    nodes = conversation.nodes
+    parents = _parents(conversation, tally)
+    below = _below(nodes, parents)
+    seen: set[str] = set()
+    circles = 0
+    current = _current(conversation, below, tally)
+    leaves = (key for key in nodes if key not in below)
+    # Places that no root leads to lie on circles; those that hang from one come first.
+    for key in chain([current] if current else [], _downwards(parents, below), leaves, nodes):
+        if key in seen:
+            continue
+        line, circle = _climb(key, parents, seen)
+        line.branch = key != current
+        circles += circle
+        yield line
+    if circles:
+        report.fault(circular(conversation.name), **place(report))
+
+
+def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Line, bool]:
+    """From a place upwards to the root, or to what was seen before; tell whether that was on this very way."""
+    way: list[str] = []
+    at: str | None = key
+    own: set[str] = set()
+    while at is not None and at not in seen:
+        seen.add(at)
+        own.add(at)
+        way.append(at)
+        at = parents[at]
+    circle = at in own
+    return Line(way[::-1], None if circle else at, False), circle
+
+
+def _parents(conversation: Conversation, tally: Tally) -> dict[str, str | None]:
+    nodes = conversation.nodes
+    parents = {key: node.parent if node.parent in nodes else None for key, node in nodes.items()}
+    if list(parents.values()).count(None) > 1:
+        # A parent that does not know its child is made up for by one that names it.
+        for key, node in nodes.items():
+            for child in node.children or ():
+                if parents.get(child, "") is None and child != key:
+                    parents[child] = key
+    if any(node.parent is not None and node.parent not in nodes for node in nodes.values()):
+        tally.orphans += 1
+        tally.first_orphan = tally.first_orphan or conversation.name
+    return parents
+
+
+def _below(nodes: dict[str, Node], parents: dict[str, str | None]) -> dict[str, list[str]]:
+    """The places right below each place, the oldest first: an order that later messages do not change."""
+    below: dict[str, list[str]] = {}
+    for key, parent in parents.items():
+        if parent is not None:
+            below.setdefault(parent, []).append(key)
+    for keys in below.values():
+        if len(keys) > 1:
+            keys.sort(key=lambda key: _time(nodes[key]))
+    return below
+
+
+def _downwards(parents: dict[str, str | None], below: dict[str, list[str]]) -> Iterator[str]:
+    """The leaves below the roots, from the oldest branch to the newest."""
+    waiting = [key for key, parent in parents.items() if parent is None][::-1]
+    while waiting:
+        key = waiting.pop()
+        if key in below:
+            waiting += reversed(below[key])
+        else:
+            yield key
+
+
+def _current(conversation: Conversation, below: dict[str, list[str]], tally: Tally) -> str | None:
+    nodes = conversation.nodes
+    if conversation.current in nodes:
+        return conversation.current
+    if any(node.message is not None for node in nodes.values()):
+        tally.no_current += 1
+        tally.first_no_current = tally.first_no_current or conversation.name
+    # The last of several that are equally new: an export lists messages in the order they were made.
+    leaves = [key for key in nodes if key not in below] or list(nodes)
+    return max(reversed(leaves), key=lambda key: _time(nodes[key]), default=None)
+
+
+def _time(node: Node) -> float:
+    return (node.message.create_time if node.message else None) or 0.0

@@ -1,0 +1,221 @@
+"""A conversation as ChatGPT's export spells it, decoded quickly, and carefully where a field is of another type."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import msgspec
+
+from memglot.errors import BadRecord, no_mapping, not_a_message
+from memglot.formats.syntax.json_stream import decode_value
+from memglot.model import EARLIEST, LATEST, parse_time
+from memglot.report import Report
+
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+
+
+class Author(msgspec.Struct, gc=False):
+    """Who speaks: `user`, `assistant`, `tool` or `system`; a tool has a name."""
+
+    role: str = ""
+    name: str | None = None
+
+
+class Metadata(msgspec.Struct, gc=False):
+    """What is used of a message's metadata."""
+
+    model_slug: str | None = None
+    is_visually_hidden_from_conversation: bool | None = None
+    attachments: list[Any] | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message; its content has a shape of its own for each `content_type`."""
+
+    id: str | None = None
+    author: Author | None = None
+    create_time: float | None = None
+    content: dict[str, Any] | None = None
+    recipient: str | None = None
+    weight: float | None = None
+    metadata: Metadata | None = None
+
+
+class Node(msgspec.Struct, gc=False):
+    """A place in the tree. Roots, and some places between, hold no message."""
+
+    message: Message | None = None
+    parent: str | None = None
+    children: list[str] | None = None
+
+
+_Part = TypeVar("_Part", bound=msgspec.Struct)
+_Nodes = dict[str, Node | None]
+_top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_mapping = msgspec.json.Decoder(_Nodes).decode
+_value = msgspec.json.Decoder().decode
+_NESTED: dict[str, type[Any]] = {"message": Message, "author": Author, "metadata": Metadata}
+
+
+@dataclass
+class Conversation:
+    """One conversation: its tree of messages, and what is said of it as a whole."""
+
+    id: str
+    title: str
+    created_at: int
+    current: str | None
+    nodes: dict[str, Node]
+    rest: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What a person knows it by."""
+        return self.title or self.id
+
+
+@dataclass
+class Tally:
+    """What a file's notes will tell; of conversations the count, and the name of the first."""
+
+    empty: int = 0
+    mended: int = 0
+    replaced: int = 0
+    unpaired: int = 0
+    orphans: int = 0
+    first_orphan: str = ""
+    no_current: int = 0
+    first_no_current: str = ""
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def clean(self, text: str) -> str:
+        """A text without NUL, which no store can hold."""
+        if "\0" not in text:
+            return text
+        self.replaced += text.count("\0")
+        return text.replace("\0", _UNKNOWN)
+
+
+def decode(raw: bytes, report: Report, tally: Tally) -> Conversation:
+    """The conversation in a text of JSON; raises `BadRecord` for what is none."""
+    try:
+        top = _top(raw)
+        nodes = _mapping(top.pop("mapping"))
+        values = {key: _value(value) for key, value in top.items()}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
+        values = decode_value(_whole_pairs(raw, tally), report)
+        given = values.pop("mapping", None) if isinstance(values, dict) else None
+        if not isinstance(given, dict):
+            raise no_mapping() from None
+        nodes = {key: _mended(value, report, tally) for key, value in given.items()}
+    return _conversation(values, nodes, tally)
+
+
+def _conversation(values: dict[str, Any], nodes: _Nodes, tally: Tally) -> Conversation:
+    title, current = values.pop("title", None), values.pop("current_node", None)
+    started = values.pop("create_time", None)
+    own = [values.pop("conversation_id", None), values.pop("id", None)]
+    id = next((str(id) for id in own if isinstance(id, str | int) and id), "")
+    if not id:
+        id = sha256(msgspec.json.encode([title, started])).hexdigest()
+    return Conversation(
+        id=tally.clean(id),
+        title=tally.clean(title) if isinstance(title, str) and title.strip() else "",
+        created_at=microseconds(_number(started)),
+        current=current if isinstance(current, str) else None,
+        nodes={key: node or Node() for key, node in nodes.items()},
+        rest=values,
+    )
+
+
+def microseconds(seconds: float | None) -> int:
+    """A time of the export in microseconds; 0 where there is none, or none that a calendar has."""
+    if not seconds or not -1e15 < seconds < 1e15:
+        return 0
+    at = round(seconds * 1_000_000)
+    return at if EARLIEST <= at <= LATEST else 0
+
+
+def place(report: Report) -> dict[str, int | None]:
+    """Where the present conversation stands, for a fault that is not its end."""
+    return {"line": report.line if report.find_line is None else report.find_line(), "item": report.item}
+
+
+def _mended(value: Any, report: Report, tally: Tally) -> Node:
+    """A place of the tree with all of its fields that are as they should be."""
+    try:
+        return msgspec.convert(value, Node | None) or Node()
+    except msgspec.ValidationError:
+        pass
+    message = value.get("message") if isinstance(value, dict) else value
+    if message is not None and not isinstance(message, dict):
+        report.fault(not_a_message(), **place(report))
+        value = {**value, "message": None} if isinstance(value, dict) else {}
+    else:
+        tally.mended += 1
+    return _lenient(value, Node)
+
+
+def _lenient(value: dict[str, Any], kind: type[_Part]) -> _Part:
+    found = kind()
+    for known in msgspec.structs.fields(kind):
+        given = value.get(known.name)
+        try:
+            fitting = msgspec.convert(given, known.type) if given is not None else None
+        except msgspec.ValidationError:
+            fitting = _other(given, known.name)
+        if fitting is not None:
+            setattr(found, known.name, fitting)
+    return found
+
+
+def _other(given: Any, name: str) -> Any:
+    """What can be made of a field that is of another type than it should be."""
+    if name in _NESTED and isinstance(given, dict):
+        return _lenient(given, _NESTED[name])
+    if name == "content":
+        return {"content_type": "text", "parts": given if isinstance(given, list) else [given]}
+    if name == "author" and isinstance(given, str):
+        return Author(role=given)
+    if name == "id" and isinstance(given, int):
+        return str(given)
+    return _number(given) if name == "create_time" else None
+
+
+def _number(value: Any) -> float | None:
+    """A time as a number of seconds; some tools write it as text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        try:
+            return parse_time(value) / 1_000_000
+        except BadRecord:
+            return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole_pairs(raw: bytes, tally: Tally) -> bytes:
+    """The text with halves of surrogate pairs replaced, which an export holds where it cut an emoji in two."""
+    found: list[tuple[int, int]] = []
+    high: re.Match[bytes] | None = None
+    for match in _ESCAPE.finditer(raw):
+        code = int(match[1], 16) if match[1] else 0
+        joins = high is not None and high.end() == match.start() and 0xDC00 <= code < 0xE000
+        if high is not None and not joins:
+            found.append(high.span())
+        if 0xDC00 <= code < 0xE000 and not joins:
+            found.append(match.span())
+        high = match if 0xD800 <= code < 0xDC00 else None
+    if high is not None:
+        found.append(high.span())
+    tally.replaced += len(found)
+    parts, last = [], 0
+    for start, end in found:
+        parts += [raw[last:start], b"\\ufffd"]
+        last = end
+    return b"".join([*parts, raw[last:]])

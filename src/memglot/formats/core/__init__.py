@@ -1,0 +1,1 @@
+"""Machinery that formats share: sources, targets, carry slots, proofs, folders of notes."""

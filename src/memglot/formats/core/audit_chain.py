@@ -1,0 +1,246 @@
+"""The audit chain of a file: checked link by link when it is read, and chained by our own rule when it is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import msgspec
+
+from memglot.disk import SortedLines
+from memglot.errors import BadRecord
+from memglot.formats.core.source import Source
+from memglot.model import Blob, Event, canonical_value, check_value, format_time, parse_time
+
+TOOL, TABLE = "memoryd", "audit"
+RULE = "memglot-1"
+GENESIS = "0" * 64
+_PREFIX = "sha256:"
+_HASHES = ("prev_hash", "this_hash")
+# How much deeper a row may lie in another format than in the file it was read from.
+_DEEPER = 8
+SEALED = "sealed"
+Seal: TypeAlias = Callable[[dict[str, Any], bool], str | None]
+"""Seals a row that is secret, or whose scope is; `None` tells that it may be read, no text that it may not go out."""
+_LINK = frozenset({"seq", "ts", *_HASHES})
+_NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
+
+
+class ChainCheck:
+    """Takes in the rows of a chain in their order, and tells the first that does not fit."""
+
+    def __init__(self, *, ours: bool, scoped: bool) -> None:
+        self._ours, self._scoped = ours, scoped
+        self._last: str | None = None
+        self.count = self.verified = self.linked = 0
+        self.broken: tuple[int, str] | None = None
+        """The number of the first bad row, and what is wrong with it."""
+
+    def add(self, row: Any) -> None:
+        """Take in a row."""
+        self.count += 1
+        this = _bare(row.get("this_hash")) if isinstance(row, dict) else None
+        if this is None:
+            self.fault("it has no hash")
+            return
+        if self._last is not None and _bare(row.get("prev_hash")) != self._last:
+            self.fault("it does not follow the row before it")
+        self._last = this
+        if row.get("hash_rule") == RULE:
+            if _own_hash(row) == this:
+                self.verified += 1
+            else:
+                self.fault("it was edited")
+        elif self._ours and not (self._scoped and row.keys() <= _LINK):
+            self.fault("it was edited")
+        elif _program_hash(row) == this:
+            self.verified += 1
+        else:
+            self.linked += 1
+
+    def end(self, head: Any) -> bool:
+        """Compare the last row with the recorded head; tells whether they fit. In a file of ours they must."""
+        said = _bare(head)
+        if said is None or said == self._last:
+            return True
+        if self._ours:
+            self.count += 1
+            self.fault("it is missing")
+        return False
+
+    def fault(self, reason: str) -> None:
+        """Remember the first row that does not fit."""
+        self.broken = self.broken or (self.count, reason)
+
+
+def check_log(source: Source) -> ChainCheck:
+    """Check memoryd's own log, a line an event: each names the hash of the one before, the first that of none."""
+    check, expected = ChainCheck(ours=False, scoped=False), GENESIS
+    for line in source.stream:
+        if not line.strip():
+            continue
+        check.count += 1
+        try:
+            event = msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            check.fault("it cannot be read")
+            continue
+        if _bare(event.get("prev_hash")) != expected:
+            check.fault("it does not follow the row before it")
+        expected = raw_hash(event)
+    source.close()
+    # Nobody has hashed the last one yet.
+    check.verified, check.linked = max(check.count - 1, 0), min(check.count, 1)
+    return check
+
+
+def blob_of(row: dict[str, Any]) -> Blob | None:
+    """A row as it is kept, under the first hash it ever had; `None` for one that tells nothing but how to go on."""
+    details, event = row.get("details"), row.get("event_type") or row.get("action")
+    if row.keys() <= _LINK or event == SEALED and SEALED in _details(details):
+        return None
+    origin = row.get("origin")
+    if not isinstance(origin, dict) or _bare(origin.get("this_hash")) is None:
+        origin = {name: row[name] for name in ("seq", *_HASHES) if name in row}
+    kept = {name: value for name, value in row.items() if name not in ("seq", "hash_rule", *_HASHES)}
+    check_value(kept, "the audit row", _DEEPER)
+    # A row that has no hash, of a broken chain that was taken all the same, is known by what it says.
+    key = _bare(origin.get("this_hash"))
+    if key is None:
+        key = sha256(canonical_value(kept)).hexdigest()
+        origin = {**origin, "this_hash": key}
+    return Blob(tool=TOOL, table=TABLE, key=key, row=_normal({**kept, "origin": origin}))
+
+
+def blob_of_event(event: Event) -> Blob:
+    """A row of a store's own chain, as other files carry it."""
+    origin = {"seq": event.seq, "prev_hash": event.prev_hash, "this_hash": event.this_hash}
+    row = {
+        "ts": format_time(event.at),
+        "actor": event.actor,
+        "event_type": event.action,
+        "scope_hash": event.scope,
+        "target_id": event.target,
+        "details": event.details,
+        "origin": origin,
+    }
+    return Blob(tool=TOOL, table=TABLE, key=event.this_hash, row=_normal(row))
+
+
+def is_audit(blob: Blob) -> bool:
+    """Tell whether a blob is a row of an audit chain."""
+    return blob.tool == TOOL and blob.table == TABLE and isinstance(blob.row, dict)
+
+
+class ChainWriter:
+    """Collects rows in any order and gives them back by time, chained anew."""
+
+    def __init__(self) -> None:
+        self._lines = SortedLines()
+        self.head: str | None = None
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, blob: Blob) -> None:
+        """Take in a row; one that has an owner tells of something that must be sealed."""
+        at = _moment(blob.row.get("ts")) + (1 << 63)
+        key = sha256(blob.key.encode("utf-8")).hexdigest().encode()
+        self._lines.add(b"%020d %s %d %s" % (at, key, bool(blob.owner), msgspec.json.encode(blob.row)))
+
+    def rows(self, only: str | None = None, seal: Seal | None = None) -> Iterator[dict[str, Any]]:
+        """The rows, those that `seal` wants to hide sealed; of those outside the `only` scope, the links alone."""
+        previous, seq = GENESIS, 0
+        for line in self._lines:
+            _, _, secret, text = line.split(b" ", 3)
+            kept, hidden = msgspec.json.decode(text), False
+            if seal is not None and (blob := seal(kept, secret == b"1")) is not None:
+                hidden = not blob
+                if hidden and only is None:
+                    continue
+                kept = (
+                    kept if hidden else _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
+                )
+            seq += 1
+            row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
+            previous = _own_hash(row)
+            row["this_hash"] = _PREFIX + previous
+            if hidden or only is not None and scope_of(row) != only and row["event_type"] != SEALED:
+                row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
+            yield row
+        self.head = _PREFIX + previous if seq else None
+
+
+def sealed_in(row: dict[str, Any]) -> Any:
+    """What a row has sealed, if it is such a row."""
+    details = row.get("details")
+    own = row.get("hash_rule") == RULE and row.get("event_type") == SEALED and isinstance(details, dict)
+    return details.get(SEALED) if own and isinstance(details, dict) else None
+
+
+def scope_of(row: dict[str, Any]) -> Any:
+    """The scope that a row speaks of; memoryd itself has it among the details."""
+    own = row.get("scope_hash")
+    details = row.get("details")
+    return own if own is not None or not isinstance(details, dict) else details.get("scope_hash")
+
+
+def _normal(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as page and program both read it, so that writing it and reading it again changes nothing."""
+    event = row.get("event_type") or row.get("action") or "unknown"
+    found = {
+        "ts": row.get("ts"),
+        "actor": row.get("actor"),
+        "event_type": event,
+        "action": row.get("action") or event,
+        "scope_hash": row.get("scope_hash"),
+        "target_id": row.get("target_id"),
+        "details": _details(row.get("details")),
+        **{name: value for name, value in row.items() if name not in _NAMED},
+    }
+    return {name: value for name, value in found.items() if value is not None or name == "target_id"}
+
+
+def _details(value: Any) -> dict[str, Any]:
+    """Details as an object: the page shows them as text, the program takes nothing else."""
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            value = {"text": value} if value else {}
+    return value if isinstance(value, dict) else {} if value is None else {"value": value}
+
+
+def _own_hash(row: dict[str, Any]) -> str:
+    rest = {name: value for name, value in row.items() if name not in _HASHES}
+    return sha256((_bare(row.get("prev_hash")) or "").encode() + canonical_value(rest)).hexdigest()
+
+
+def _program_hash(row: dict[str, Any]) -> str | None:
+    """The hash by memoryd's rule, as far as an exported row still holds what was hashed."""
+    details, ts = row.get("details"), row.get("ts")
+    if not isinstance(details, dict) or not isinstance(ts, str):
+        return None
+    event = {"event_type": row.get("action"), "ts": ts.removesuffix("Z") + "+00:00", **details}
+    if row.get("target_id") is not None:
+        event["target_id"] = row["target_id"]
+    return raw_hash(event)
+
+
+def raw_hash(event: dict[str, Any]) -> str:
+    """The hash that memoryd gives a line of its own log: over the whole event but the hash before it."""
+    rest = {name: value for name, value in event.items() if name != "prev_hash"}
+    return sha256(json.dumps(rest, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _bare(hash: Any) -> str | None:
+    return hash.removeprefix(_PREFIX) if isinstance(hash, str) and hash else None
+
+
+def _moment(ts: Any) -> int:
+    try:
+        return parse_time(ts) if isinstance(ts, str) else 0
+    except BadRecord:
+        return 0

@@ -1,0 +1,118 @@
+"""`.memglot.json`: what proves the notes of a folder, and holds what belongs to none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, Unreadable
+from memglot.formats.core.sidecar import BesideSum, item_of
+from memglot.formats.core.source import FOLDER_PROOF
+from memglot.model import Item
+from memglot.report import End
+
+
+class _Proof(msgspec.Struct):
+    format: str
+    count: int
+    digest: str
+    files: dict[str, str] = {}
+    beside: list[Any] = []
+    beside_digest: str = ""
+    slots: dict[str, Any] = {}
+
+
+class FolderProof:
+    """What `.memglot.json` says about a folder."""
+
+    def __init__(self, path: Path, head: _Proof, whole: bool) -> None:
+        self._path = path
+        self._head = head
+        self._whole = whole
+        self.format = head.format
+        self.end = End(head.count, head.digest)
+
+    @classmethod
+    def at(cls, folder: Path) -> FolderProof | None:
+        """The proof in a folder; `None` where there is none. Raises `Unreadable` for one that is damaged."""
+        path = folder / FOLDER_PROOF
+        if not path.is_file() or path.is_symlink():
+            return None
+        try:
+            with open(path, "rb") as file:
+                first = file.readline().rstrip()
+            if first.endswith(b'"files":{'):
+                return cls(path, msgspec.json.decode(first + b"}}", type=_Proof), False)
+            # Somebody laid it out anew, so it cannot be read line by line.
+            return cls(path, msgspec.json.decode(path.read_bytes(), type=_Proof), True)
+        except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
+            raise _damaged(path, error) from error
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The notes and the digests of their records. Raises `Unreadable`."""
+        if self._whole:
+            yield from self._head.files.items()
+            return
+        for line in self._section(b'"files":{', b"},"):
+            try:
+                yield entry_of(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+                raise _damaged(self._path, error) from error
+
+    def slots(self) -> Iterator[tuple[str, Any]]:
+        """What is carried for notes that had to stay as they are. Raises `Unreadable`."""
+        if self._whole:
+            yield from self._head.slots.items()
+            return
+        for line in self._section(b'"slots":{', b"},"):
+            try:
+                yield from msgspec.json.decode(b"{" + line + b"}", type=dict[str, Any]).items()
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(self._path, error) from error
+
+    def items(self) -> Iterator[Item | BadRecord]:
+        """What belongs to no note; what is wrong with a line comes in its place."""
+        for line in self._beside_lines():
+            try:
+                yield item_of(line)
+            except BadRecord as error:
+                yield error
+
+    def beside_is_whole(self) -> bool:
+        """Tell whether what belongs to no note is as it was written."""
+        found = BesideSum()
+        for path, slot in self.slots():
+            found.add(msgspec.json.encode({path: slot})[1:-1])
+        for line in self._beside_lines():
+            found.add(line)
+        return self._head.beside_digest == found.end().digest
+
+    def _beside_lines(self) -> Iterator[bytes]:
+        if self._whole:
+            return map(msgspec.json.encode, self._head.beside)
+        return self._section(b'"beside":[', b"]}")
+
+    def _section(self, start: bytes, stop: bytes) -> Iterator[bytes]:
+        inside = False
+        with open(self._path, "rb") as file:
+            for line in file:
+                line = line.rstrip()
+                if inside and line.startswith(stop):
+                    return
+                if inside:
+                    yield line.removesuffix(b",")
+                elif line.endswith(start):
+                    inside = True
+
+
+def _damaged(path: Path, error: Exception) -> Unreadable:
+    return Unreadable(str(path), f"damaged ({error})", "delete it to do without its proof")
+
+
+def entry_of(line: bytes) -> tuple[str, str]:
+    """A path and the digest of what lies there, from a line of the proof."""
+    ((path, digest),) = msgspec.json.decode(b"{" + line + b"}", type=dict[str, str]).items()
+    return path, digest

@@ -1,0 +1,248 @@
+"""The trace: what AgentOS says about one memory, whatever its file spells it like, and the memory it becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memglot.formats.core.carry import KEY, Bundle, differences, pack_found, take_slot
+from memglot.model import (
+    DELETED,
+    Embedding,
+    Entity,
+    Foreign,
+    Item,
+    Record,
+    Relation,
+    Thing,
+    check_content,
+    content_hash,
+    derive_id,
+    is_id,
+)
+from memglot.report import End, Report
+
+TOOL = "agentos"
+HOMES = frozenset(
+    "id content kind scope tags meta status strength created_at last_accessed access_count extra foreign".split()
+)
+DEFAULT_TYPE, DEFAULT_SCOPE = "episodic", "user"
+_HASHES = ("contentHash", "content_hash", "import_hash")
+_OWN = frozenset({"entities", "decay"})
+_RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
+_UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
+
+
+class Spelling(NamedTuple):
+    """How a format spells traces: which hash keys it writes into `metadata`, always, and where a memory does not say
+    otherwise; the strength of a trace that has none, where the format must tell one; and whether it has vectors."""
+
+    always: tuple[str, ...] = ()
+    usual: tuple[str, ...] = _HASHES
+    strength: float | None = None
+    vectors: bool = True
+
+
+PAGE = Spelling(always=("contentHash",))
+PROGRAM = Spelling(strength=1.0)
+NOTES = Spelling(usual=(), vectors=False)
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """One trace. Times are microseconds; `more` holds keys that AgentOS does not know."""
+
+    id: str = ""
+    type: str = DEFAULT_TYPE
+    scope: str = DEFAULT_SCOPE
+    content: str
+    strength: float | None = None
+    tags: list[str] = []
+    emotions: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    created_at: int | None = None
+    last_accessed: int | None = None
+    retrieval_count: int = 0
+    deleted: bool = False
+    embedding: bytes | None = None
+    more: dict[str, Any] = {}
+
+
+def identify(foreign_id: str, space: str) -> tuple[str, list[Foreign]]:
+    """The id of a memory that AgentOS knows as `foreign_id`, and the note of that.
+
+    An id that is ours already stays; `mt_` ids and UUIDs are unique by nature, others belong to their brain or vault.
+    """
+    if not foreign_id or is_id(foreign_id):
+        return foreign_id, []
+    place = Foreign(TOOL, foreign_id, "" if _UNIQUE.fullmatch(foreign_id) else space)
+    return derive_id(TOOL, place.space, foreign_id), [place]
+
+
+def is_unique(foreign_id: str) -> bool:
+    """Tell whether an id means the same memory in every brain."""
+    return not foreign_id or _UNIQUE.fullmatch(foreign_id) is not None or is_id(foreign_id)
+
+
+def items_of(trace: Trace, space: str, spelling: Spelling, report: Report) -> Iterator[Item]:
+    """The memory of a trace, and what rides with it; raises `BadRecord`."""
+    check_content(trace.content)
+    yield from with_riders(record_of(trace, space, spelling), trace, report)
+
+
+def with_riders(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
+    """The memory that the trace's own fields tell of, with what its carry slot adds, and what rides with it."""
+    riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
+    yield record
+    if trace.embedding:
+        yield Embedding(record=record.id, vector=trace.embedding, dimensions=len(trace.embedding) // 4)
+    yield from riders
+
+
+def record_of(trace: Trace, space: str, spelling: Spelling) -> Record:
+    """The memory that the trace's own fields tell of."""
+    id, foreign = identify(trace.id, space)
+    meta: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    scope = trace.scope
+    hashes = []
+    for key, value in trace.metadata.items():
+        if key not in _RESERVED or key == KEY:
+            meta[key] = value
+        elif key in _OWN:
+            own[key] = value
+        elif key == "scopeId":
+            if isinstance(value, str) and value:
+                scope = f"{scope}:{value}"
+            else:
+                own[key] = value
+        elif key not in spelling.always:
+            hashes.append(key)
+    if sorted(hashes) != sorted(set(spelling.usual) - set(spelling.always)):
+        own["hashes"] = sorted(hashes)
+    # The epoch itself is 0, which to the model is no time at all.
+    created_at = 0 if trace.created_at is None else trace.created_at or 1
+    if trace.emotions:
+        own["emotions"] = trace.emotions
+    if trace.more:
+        own["more"] = trace.more
+    return Record(
+        id=id,
+        content=trace.content,
+        kind=trace.type,
+        scope=scope,
+        tags=trace.tags,
+        meta=meta,
+        status=DELETED if trace.deleted else "active",
+        strength=trace.strength,
+        created_at=created_at,
+        updated_at=created_at,
+        last_accessed=trace.last_accessed,
+        access_count=trace.retrieval_count,
+        source=_source(meta),
+        foreign=foreign,
+        extra={TOOL: own} if own else {},
+    )
+
+
+def _source(meta: dict[str, Any]) -> dict[str, Any]:
+    """The conversation that a trace says it came from."""
+    conversation = meta.get("conversation_id")
+    return {"conversation": conversation} if isinstance(conversation, str) and conversation else {}
+
+
+def trace_of(
+    bundle: Bundle,
+    space: str,
+    spelling: Spelling,
+    report: Report,
+    *,
+    plain: bool,
+    end: End | None = None,
+    known: Container[str] = (),
+) -> Trace:
+    """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
+    record, riders, _ = bundle
+    trace = native_trace(record, spelling, known)
+    rest = take_vector(trace, riders) if spelling.vectors else riders
+    # What a reader will make of the trace by itself; only the difference must be carried.
+    found = differences(record, record_of(trace, space, spelling))
+    fill_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
+    return trace
+
+
+def take_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
+    """Give a trace the one vector that it has a place for; return the other riders."""
+    vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+    if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
+        trace.embedding = vectors[0].vector
+        return [rider for rider in riders if rider is not vectors[0]]
+    return riders
+
+
+def fill_slot(trace: Trace, slot: dict[str, Any], end: End | None = None) -> None:
+    """Put what must be carried into `metadata`."""
+    if end is not None:
+        slot["end"] = msgspec.to_builtins(end)
+    if slot:
+        trace.metadata[KEY] = slot
+
+
+def native_trace(record: Record, spelling: Spelling, known: Container[str] = ()) -> Trace:
+    """The trace of a memory, without a carry slot; `known` are keys that no unknown key may take the place of."""
+    own = record.extra.get(TOOL)
+    own = own if isinstance(own, dict) else {}
+    scope, colon, scope_id = record.scope.partition(":")
+    if not scope_id:
+        scope = record.scope
+    more = own["more"] if isinstance(own.get("more"), dict) else {}
+    return Trace(
+        id=written_id(record),
+        type=record.kind,
+        scope=scope,
+        content=record.content,
+        strength=spelling.strength if record.strength is None else record.strength,
+        tags=list(dict.fromkeys(filter(None, record.tags))),
+        emotions=own["emotions"] if isinstance(own.get("emotions"), dict) else {},
+        metadata=_metadata(record, own, scope_id, spelling),
+        # AgentOS counts in milliseconds.
+        created_at=record.created_at // 1000 * 1000 if record.created_at else None,
+        last_accessed=record.last_accessed // 1000 * 1000 if record.last_accessed is not None else None,
+        retrieval_count=record.access_count,
+        deleted=record.status == DELETED,
+        more={key: value for key, value in more.items() if key not in known},
+    )
+
+
+def space_of(thing: Record | Entity | Relation, default: str) -> str:
+    """The brain whose ids a thing has, where these are not unique by nature; else the present one."""
+    return next((place.space for place in thing.foreign if place.tool == TOOL and place.space), default)
+
+
+def written_id(record: Record) -> str:
+    """The id that AgentOS's formats write: AgentOS's own, where the memory comes from there."""
+    for place in record.foreign:
+        if place.tool == TOOL and derive_id(TOOL, place.space, place.id) == record.id:
+            return place.id
+    return record.id
+
+
+def _metadata(record: Record, own: dict[str, Any], scope_id: str, spelling: Spelling) -> dict[str, Any]:
+    stated = own.get("hashes")
+    keys = stated if isinstance(stated, list) else spelling.usual
+    hash = content_hash(record.content).hex()
+    found: dict[str, Any] = {key: hash for key in _HASHES[:2] if key in keys or key in spelling.always}
+    if "entities" in own:
+        found["entities"] = own["entities"]
+    if scope_id:
+        found["scopeId"] = scope_id
+    elif "scopeId" in own and not (isinstance(own["scopeId"], str) and own["scopeId"]):
+        found["scopeId"] = own["scopeId"]
+    if "decay" in own:
+        found["decay"] = own["decay"]
+    found.update({key: record.meta[key] for key in sorted(record.meta) if key not in _RESERVED})
+    if _HASHES[2] in keys:
+        found[_HASHES[2]] = hash
+    return found

@@ -1,0 +1,153 @@
+"""The fields of a trace as files spell them: two spellings, values that the program keeps as text, ISO times."""
+
+import re
+from base64 import b64decode
+from binascii import Error as BadBase64
+from typing import Any
+
+import msgspec
+
+from memglot.errors import missing_content, time_out_of_range, wrong_type
+from memglot.formats.core.trace import Trace
+from memglot.formats.core.vectors import vector_of
+from memglot.formats.memory_engine.wire import type_name
+from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
+FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")} | {
+    "createdAt": "created_at",
+    "lastAccessed": "last_accessed",
+    "retrievalCount": "retrieval_count",
+}
+"""The front matter that AgentOS knows, and the fields of a trace that it means."""
+
+
+def type_by_folder(path: str, default: str) -> str:
+    """The type of a trace by the folders that its note lies in, the nearest first."""
+    for part in reversed(path.split("/")[:-1]):
+        if part.lower() in TYPES:
+            return part.lower()
+    return default
+
+
+def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:
+    """A trace from an object, whose keys `known` maps to the fields of a trace; raises `BadRecord`."""
+    values: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    for key, value in data.items():
+        field = known.get(key)
+        if field is None:
+            more[key] = value
+        elif field and value is not None:
+            values[field] = FIELDS[field](field, value)
+    if more:
+        check_value(more, "a further key")
+    if "content" not in values:
+        raise wrong_type("content", "text", "null") if "content" in data else missing_content()
+    return Trace(more=more, **values)
+
+
+def _text(field: str, value: Any) -> str:
+    if isinstance(value, str):
+        return check_text(value, field)
+    if field == "content" or isinstance(value, (bool, dict, list)):
+        raise wrong_type(field, "text", type_name(value))
+    return str(value)
+
+
+def _number(field: str, value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise wrong_type(field, "a number", "text") from None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong_type(field, "a number", type_name(value))
+    check_value(value, field)
+    return float(value)
+
+
+def _count(field: str, value: Any) -> int:
+    return value if type(value) is int else int(_number(field, value))
+
+
+def _time(field: str, value: Any) -> int:
+    """Microseconds of an integer of milliseconds, or of a time as text."""
+    if type(value) is int and EARLIEST // 1000 <= value <= LATEST // 1000:
+        return value * 1000
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+        return parse_time(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
+    number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
+    microseconds = number * 1000 if number is not None else round(_number(field, value) * 1000)
+    if not EARLIEST <= microseconds <= LATEST:
+        raise time_out_of_range(microseconds)
+    return microseconds
+
+
+def _tags(field: str, value: Any) -> list[str]:
+    value = _decoded(value, "[")
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    if not isinstance(value, list):
+        raise wrong_type(field, "a list of text", type_name(value))
+    found = [_text(field, tag) for tag in value if tag is not None]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _object(field: str, value: Any) -> dict[str, Any]:
+    if value == "{}":
+        return {}
+    value = _decoded(value, "{")
+    if not isinstance(value, dict):
+        raise wrong_type(field, "an object", type_name(value))
+    check_value(value, field)
+    return value
+
+
+def _decoded(value: Any, start: str) -> Any:
+    """A value that the program keeps as text."""
+    if isinstance(value, str) and value.lstrip().startswith(start):
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return value
+    return value
+
+
+def _vector(field: str, value: Any) -> bytes:
+    """Little-endian float32 from base64 or from a list of numbers."""
+    value = _decoded(value, "[")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        try:
+            return b64decode(value, validate=True)
+        except (BadBase64, ValueError):
+            raise wrong_type(field, "base64 or a list of numbers", "text") from None
+    if not isinstance(value, list):
+        raise wrong_type(field, "base64 or a list of numbers", type_name(value))
+    return vector_of(_number(field, number) for number in value)
+
+
+def _deleted(field: str, value: Any) -> bool:
+    return value not in (0, False, "0", "false", "")
+
+
+FIELDS: dict[str, Any] = {
+    "id": _text,
+    "type": _text,
+    "scope": _text,
+    "content": _text,
+    "strength": _number,
+    "tags": _tags,
+    "emotions": _object,
+    "metadata": _object,
+    "created_at": _time,
+    "last_accessed": _time,
+    "retrieval_count": _count,
+    "deleted": _deleted,
+    "embedding": _vector,
+}

@@ -1,0 +1,110 @@
+"""Zip files, read as the folders they hold, without unpacking them and within bounds."""
+
+from __future__ import annotations
+
+import lzma
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from memglot.errors import MAX_ZIP_BYTES, MAX_ZIP_FILES, Unreadable, zip_too_large
+from memglot.formats.core.source import FOLDER_PROOF, Source
+from memglot.notes import note_left_out, note_links
+from memglot.report import Report
+
+# What a damaged entry raises when it is read; an encrypted or exotic one cannot even be opened.
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
+MAGIC = b"PK\x03\x04"
+
+
+def is_zip(path: Path) -> bool:
+    """Tell whether a file is a zip archive; one that cannot be read is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def zip_names(path: Path) -> Iterator[str]:
+    """The paths of the files in a zip; none for one that is damaged."""
+    with suppress(*BROKEN), zipfile.ZipFile(path) as archive:
+        yield from (info.filename for info in archive.infolist() if not info.is_dir())
+
+
+def zip_head(path: Path, name: str, size: int = 1 << 14) -> bytes:
+    """The first bytes of a file in a zip; none where they cannot be had."""
+    with suppress(*BROKEN, RuntimeError, NotImplementedError), zipfile.ZipFile(path) as archive:
+        with archive.open(name) as file:
+            return file.read(size)
+    return b""
+
+
+def zip_sources(
+    path: Path,
+    shown: str,
+    extensions: frozenset[str],
+    report: Report,
+    takes: Callable[[str], bool] | None = None,
+) -> Iterator[Source]:
+    """The files of a zip with a known extension, in the order of their paths; raises `Unreadable`."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise Unreadable(shown, str(error).lower()) from error
+    left_out: list[str] = []
+    links: list[str] = []
+    with archive:
+        entries = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
+        if len(entries) > MAX_ZIP_FILES or sum(info.file_size for info in entries) > MAX_ZIP_BYTES:
+            raise zip_too_large(shown)
+        for info in entries:
+            shown_name = f"{shown}/{info.filename}"
+            kind = _kind(info, extensions)
+            if kind == "outside":
+                report.source = shown_name
+                report.fault(Unreadable(shown_name, "its path leaves the archive"))
+            elif kind == "known" and (takes is None or takes(info.filename)):
+                yield from _source(archive, info, shown_name, report)
+            elif kind != "hidden":
+                (links if kind == "link" else left_out).append(info.filename)
+    if left_out:
+        report.note(note_left_out(left_out))
+    if links:
+        report.note(note_links(links))
+
+
+def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The proofs of exported folders in a zip: their names and texts."""
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if PurePosixPath(info.filename).name == FOLDER_PROOF and info.file_size <= MAX_ZIP_BYTES:
+                with suppress(*BROKEN, RuntimeError, NotImplementedError):
+                    yield info.filename, archive.read(info)
+
+
+def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
+    """What an entry is to us."""
+    name = PurePosixPath(info.filename)
+    if name.is_absolute() or ".." in name.parts or "\\" in info.filename:
+        return "outside"
+    if any(part.startswith(".") or part == "__MACOSX" for part in name.parts):
+        return "hidden"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "link"
+    return "known" if name.suffix in extensions else "other"
+
+
+def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:
+    try:
+        # The stream ends at the size that the entry declares, which the sum above has bounded.
+        stream = cast(BinaryIO, archive.open(info))
+        return [Source(name, stream, path=Path(info.filename), size=info.file_size)]
+    except (*BROKEN, RuntimeError, NotImplementedError) as error:
+        report.source = name
+        report.fault(Unreadable(name, str(error).lower()))
+        return []

@@ -1,0 +1,84 @@
+"""What single cells of a CSV say: times, numbers, tags, JSON."""
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from memglot.errors import bad_syntax, time_out_of_range, too_deep, unknown_time
+from memglot.formats.syntax.json_stream import check_depth
+from memglot.model import EARLIEST, LATEST, check_text, finer_than_microseconds, parse_time
+
+_DIGITS = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_COUNT = re.compile(r"\d{1,18}(?:\.0+)?", re.ASCII)
+_MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: ?(?:Z|UTC)|([+-]\d\d)(?::?(\d\d))?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_SECONDS_BELOW = 10**11
+_MILLISECONDS_BELOW = 10**14
+
+
+@lru_cache(4096)
+def moment(text: str) -> tuple[int, bool]:
+    """Microseconds of an ISO 8601 time, in UTC where it names no offset, or of a number whose size tells its unit.
+
+    Tells too whether they say all of it.
+    """
+    if _DIGITS.fullmatch(text):
+        value = Decimal(text)
+        size = abs(value)
+        value *= 1_000_000 if size < _SECONDS_BELOW else 1_000 if size < _MILLISECONDS_BELOW else 1
+        if not EARLIEST <= value <= LATEST:
+            raise time_out_of_range(int(value))
+        return int(value), value == int(value)
+    full = _full(text)
+    return parse_time(full), not finer_than_microseconds(full)
+
+
+def _full(text: str) -> str:
+    """A time with all its parts."""
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        raise unknown_time(text)
+    date, time, hours, minutes = match.groups()
+    return f"{date}T{time or '00:00'}" + (f"{hours}:{minutes or '00'}" if hours else "Z")
+
+
+def number(text: str) -> float | None:
+    """A number; `None` for anything else, and for one that is no finite float."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    found = float(text)
+    return found if abs(found) != float("inf") else None
+
+
+def count(text: str) -> int | None:
+    """A count, also as a spreadsheet writes it (`3.0`); `None` for anything else."""
+    return int(text.partition(".")[0]) if _COUNT.fullmatch(text) else None
+
+
+def tags(text: str) -> list[str]:
+    """Tags: a JSON list of text, or words between `|`, or else between commas."""
+    if text.startswith("["):
+        try:
+            return list(dict.fromkeys(check_text(tag, "tags") for tag in msgspec.json.decode(text, type=list[str])))
+        except (msgspec.MsgspecError, RecursionError):
+            pass
+    words = (word.strip() for word in text.split("|" if "|" in text else ","))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def json_value(text: str) -> Any:
+    """The value of a cell of JSON; raises `BadRecord`."""
+    raw = text.encode()
+    check_depth(raw)
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise too_deep("the cell") from None
+    except msgspec.DecodeError as error:
+        raise bad_syntax("JSON", str(error).removeprefix("JSON is malformed: ")) from None

@@ -1,0 +1,248 @@
+"""The columns of a CSV: which field of a record each one is, and the record in a row."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from memglot.errors import BadRecord, bad_column, empty_content, no_content_column, too_many_fields
+from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.csv import cells
+from memglot.model import (
+    DELETED,
+    Foreign,
+    Record,
+    Thing,
+    check_tree,
+    check_value,
+    date_by_id,
+    derive_id,
+    is_id,
+)
+from memglot.notes.tools import note_kept_as_text
+from memglot.report import Report
+
+TOOL = "csv"
+AGENTOS = "agentos"
+AGENTOS_ID = "mt_"
+# AgentOS keeps these in `metadata` for itself; a hash is computed, never taken from a file.
+_HASHES = frozenset({"content_hash", "import_hash", "contentHash"})
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
+
+
+class Reading:
+    """The file that rows are read from: what tells its ids from those of other files, and who is told of them."""
+
+    def __init__(self, space: str, report: Report) -> None:
+        self.space, self.report = space, report
+
+    def keep(self, record: Record, column: str, text: str, wanted: str) -> None:
+        """Keep a value that its column should not have as it stands."""
+        record.meta[_free(record.meta, column)] = text
+        self.report.note(note_kept_as_text(self.report.source, column, wanted))
+
+    def time(self, column: str, text: str) -> int:
+        """The time in a cell."""
+        found, exact = cells.moment(text)
+        if not exact:
+            self.report.dropped(f"{column} (digits beyond a microsecond)", f"{self.report.source}:{self.report.line}")
+        return found
+
+
+Take: TypeAlias = Callable[[Record, str, Reading], None]
+
+
+def _metadata(record: Record, text: str, reading: Reading) -> None:
+    value = cells.json_value(text)
+    check_value(value, "the cell")
+    if isinstance(value, dict):
+        record.meta = {key: inner for key, inner in value.items() if key not in _HASHES}
+    else:
+        record.meta["metadata"] = value
+
+
+def _id(record: Record, text: str, reading: Reading) -> None:
+    if is_id(text.lower()):
+        record.id = text.lower()
+        return
+    tool, space = TOOL, reading.space
+    if text.startswith(AGENTOS_ID):
+        tool, space = AGENTOS, ""
+    elif _UUID.fullmatch(text):
+        # Unique by nature, whatever file it stands in.
+        space = ""
+    record.id = derive_id(tool, space, text)
+    record.foreign = [Foreign(tool, text, space)]
+
+
+def _kind(record: Record, text: str, reading: Reading) -> None:
+    record.kind = text
+
+
+def _scope(record: Record, text: str, reading: Reading) -> None:
+    record.scope = text
+
+
+def _status(record: Record, text: str, reading: Reading) -> None:
+    record.status = text
+
+
+def _deleted(record: Record, text: str, reading: Reading) -> None:
+    if text.lower() in _YES:
+        record.status = DELETED
+    elif text.lower() not in _NO:
+        reading.keep(record, "deleted", text, "true or false")
+
+
+def _tags(record: Record, text: str, reading: Reading) -> None:
+    record.tags = cells.tags(text)
+
+
+def _tree(record: Record, text: str, reading: Reading) -> None:
+    try:
+        record.tree = check_tree(text)
+    except BadRecord:
+        reading.keep(record, "tree", text, "labels joined by dots")
+
+
+def _strength(record: Record, text: str, reading: Reading) -> None:
+    record.strength = cells.number(text)
+    if record.strength is None:
+        reading.keep(record, "strength", text, "a number")
+
+
+def _count(record: Record, text: str, reading: Reading) -> None:
+    found = cells.count(text)
+    record.access_count = found or 0
+    if found is None:
+        reading.keep(record, "retrieval_count", text, "a count")
+
+
+def _created(record: Record, text: str, reading: Reading) -> None:
+    record.created_at = reading.time("created_at", text)
+
+
+def _updated(record: Record, text: str, reading: Reading) -> None:
+    record.updated_at = reading.time("updated_at", text)
+
+
+def _accessed(record: Record, text: str, reading: Reading) -> None:
+    record.last_accessed = reading.time("last_accessed", text)
+
+
+def _emotions(record: Record, text: str, reading: Reading) -> None:
+    try:
+        value = cells.json_value(text)
+        check_value(value, "the cell")
+    except BadRecord:
+        value = None
+    if not isinstance(value, dict):
+        reading.keep(record, "emotions", text, "a JSON object")
+    elif value:
+        record.extra[AGENTOS] = {"emotions": value}
+
+
+# In the order they are taken: `metadata` first, since the others may add to it; `deleted` has the last word on status.
+_TAKES: dict[str, Take] = {
+    "metadata": _metadata,
+    "id": _id,
+    "type": _kind,
+    "scope": _scope,
+    "tree": _tree,
+    "tags": _tags,
+    "status": _status,
+    "deleted": _deleted,
+    "strength": _strength,
+    "created_at": _created,
+    "updated_at": _updated,
+    "last_accessed": _accessed,
+    "retrieval_count": _count,
+    "emotions": _emotions,
+}
+_ORDER = {name: place for place, name in enumerate(_TAKES)}
+# Their text is kept to the letter.
+_EXACT = ("content", "title", KEY)
+_ALIASES = {
+    "kind": "type",
+    "createdat": "created_at",
+    "updatedat": "updated_at",
+    "lastaccessed": "last_accessed",
+    "retrievalcount": "retrieval_count",
+    "access_count": "retrieval_count",
+}
+
+
+class Columns:
+    """The header of a CSV; raises `BadRecord` for one without `content`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        names = [name.strip() for name in names]
+        self.width = len(names)
+        self._exact: dict[str, int] = {}
+        self._others: list[tuple[int, str]] = []
+        takes: dict[str, tuple[int, str, Take]] = {}
+        seen: dict[str, Any] = {}
+        for index, name in enumerate(names):
+            known = _ALIASES.get(name.lower(), name.lower())
+            if known in _EXACT and known not in self._exact:
+                self._exact[known] = index
+            elif known in _TAKES and known not in takes:
+                takes[known] = (index, known, _TAKES[known])
+            else:
+                shown = _free(seen, name or f"column {index + 1}")
+                seen[shown] = None
+                self._others.append((index, shown))
+        if "content" not in self._exact:
+            raise no_content_column(names)
+        self._takes = sorted(takes.values(), key=lambda take: _ORDER[take[1]])
+        self._content = self._exact["content"]
+        self._title = self._exact.get("title", -1)
+        self._slot = self._exact.get(KEY, -1)
+
+    def record(self, fields: list[str], reading: Reading) -> tuple[Record, list[Thing]]:
+        """The record in a row, and what rides with it; raises `BadRecord`."""
+        if len(fields) != self.width:
+            fields = self._filled(fields)
+        record = Record(content=fields[self._content])
+        if not record.content:
+            raise empty_content()
+        if self._title >= 0 and fields[self._title]:
+            record.title = fields[self._title]
+        for index, name, take in self._takes:
+            if text := fields[index].strip():
+                try:
+                    take(record, text, reading)
+                except BadRecord as error:
+                    raise bad_column(name, error) from None
+        for index, name in self._others:
+            if text := fields[index]:
+                record.meta[_free(record.meta, name)] = text
+        date_by_id(record)
+        if self._slot >= 0 and (text := fields[self._slot]):
+            return record, self._carried(record, text, reading)
+        return record, []
+
+    def _filled(self, fields: list[str]) -> list[str]:
+        """A row that ends early, its last fields empty."""
+        if len(fields) > self.width:
+            raise too_many_fields(len(fields), self.width)
+        return fields + [""] * (self.width - len(fields))
+
+    def _carried(self, record: Record, text: str, reading: Reading) -> list[Thing]:
+        """Take in the carry slot; a column of that name which is not ours is like any other."""
+        slot: Any = None
+        try:
+            slot = cells.json_value(text)
+        except BadRecord:
+            pass
+        riders = take_slot({KEY: slot}, record, reading.report)
+        if riders is None:
+            record.meta[_free(record.meta, KEY)] = text
+        return riders or []
+
+
+def _free(taken: dict[str, Any], name: str) -> str:
+    """A key that is not taken yet."""
+    while name in taken:
+        name += " (column)"
+    return name

@@ -1,0 +1,158 @@
+"""CSV: one memory a row, `content` and any other columns; what they cannot hold rides in the column `memglot`."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memglot.errors import BadRecord, bad_header
+from memglot.formats.base import Format, Options
+from memglot.formats.core.carry import Bundle, differences, pack_found
+from memglot.formats.core.proof import proved
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.csv.cells import tags
+from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, Columns, Reading
+from memglot.formats.syntax.csv_rows import find_delimiter, rows
+from memglot.model import Item, Record, canonical_value, derive_id, format_time, plain
+from memglot.report import End, Report
+
+HOMES = frozenset(
+    {
+        *("id", "content", "title", "kind", "scope", "tree", "tags", "status", "strength"),
+        *("created_at", "updated_at", "last_accessed", "access_count", "meta"),
+    }
+)
+HEADER = (
+    *("id", "content", "title", "type", "scope", "tree", "tags", "status", "strength"),
+    *("created_at", "updated_at", "last_accessed", "retrieval_count", "metadata", "memglot"),
+)
+_NEEDS_QUOTES = re.compile(r'[",\r\n]|\A\s|\s\Z')
+_AT_ONCE = 200
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memory of each row."""
+    found = rows(source, find_delimiter(source.head))
+    header = next(found, None)
+    if header is None:
+        return
+    report.line = header.line
+    try:
+        if header.error is not None:
+            raise bad_header(header.error)
+        columns = Columns(header.fields)
+    except BadRecord as error:
+        report.fault(error, line=header.line)
+        return
+    space = options.space if options.space is not None else source.path.name if source.path else ""
+    reading = Reading(space, report)
+    for item, row in enumerate(found, 1):
+        report.line, report.item = row.line, item
+        try:
+            if row.error is not None:
+                raise row.error
+            record, riders = columns.record(row.fields, reading)
+        except BadRecord as error:
+            report.failed_record(error)
+            continue
+        yield record
+        yield from riders
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a row a memory, the same columns always."""
+    writing = _Writing(report, options)
+    with target.file() as out:
+        lines = [_line(HEADER)]
+        for bundle, end in proved(items, target, report):
+            lines.append(_line(writing.row(bundle, end)))
+            if len(lines) >= _AT_ONCE:
+                out.write("".join(lines).encode())
+                lines.clear()
+        out.write("".join(lines).encode())
+
+
+def _line(cells: Iterable[str]) -> str:
+    quoted = ('"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell for cell in cells)
+    return ",".join(quoted) + "\r\n"
+
+
+class _Writing:
+    """Rows, each with what its own columns cannot say in the last one."""
+
+    def __init__(self, report: Report, options: Options) -> None:
+        self._report, self._plain = report, options.plain
+        self._columns = Columns(HEADER)
+        # Reading back what is written tells what the columns alone would lose; nobody needs to hear of that.
+        self._reading = Reading("", Report())
+
+    def row(self, bundle: Bundle, end: End | None) -> list[str]:
+        """A record as the cells of a row."""
+        record, riders, _ = bundle
+        cells = _cells(record, self._plain)
+        native, _ = self._columns.record(cells, self._reading)
+        if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
+            # The file's name tells its ids from others, and a file may get another name: the id itself is carried.
+            native.id, native.foreign = "", []
+        found = {} if native == record else differences(record, native)
+        slot = pack_found(found, record, riders, self._report, self._plain)
+        if end is not None and not self._plain:
+            slot["end"] = plain(end)
+        if slot:
+            cells[-1] = canonical_value(slot).decode()
+        return cells
+
+
+def _cells(record: Record, plain_only: bool) -> list[str]:
+    created = _time_cell(record.created_at or None)
+    return [
+        _id_cell(record, plain_only),
+        record.content,
+        record.title or "",
+        record.kind,
+        record.scope,
+        record.tree,
+        _tags_cell(record.tags),
+        record.status,
+        "" if record.strength is None else repr(record.strength),
+        created,
+        created if record.updated_at == record.created_at else _time_cell(record.updated_at or None),
+        _time_cell(record.last_accessed),
+        str(record.access_count) if record.access_count else "",
+        canonical_value(record.meta).decode() if record.meta else "",
+        "",
+    ]
+
+
+def _id_cell(record: Record, plain_only: bool) -> str:
+    """The id that the memory has in its own file, or in AgentOS, if it came from there; else its id."""
+    for foreign in record.foreign:
+        ours = foreign.tool == TOOL and not plain_only
+        theirs = foreign.tool == AGENTOS and foreign.id.startswith(AGENTOS_ID)
+        if (ours or theirs) and record.id == derive_id(foreign.tool, foreign.space, foreign.id):
+            return foreign.id
+    return record.id
+
+
+def _tags_cell(values: list[str]) -> str:
+    """Tags between commas where that reads back as it was, else as a JSON list."""
+    text = ",".join(values)
+    return text if not values or tags(text.strip()) == values else canonical_value(values).decode()
+
+
+def _time_cell(time: int | None) -> str:
+    return "" if time is None else format_time(time)
+
+
+FORMAT = Format(
+    name="csv",
+    title="CSV, one memory a row",
+    tool=TOOL,
+    family="csv",
+    extensions=(".csv", ".tsv"),
+    homes=HOMES,
+    carry="memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+)

@@ -1,0 +1,1 @@
+"""The knowledge graph file of the official MCP memory server."""

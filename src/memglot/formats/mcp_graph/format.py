@@ -1,0 +1,122 @@
+"""The official MCP memory server's `memory.jsonl`: entities with observations, and relations between them.
+
+An entity is an entity, each of its observations a `fact` about it, a relation a relation. Any other memory is written
+as an entity that is named by its title and its id. What a line cannot say rides on it under `memglot`, which the server
+ignores, and drops when it writes the file anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from memglot.formats.base import Format, Options
+from memglot.formats.core.carry import KEY, bundles
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.sidecar import BesideSum, line_of
+from memglot.formats.core.target import Target
+from memglot.formats.mcp_graph.lines import TOOL
+from memglot.formats.mcp_graph.reader import read_graph
+from memglot.formats.mcp_graph.writer import Line, Shelf, Writing
+from memglot.formats.syntax.json_shape import first_keys
+from memglot.model import Item, Record
+from memglot.report import End, Report
+
+HOMES = frozenset({"id", "content", "title", "kind"})
+
+
+def recognise(head: bytes) -> bool:
+    """Tell a graph from other JSON by the first line that is an entity or a relation."""
+    for line in head.split(b"\n"):
+        keys = first_keys(line)
+        if not keys and not line.strip():
+            continue
+        if keys.get("type") != b'"' or "content" in keys:
+            return False
+        is_entity = "name" in keys and not keys.keys().isdisjoint({"entityType", "observations"})
+        if is_entity or {"from", "to"} <= keys.keys():
+            return True
+    return False
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a graph as the server does, without a newline at its end; what belongs to no line goes beside it."""
+    shelf = Shelf(target, options.space or "")
+    writing = Writing(shelf, report, plain=options.plain)
+    proof = _Proof()
+    try:
+        with target.file() as out:
+            for record, riders, _ in bundles(items, shelf, report):
+                shelf.add(record, riders)
+            shelf.scratch.bind()
+            before = b""
+            for blob in shelf.lines():
+                out.write(before + blob.row.encode())
+                before = b"\n"
+                proof.add([blob])
+            held: Line | None = None
+            for line in writing.lines():
+                if held is not None:
+                    out.write(before + _encoded(held, plain=options.plain))
+                    before = b"\n"
+                held = line
+                proof.add(line.items)
+            end = proof.end(target.beside_count)
+            if held is not None:
+                held.slot.end = end
+                out.write(before + _encoded(held, plain=options.plain))
+    finally:
+        writing.close()
+    report.written(end)
+
+
+def _encoded(line: Line, *, plain: bool) -> bytes:
+    slot = {} if plain else msgspec.to_builtins(line.slot)
+    return msgspec.json.encode({**line.keys, KEY: slot} if slot else line.keys)
+
+
+class _Proof:
+    """Sums up memories, and whatever else stands in the file, in its order."""
+
+    def __init__(self) -> None:
+        self._records, self._rest = Prover(), BesideSum()
+
+    def add(self, items: list[Item]) -> None:
+        """Take in what a line says."""
+        for item in items:
+            if isinstance(item, Record):
+                self._records.add(item)
+            else:
+                self._rest.add(line_of(item))
+
+    def end(self, beside: int) -> End:
+        """The end mark for all that was taken in."""
+        end = self._records.end(beside, alone=True)
+        end.rest = self._rest.end().digest if self._rest.count else ""
+        return end
+
+
+def untouched(record: Record) -> bool:
+    """Never: an observation's id is made of its text, so that a memory which was edited here is newer than the file."""
+    return False
+
+
+FORMAT = Format(
+    name="mcp-graph",
+    title="MCP memory server, its knowledge graph",
+    tool=TOOL,
+    family="json",
+    extensions=(".jsonl", ".json"),
+    homes=HOMES,
+    carry="memglot",
+    read=read_graph,
+    write=write,
+    dedup="id",
+    conflict="merge",
+    empty_is_error=False,
+    blank_is_error=False,
+    recognise=recognise,
+    untouched=untouched,
+    proves_rest=True,
+)

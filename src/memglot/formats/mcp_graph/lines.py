@@ -1,0 +1,299 @@
+"""What the lines of a graph mean by their own keys: entities, memories, observations of them, relations."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from memglot.disk import DiskMap
+from memglot.errors import missing_key, wrong_type
+from memglot.formats.core.carry import KEY
+from memglot.formats.memory_engine.wire import type_name
+from memglot.model import (
+    Blob,
+    End,
+    Entity,
+    Foreign,
+    Record,
+    Relation,
+    canonical_value,
+    check_value,
+    content_hash,
+    date_by_id,
+    derive_id,
+    plain,
+)
+from memglot.model.ids import UUID7
+from memglot.report import End as EndMark
+
+TOOL = "mcp-graph"
+ENTITY, RELATION = "entity", "relation"
+ABOUT, FACT = "about", "fact"
+LINES = "lines"
+"""The table of lines that the server ignores."""
+MORE, EMPTY, NUMBER, POSITION, NAME = "more", "empty", "number", "position", "entity"
+_ENTITY = ("type", "name", "entityType", "observations")
+_RELATION = ("type", "from", "to", "relationType")
+_MARK = rf"({UUID7.pattern}) ([0-9a-f]{{8}})"
+_MEMORY = re.compile(rf"{_MARK}|(.+) \[{_MARK}\]", re.DOTALL)
+T = TypeVar("T", Entity, Relation)
+
+
+class Slot(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What may stand under `memglot` on a line, beside what the line itself says."""
+
+    record: dict[str, Any] | None = None
+    """The carry slot of the memory that the line is, and no entity."""
+    entity: dict[str, Any] | None = None
+    """What differs in the entity that the line is, and no memory, whatever its name looks like."""
+    made: bool = False
+    """The entity is not here: the line is there for its observations."""
+    observations: dict[str, dict[str, Any]] = {}
+    """Carry slots of the memories in the observations, by `slot_key`."""
+    about: dict[str, dict[str, Any]] = {}
+    """What differs in the relations that bind these to the entity."""
+    relation: dict[str, Any] = {}
+    also: list[dict[str, Any]] = []
+    """Whatever else the line stands for: things that would be told by an equal line."""
+    end: EndMark | None = None
+
+
+class Memory(NamedTuple):
+    """What the name of a line tells of the memory that it is: its id, its title and the start of its text's hash."""
+
+    id: str
+    title: str | None
+    hash: str
+
+    @classmethod
+    def named(cls, name: str) -> Memory | None:
+        """The memory of a name, if it is that of one."""
+        found = _MEMORY.fullmatch(name)
+        if found is None:
+            return None
+        return cls(found[1], None, found[2]) if found[1] else cls(found[4], found[3], found[5])
+
+    @classmethod
+    def name_of(cls, record: Record) -> str:
+        """The name of a memory that is no observation.
+
+        The server drops every key that it does not know, so the name tells which memory it is, and what its text was.
+        """
+        mark = f"{record.id} {_short_hash(record.content)}"
+        return f"{record.title} [{mark}]" if record.title else mark
+
+    def was_edited(self, content: str) -> bool:
+        """Tell whether the memory had another text when it got its name."""
+        return self.hash != _short_hash(content)
+
+
+def _short_hash(text: str) -> str:
+    return content_hash(text).hex()[:8]
+
+
+def entity_id(name: str, space: str, number: int = 1) -> str:
+    """The id of the n-th entity of a name; in relations a name means the first, as in the server."""
+    return derive_id(TOOL if number == 1 else f"{TOOL}-{number}", space, name)
+
+
+class Node(NamedTuple):
+    """A name on a line, the n-th line of that name in the file."""
+
+    name: str
+    number: int
+    space: str
+    key: str
+    """What tells it from others: a memory by its id, so that it may get another title."""
+
+    @property
+    def id(self) -> str:
+        """The id of its entity."""
+        return entity_id(self.name, self.space, self.number)
+
+    def entity(self, line: dict[str, Any]) -> Entity:
+        """The entity of the line."""
+        own = _own_keys(line, self.number)
+        foreign = [Foreign(TOOL, self.name, self.space)]
+        return Entity(id=self.id, name=self.name, type=line["entityType"], foreign=foreign, extra=own)
+
+    def memory(self, line: dict[str, Any]) -> Record | None:
+        """The memory of a line that is named like one, and whose first observation is its content."""
+        found = Memory.named(self.name) if self.number == 1 else None
+        if found is None or not is_told(line):
+            return None
+        record = Record(
+            id=found.id,
+            content=line["observations"][0],
+            title=found.title,
+            kind=line["entityType"],
+            extra=_own_keys(line, 1),
+        )
+        date_by_id(record)
+        return record
+
+    def fact(self, text: str, number: int) -> Record:
+        """The memory of an observation, the n-th of the same text on the line."""
+        key = canonical_value([self.key, self.number, text, number]).decode()
+        return Record(id=derive_id(f"{TOOL}-observation", self.space, key), content=text, kind=FACT)
+
+    def about(self, fact: Record, end: End, position: int) -> Relation:
+        """What binds an observation to what the line is about, in its place there."""
+        return Relation(
+            id=derive_id(f"{TOOL}-{ABOUT}", "", f"{fact.id} {end.id}"),
+            subject=End(fact.id),
+            predicate=ABOUT,
+            object=end,
+            extra={TOOL: {NAME: self.key, POSITION: position}},
+        )
+
+
+class Graph:
+    """Counts names, relations and other lines on disk: each may stand in a file more than once."""
+
+    def __init__(self, space: str) -> None:
+        self._space = space
+        self._seen: dict[str, DiskMap] = {}
+
+    def close(self) -> None:
+        """Let go of what is on disk."""
+        for seen in self._seen.values():
+            seen.close()
+
+    def _number(self, what: str, key: str) -> int:
+        if what not in self._seen:
+            self._seen[what] = DiskMap()
+        seen = self._seen[what]
+        number = int(seen.get(key, 0)) + 1
+        seen[key] = number
+        return number
+
+    def node(self, name: str) -> Node:
+        """The next line of a name."""
+        memory = Memory.named(name)
+        return Node(name, self._number(ENTITY, name), self._space, memory.id if memory else name)
+
+    def relation(self, line: dict[str, Any]) -> Relation:
+        """The relation of a line."""
+        start, end = (Memory.named(line[key]) for key in ("from", "to"))
+        names = [start.id if start else line["from"], end.id if end else line["to"]]
+        key: list[Any] = [*names, line["relationType"]]
+        number = self._number(RELATION, canonical_value(key).decode())
+        id = canonical_value(key if number == 1 else [*key, number]).decode()
+        own = _more(line, _RELATION)
+        return Relation(
+            id=derive_id(f"{TOOL}-{RELATION}", self._space, id),
+            subject=End(start.id) if start else self._end(names[0]),
+            predicate=line["relationType"],
+            object=End(end.id) if end else self._end(names[1]),
+            foreign=[Foreign(TOOL, id, self._space)],
+            extra={TOOL: own} if own else {},
+        )
+
+    def _end(self, name: str) -> End:
+        return End(entity_id(name, self._space), entity=True)
+
+    def other(self, text: str) -> Blob:
+        """A line that the server ignores."""
+        key = content_hash(text).hex()[:32]
+        number = self._number(LINES, key)
+        return Blob(tool=TOOL, table=LINES, key=key if number == 1 else f"{key}.{number}", row=text)
+
+
+def check_line(line: dict[str, Any]) -> None:
+    """See that a line has what the server needs; raises `BadRecord`."""
+    is_entity = line["type"] == ENTITY
+    known = _ENTITY if is_entity else _RELATION
+    for key in known:
+        if key not in line:
+            raise missing_key(key)
+    for key in known[1:3] if is_entity else known[1:]:
+        if not isinstance(line[key], str):
+            raise wrong_type(key, "text", type_name(line[key]))
+    if is_entity and not isinstance(line["observations"], list):
+        raise wrong_type("observations", "a list of text", type_name(line["observations"]))
+    check_value(_more(line, known), "a further key")
+
+
+def is_told(line: dict[str, Any]) -> bool:
+    """Tell whether the first observation of a line can be the content of a memory."""
+    first = line["observations"][0] if line["observations"] else None
+    return isinstance(first, str) and first != "" and "\0" not in first
+
+
+def place_of(relation: Relation) -> tuple[dict[str, str], int | None]:
+    """The names of the ends of a relation that was read from a graph, by their ids; and which of its kind it was."""
+    names: dict[str, str] = {}
+    number: int | None = None
+    for place in relation.foreign:
+        if place.tool != TOOL:
+            continue
+        try:
+            key = msgspec.json.decode(place.id, type=list[Any])
+        except msgspec.MsgspecError:
+            continue
+        names |= {entity_id(name, place.space): name for name in key[:2] if isinstance(name, str)}
+        if derive_id(f"{TOOL}-{RELATION}", place.space, place.id) == relation.id:
+            number = key[3] if len(key) == 4 and type(key[3]) is int else 1
+    return names, number
+
+
+def entity_line(name: str, type: str, observations: list[str], own: dict[str, Any]) -> dict[str, Any]:
+    """The line of an entity, by its own keys."""
+    line = {"type": ENTITY, "name": name, "entityType": type, "observations": observations}
+    return {**line, **_given_back(own, _ENTITY)}
+
+
+def relation_line(relation: Relation, start: str, end: str) -> dict[str, Any]:
+    """The line of a relation between two names, by its own keys."""
+    line = {"type": RELATION, "from": start, "to": end, "relationType": relation.predicate}
+    return {**line, **_given_back(own_of(relation), _RELATION)}
+
+
+def slot_key(text: str, number: int) -> str:
+    """What a slot is found by: the text of its observation, wherever that stands now."""
+    key = content_hash(text).hex()[:16]
+    return key if number == 1 else f"{key}.{number}"
+
+
+def own_of(thing: Entity | Relation | Record) -> dict[str, Any]:
+    """What only this tool knows of a thing."""
+    own = thing.extra.get(TOOL)
+    return own if isinstance(own, dict) else {}
+
+
+def differing(thing: T, native: T) -> dict[str, Any]:
+    """The fields of a thing that its line does not tell; `null` for one that the thing does not have."""
+    if thing == native:
+        return {}
+    ours, theirs = plain(thing), plain(native)
+    return {name: ours.get(name) for name in thing.__struct_fields__ if ours.get(name) != theirs.get(name)}
+
+
+def overlaid(native: T, found: dict[str, Any]) -> T:
+    """What `differing` found, put back; raises `msgspec.ValidationError`."""
+    if not found:
+        return native
+    values = {**plain(native), **found}
+    return msgspec.convert({name: value for name, value in values.items() if value is not None}, type(native))
+
+
+def _given_back(own: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """Keys of a line that the server does not know, and neither do we."""
+    more = own.get(MORE)
+    return {key: value for key, value in more.items() if key not in (*known, KEY)} if isinstance(more, dict) else {}
+
+
+def _more(line: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    more = {key: value for key, value in line.items() if key not in known}
+    return {MORE: more} if more else {}
+
+
+def _own_keys(line: dict[str, Any], number: int) -> dict[str, Any]:
+    own = _more(line, _ENTITY)
+    if empty := [position for position, text in enumerate(line["observations"]) if text == ""]:
+        own[EMPTY] = empty
+    if number > 1:
+        own[NUMBER] = number
+    return {TOOL: own} if own else {}

@@ -1,0 +1,164 @@
+"""Reads a graph, line by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, not_a_slot, wrong_type
+from memglot.formats.base import Options
+from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.sidecar import item_of
+from memglot.formats.core.source import Source
+from memglot.formats.mcp_graph.lines import (
+    ENTITY,
+    RELATION,
+    Graph,
+    Memory,
+    Node,
+    Slot,
+    T,
+    check_line,
+    is_told,
+    overlaid,
+    slot_key,
+)
+from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.model import End, Item, Record, check_text, mark_news
+from memglot.notes import note_foreign_carry
+from memglot.notes.tools import note_ignored_lines
+from memglot.report import Report
+
+
+def read_graph(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield entities and memories, each followed by its observations, relations, and lines that the server ignores."""
+    reading = _Reading(report, options.space or "")
+    try:
+        for raw, value in objects(source, report, msgspec.json.decode):
+            try:
+                yield from reading.line(raw, object_of(raw, value, report))
+            except BadRecord as error:
+                report.failed_record(error)
+    finally:
+        reading.graph.close()
+    if reading.ignored:
+        report.note(note_ignored_lines(source.name, reading.ignored))
+
+
+class _Reading:
+    """A graph under way."""
+
+    def __init__(self, report: Report, space: str) -> None:
+        self._report = report
+        self.graph = Graph(space)
+        self.ignored = 0
+
+    def line(self, raw: bytes, line: dict[str, Any]) -> Iterator[Item]:
+        """What a line is; raises `BadRecord` before it yields anything."""
+        if line.get("type") not in (ENTITY, RELATION):
+            self.ignored += 1
+            # An object over several lines could not be given back as a line.
+            text = raw.strip() if b"\n" not in raw.strip() else msgspec.json.encode(line)
+            yield self.graph.other(text.decode())
+            return
+        slot = self._slot(line)
+        check_line(line)
+        if line["type"] == RELATION:
+            yield self._overlaid(self.graph.relation(line), slot.relation)
+        else:
+            yield from self._entity(line, slot)
+        yield from self._also(slot)
+        if slot.end is not None:
+            self._report.end = slot.end
+
+    def _slot(self, line: dict[str, Any]) -> Slot:
+        """Take our key off a line; what is not ours stays there, with a note."""
+        if KEY not in line:
+            return Slot()
+        value = line[KEY]
+        try:
+            if not isinstance(value, dict) or value.keys().isdisjoint(Slot.__struct_fields__):
+                raise not_a_slot()
+            slot = msgspec.convert(value, Slot)
+        except (BadRecord, msgspec.ValidationError) as error:
+            self._not_ours(error)
+            return Slot()
+        del line[KEY]
+        return slot
+
+    def _not_ours(self, error: Exception) -> None:
+        self._report.note(note_foreign_carry(self._report.source, str(error)))
+
+    def _overlaid(self, native: T, found: dict[str, Any]) -> T:
+        try:
+            return overlaid(native, found)
+        except msgspec.ValidationError as error:
+            self._not_ours(error)
+            return native
+
+    def _also(self, slot: Slot) -> Iterator[Item]:
+        for value in slot.also:
+            try:
+                yield item_of(msgspec.json.encode(value))
+            except BadRecord as error:
+                self._not_ours(error)
+
+    def _entity(self, line: dict[str, Any], slot: Slot) -> Iterator[Item]:
+        node = self.graph.node(line["name"])
+        record = self._memory(node, line, slot)
+        if record is not None:
+            riders = take_slot({KEY: slot.record}, record, self._report) if slot.record else None
+            yield record
+            yield from riders or ()
+            yield from self._observations(line["observations"], 1, node, End(record.id), slot)
+            return
+        entity = self._overlaid(node.entity(line), slot.entity or {})
+        if not slot.made:
+            yield entity
+        yield from self._observations(line["observations"], 0, node, End(entity.id, entity=True), slot)
+
+    def _memory(self, node: Node, line: dict[str, Any], slot: Slot) -> Record | None:
+        """The memory that a line is, if it is one, by its own keys."""
+        if slot.entity is not None or slot.made:
+            return None
+        record = node.memory(line)
+        if record is None and slot.record is not None and is_told(line):
+            return Record(content=line["observations"][0], kind=line["entityType"], title=node.name)
+        named = Memory.named(node.name)
+        if record is not None and named is not None:
+            edited = named.was_edited(record.content)
+            if edited or slot.record is None:
+                # What the server wrote anew has lost its times: it is news only where the text is another one.
+                mark_news(record, edited=edited)
+        return record
+
+    def _observations(self, found: list[Any], start: int, node: Node, end: End, slot: Slot) -> Iterator[Item]:
+        numbers: Counter[str] = Counter()
+        for position, text in enumerate(found[start:], start):
+            if text == "":
+                # No memory is empty: what the line is about knows where these stand.
+                continue
+            try:
+                _check(text, f"observations[{position}]")
+            except BadRecord as error:
+                self._report.failed_record(error)
+                continue
+            numbers[text] += 1
+            key = slot_key(text, numbers[text])
+            record = node.fact(text, numbers[text])
+            riders = None
+            if carried := slot.observations.get(key):
+                riders = take_slot({KEY: carried}, record, self._report)
+            yield record
+            yield self._overlaid(node.about(record, end, position), slot.about.get(key, {}))
+            yield from riders or ()
+
+
+def _check(text: Any, field: str) -> None:
+    if not isinstance(text, str):
+        raise wrong_type(field, "text", type_name(text))
+    check_text(text, field)

@@ -1,0 +1,1 @@
+"""Memory Engine: its JSON, NDJSON, YAML and Markdown formats."""

@@ -1,0 +1,135 @@
+"""Markdown: one memory a file, its fields as YAML front matter; what they cannot hold rides in `meta.memglot`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from memglot.errors import BadRecord, NeedsFolder, empty_content
+from memglot.formats.base import Format, Options
+from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
+from memglot.formats.core.file_names import safe_name
+from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.proof import Prover, bundle_digest, file_digest
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
+from memglot.formats.syntax.markdown_frame import OPENING, split, text_of
+from memglot.formats.syntax.yaml_reader import Broken
+from memglot.formats.syntax.yaml_writer import dump
+from memglot.model import Item, Record, check_value, format_time
+from memglot.report import End, Report
+
+_RESERVED = HOMES | {"created_at", KEY}
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the one memory of a file, and what rides with it."""
+    report.item, report.line = 1, None
+    raw = source.whole()
+    try:
+        text = text_of(raw, source.start)
+        frame = split(text, options.lenient)
+        front, content = frame.front, text[frame.start : frame.end]
+        if not front and not content.strip() and not OPENING.match(text):
+            raise empty_content()
+        yield from _items(front, content, report, options)
+    except Broken as error:
+        report.failed_record(error.error, line=error.line + 1)
+    except BadRecord as error:
+        report.failed_record(error)
+
+
+def _items(front: dict[str, Any], content: str, report: Report, options: Options) -> Iterator[Item]:
+    # The body is the content, and `created_at` is for people; a `content` key is one more unknown key.
+    kept = {key: front[key] for key in ("content", KEY) if key in front}
+    known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
+    items = list(careful_items({**known, "content": content}, report, options, json=False))
+    record = items[0]
+    assert isinstance(record, Record)
+    if KEY in kept and (riders := take_slot({KEY: kept[KEY]}, record, report)) is not None:
+        items += riders
+        del kept[KEY]
+    if kept:
+        check_value(kept, "front matter")
+        given = record.extra.get(TOOL)
+        record.extra[TOOL] = {**(given if isinstance(given, dict) else {}), **kept}
+    yield from items
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write `{id}.md` files into a folder; or one memory to a path that ends in `.md`, or to a stream."""
+    if target.path is None or target.path.suffix.lower() == ".md":
+        _write_file(items, target, report, options)
+        return
+    with writing_notes(target, _digest_of, plain=options.plain) as notes:
+        for bundle in bundles(items, notes, report):
+            text = to_text(bundle, report, options, None)
+            notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
+        report.written(notes.finish("markdown", report))
+
+
+def _digest_of(path: Path) -> str | None:
+    """The digest of a note that is, byte for byte, as this format writes it; `None` for any other."""
+
+    def as_written(source: Source) -> list[Item]:
+        text = source.whole()
+        items = list(read(Source.text(text), Report(), Options()))
+        if not items or not isinstance(items[0], Record):
+            return []
+        riders = [item for item in items[1:] if not isinstance(item, Record)]
+        dated = [to_text((items[0], riders, False), Report(), Options(created_at=way), None) for way in (True, False)]
+        return items if text in dated else []
+
+    return file_digest(path, as_written)
+
+
+def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    target.check()
+    found = bundles(items, target, report)
+    first = next(found, None)
+    if first is not None and not first[2]:
+        target.discard()
+        raise NeedsFolder("markdown", f"`{target.path}`" if target.path else "standard output")
+    prover = Prover()
+    with target.file() as out:
+        if first is not None:
+            prover.add(first[0], first[1])
+            out.write(to_text(first, report, options, prover.end(target.beside_count)))
+    report.written(prover.end(target.beside_count))
+
+
+def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -> bytes:
+    """A memory as the text of a Markdown file."""
+    data = to_wire(bundle, report, options, end, json=False, reserved=_RESERVED)
+    del data["content"]
+    front = {"id": data.pop("id")} if "id" in data else {}
+    record = bundle[0]
+    if options.created_at and record.created_at:
+        front["created_at"] = format_time(record.created_at)
+    front.update(data)
+    block = dump(front) if front else ""
+    return f"---\n{block}---\n\n{record.content}\n".encode()
+
+
+def _path(record: Record, layout: str) -> str:
+    name = f"{record.id}.md"
+    if layout == "kind":
+        return f"{safe_name(record.kind)}/{name}"
+    if layout == "tree" and record.tree:
+        return "/".join(map(safe_name, record.tree.split("."))) + f"/{name}"
+    return name
+
+
+FORMAT = Format(
+    name="markdown",
+    title="Markdown, one memory a file",
+    tool=TOOL,
+    family="markdown",
+    extensions=(".md", ".markdown"),
+    aliases=("md",),
+    homes=HOMES,
+    carry="meta.memglot",
+    read=read,
+    write=write,
+    folder=True,
+)

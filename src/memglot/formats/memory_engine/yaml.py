@@ -1,0 +1,123 @@
+"""YAML: a list of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from memglot.errors import BadRecord, empty_input, rest_lost
+from memglot.formats.base import Format, Options
+from memglot.formats.core.proof import proved
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.memory_engine.dialects import is_pack, pack_memories
+from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
+from memglot.formats.syntax.yaml_reader import Broken, YamlReader
+from memglot.formats.syntax.yaml_writer import dump
+from memglot.model import Item
+from memglot.report import Report
+
+# Each restart reads the file from its start again, so a file that is no YAML at all must come to an end.
+_MOST_RESTARTS = 100
+_ITEM = re.compile(rb"-\s")
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memories of a list, or the one of a single mapping.
+
+    After a fault that ends the parser's work, reading goes on at the next line that begins an item of the list.
+    """
+    rest = _Rest(source)
+    try:
+        yield from _read(source, rest, report, options)
+    finally:
+        rest.stream.close()
+
+
+def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+    while True:
+        values = YamlReader(rest.stream, start=rest.offset, size=source.size)
+        try:
+            yield from _memories(values, rest, report, options)
+            return
+        except Broken as error:
+            line = rest.line + error.line
+            report.item = rest.item + 1
+            if values.is_list and not error.ended and rest.skip(rest.line + values.line, values.inside):
+                report.failed_record(error.error, line=line)
+            else:
+                report.failed_record(rest_lost(error.error), line=line)
+                return
+
+
+def _memories(values: YamlReader, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+    found = False
+    for value in values.values():
+        found = True
+        rest.item += 1
+        report.item, report.line = rest.item, rest.line + values.line
+        try:
+            if isinstance(value, BadRecord):
+                raise value
+            for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
+                yield from careful_items(memory, report, options, json=False)
+        except BadRecord as error:
+            report.failed_record(error)
+    if not found and not values.is_list:
+        report.fault(empty_input(report.source))
+
+
+class _Rest:
+    """What of a source is still to be read: where it begins, and how many items came before it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._restarts = 0
+        self.stream: BinaryIO = source.stream
+        self.offset = source.start
+        self.line = 0
+        self.item = 0
+
+    def skip(self, last: int, inside: bool) -> bool:
+        """Go to the line after the broken item that begins another; tell whether there is one.
+
+        `last` is the line of the last item that was begun; unless the fault lies `inside` it, the next is broken.
+        """
+        self._restarts += 1
+        stream = self._source.reopen() if self._restarts <= _MOST_RESTARTS else None
+        if stream is None:
+            return False
+        offset = 0
+        to_pass = 0 if inside else 1
+        for number, line in enumerate(stream):
+            if number >= last and _ITEM.match(line) and (to_pass := to_pass - 1) < 0:
+                stream.seek(offset)
+                self.stream.close()
+                self.stream, self.offset, self.line = stream, offset, number
+                self.item += 1
+                return True
+            offset += len(line)
+        stream.close()
+        return False
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a list, one memory after the other."""
+    with target.file() as out:
+        for bundle, end in proved(items, target, report):
+            out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
+        if report.end is not None and not report.end.count:
+            out.write(b"[]\n")
+
+
+FORMAT = Format(
+    name="yaml",
+    title="YAML 1.2, a list of memories",
+    tool=TOOL,
+    family="yaml",
+    extensions=(".yaml", ".yml"),
+    aliases=("yml",),
+    homes=HOMES,
+    carry="meta.memglot",
+    read=read,
+    write=write,
+)

@@ -1,0 +1,1 @@
+"""memories.json of memoryd, and the export of mcp-memory-service."""

@@ -1,0 +1,138 @@
+"""Large bodies: files beside the JSON, named by the SHA-256 of what they hold, checked whenever they are read."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from memglot.errors import CannotWrite, bad_chunk, chunk_outside
+from memglot.formats.core.target import Target, replacing
+
+SUFFIX = ".chunks"
+_OURS = re.compile(r"[0-9a-f]{64}\.bin")
+_HEX = re.compile(r"[0-9a-fA-F]{64}")
+
+
+class ChunkWriter:
+    """Puts bodies over a size into `<out>.chunks/<sha>.bin`, each content once."""
+
+    def __init__(self, target: Target, megabytes: int) -> None:
+        path = target.path
+        # A stream has nothing beside it: there, every body stays where it is.
+        self._folder = path.with_name(path.name + SUFFIX) if path is not None and not target.is_special() else None
+        self._limit = megabytes << 20
+        self._written: dict[str, int] = {}
+        self._made: list[Path] = []
+
+    def takes(self, content: str) -> bool:
+        """Tell whether a body is large enough to lie apart."""
+        # A letter is four bytes at most, so most bodies need not be encoded to be measured.
+        if self._folder is None or len(content) * 4 <= self._limit:
+            return False
+        return len(content) > self._limit or len(content.encode("utf-8")) > self._limit
+
+    def put(self, content: str) -> dict[str, Any]:
+        """Write a body, and return what the row says of it: the page's pointer and the program's."""
+        assert self._folder is not None
+        raw = content.encode("utf-8")
+        ref = sha256(raw).hexdigest()
+        if ref not in self._written:
+            if self._folder.is_symlink():
+                raise CannotWrite(str(self._folder), "it is a link")
+            place = self._folder / f"{ref}.bin"
+            if not place.exists():
+                self._made.append(place)
+            try:
+                with replacing(place) as out:
+                    out.write(raw)
+            except OSError as error:
+                raise CannotWrite(str(place), (error.strerror or str(error)).lower()) from error
+            self._written[ref] = len(raw)
+        size, name = len(raw), f"{ref}.bin"
+        return {
+            "large_file_pointer": {"ref": ref, "size_bytes": size},
+            "large_file_manifest": {
+                "chunk_dir": self._folder.name,
+                "filename": name,
+                "size_bytes": size,
+                "sha256": ref,
+            },
+        }
+
+    def manifest(self) -> list[dict[str, Any]]:
+        """The list of all files, for the top level."""
+        name = self._folder.name if self._folder else ""
+        return [
+            {"ref": ref, "path": f"{name}/{ref}.bin", "size_bytes": size, "sha256": ref}
+            for ref, size in sorted(self._written.items())
+        ]
+
+    def others(self) -> int:
+        """How many bodies of earlier exports lie there; copies of those may still need them."""
+        if self._folder is None or not self._folder.is_dir() or self._folder.is_symlink():
+            return 0
+        return sum(
+            bool(_OURS.fullmatch(place.name)) and place.stem not in self._written for place in self._folder.iterdir()
+        )
+
+    def abandon(self) -> None:
+        """Remove what was written for a file that did not come to be."""
+        for place in self._made:
+            place.unlink(missing_ok=True)
+        if self._folder is not None and self._folder.is_dir() and not any(self._folder.iterdir()):
+            self._folder.rmdir()
+
+
+def read_chunk(row: dict[str, Any], path: Path | None) -> str:
+    """The body that a row's pointer speaks of; raises `BadRecord` when it is not there, not whole, or elsewhere."""
+    pointer, own = _object(row, "large_file_pointer"), _object(row, "large_file_manifest")
+    ref = pointer.get("ref")
+    name = own.get("filename", f"{ref}.bin" if isinstance(ref, str) else None)
+    folder = own.get("chunk_dir") or (path.name + SUFFIX if path else None)
+    for part in (folder, name):
+        if not isinstance(part, str) or not _is_plain(part):
+            raise chunk_outside(f"{folder}/{name}")
+    if path is None:
+        raise bad_chunk(str(name), "there is no folder beside this input")
+    place = path.parent / str(folder) / str(name)
+    if place.parent.is_symlink() or place.is_symlink():
+        raise chunk_outside(f"{folder}/{name}")
+    if not place.is_file():
+        raise bad_chunk(f"{folder}/{name}", "it is missing")
+    sizes = [part["size_bytes"] for part in (pointer, own) if part.get("size_bytes") is not None]
+    if any(size != os.path.getsize(place) for size in sizes):
+        raise bad_chunk(f"{folder}/{name}", "it has another size")
+    raw = place.read_bytes()
+    hashes = [sha for sha in (own.get("sha256"), ref) if sha is not None]
+    if not hashes and isinstance(row.get("content_hash"), str):
+        hashes = [row["content_hash"]]
+    found = sha256(raw).hexdigest()
+    if not hashes or any(not _is_hash(sha, found) for sha in hashes):
+        raise bad_chunk(f"{folder}/{name}", "it was altered")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise bad_chunk(f"{folder}/{name}", "it is not valid UTF-8") from None
+
+
+def has_chunk(row: dict[str, Any]) -> bool:
+    """Tell whether a row's body lies apart."""
+    return bool(_object(row, "large_file_pointer") or _object(row, "large_file_manifest").get("filename"))
+
+
+def _object(row: dict[str, Any], key: str) -> dict[str, Any]:
+    value = row.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_plain(part: str) -> bool:
+    """Tell whether a name is one part of a path, on every system."""
+    return part not in ("", ".", "..") and not any(letter in part for letter in "/\\:\0")
+
+
+def _is_hash(said: Any, found: str) -> bool:
+    bare = said.removeprefix("sha256:") if isinstance(said, str) else ""
+    return _HEX.fullmatch(bare) is not None and bare.lower() == found

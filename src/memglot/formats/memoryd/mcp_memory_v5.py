@@ -1,0 +1,116 @@
+"""mcp-memory-service's own export, which every version from 5.0.1 on writes and reads. It has no ids and no graph.
+
+What it has no place for rides in `metadata.memglot`, which the service keeps, and beside the file.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from memglot import __version__
+from memglot.formats.base import Format, Options
+from memglot.formats.core.carry import KEY, bundles, pack_found
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.target import Target
+from memglot.formats.core.vectors import numbers_of
+from memglot.formats.memoryd.foreign import RESIDUE, SERVICE, TAKEN
+from memglot.formats.memoryd.losses import tell_losses
+from memglot.formats.memoryd.reader import read_file
+from memglot.formats.memoryd.values import v5_hash
+from memglot.formats.memoryd.write_rows import HOMES, given_hash, own_machine, slot_of, v5_row
+from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, plain
+from memglot.report import End, Report
+from memglot.settings import moment, this_machine
+
+VERSION = "5.0.1"
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write an object of metadata and rows, nothing in it chunked or sealed."""
+    prover, writing = Prover(), _Rows(report, options)
+    with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
+        before = b"\n"
+        for record, riders, _ in bundles(items, target, report):
+            prover.add(record, riders)
+            body.write(before + msgspec.json.encode(writing.row(record, riders)))
+            before = b",\n"
+        end = prover.end(target.beside_count)
+        # The head proves what comes behind it, so it is written last and put first.
+        out.write(_head(end, writing.vectors, options))
+        body.seek(0)
+        shutil.copyfileobj(body, out, 1 << 20)
+        out.write(b"\n]\n}\n" if end.count else b"]\n}\n")
+    report.written(end)
+
+
+def _head(end: End, vectors: bool, options: Options) -> bytes:
+    machine = this_machine()
+    values: dict[str, Any] = {
+        "source_machine": machine.name.lower().replace(" ", "-"),
+        # As the service writes it: without an offset.
+        "export_timestamp": datetime.fromtimestamp(moment() / 1_000_000, UTC).replace(tzinfo=None).isoformat(),
+        "total_memories": end.count,
+        "database_path": options.store_name,
+        "platform": machine.platform,
+        "python_version": machine.python,
+        "include_embeddings": vectors,
+        "filter_tags": None,
+        "exporter_version": VERSION,
+    }
+    if not options.plain:
+        values[KEY] = {"version": __version__, **plain(end)}
+    return b'{\n"export_metadata": ' + msgspec.json.format(msgspec.json.encode(values)) + b',\n"memories": ['
+
+
+class _Rows:
+    """Makes rows."""
+
+    def __init__(self, report: Report, options: Options) -> None:
+        self._report, self._plain = report, options.plain
+        machine = this_machine().name
+        self._machine = "" if options.plain else machine.lower().replace(" ", "-")
+        self.vectors = False
+
+    def row(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
+        """The row of a record, with what rides with it in the slot."""
+        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+        numbers = numbers_of(vectors[0].vector) if vectors else None
+        rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]
+        slot = {} if self._plain else pack_found(slot_of(record), record, rest, self._report, False)
+        row = v5_row(record, own_machine(record, self._machine), slot, v5_hash(record.content))
+        given = given_hash(record)
+        if given is not None and any(place.tool == SERVICE for place in record.foreign):
+            row["content_hash"] = given
+        residue, own = record.extra.get(RESIDUE), record.extra.get(SERVICE)
+        if isinstance(residue, dict) and record.kind == DEFAULT_KIND:
+            blank = residue.get("blank")
+            row |= {"memory_type": None} if isinstance(blank, dict) and "memory_type" in blank else {}
+        if isinstance(own, dict):
+            row |= {key: value for key, value in own.items() if key not in TAKEN and key != KEY}
+        if numbers is not None:
+            self.vectors = True
+            row |= {"embedding": numbers} | ({"embedding_model": vectors[0].model} if vectors[0].model else {})
+        if self._plain:
+            tell_losses(record, row, rest, self._report)
+        return row
+
+
+FORMAT = Format(
+    name="mcp-memory-v5",
+    title="mcp-memory-service's JSON export",
+    tool=SERVICE,
+    family="json",
+    extensions=(".json",),
+    homes=HOMES,
+    carry="metadata.memglot",
+    read=read_file,
+    write=write,
+    conflict="merge",
+    settles=True,
+)

@@ -1,0 +1,241 @@
+"""A row of `memories[]` as a record, whoever wrote it: the page, memoryd, mcp-memory-service, or this tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors import (
+    BadRecord,
+    bad_syntax,
+    cannot_open,
+    missing_content,
+    needs_passphrase,
+    no_key,
+    not_an_object,
+    wrong_hash,
+    wrong_type,
+)
+from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.vectors import numbers_of, vector_of
+from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.memoryd.chunks import has_chunk, read_chunk
+from memglot.formats.memoryd.encryption import Sealer
+from memglot.formats.memoryd.foreign import SERVICE, Listed, take_foreign
+from memglot.formats.memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
+from memglot.model import (
+    Embedding,
+    Record,
+    Thing,
+    check_content,
+    check_id,
+    check_record,
+    check_text,
+    check_tree,
+    date_by_id,
+)
+from memglot.notes.tools import note_milliseconds, note_other_hash
+from memglot.report import Report
+
+SEALED = "sealed"
+REPEATS = "repeats"
+"""The keys of `metadata` that only repeat the row, named in the slot so that they are not taken for the user's."""
+UNTAGGED = ["untagged"]
+_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title"})
+_USUAL = 10_000_000_000.0
+_EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
+
+
+@dataclass
+class File:
+    """What is known of a file as a whole when its rows are read."""
+
+    path: Path | None = None
+    """Where it lies: its chunks lie beside it."""
+    strict: bool = False
+    """Whether it says that it is memoryd's, so that its hashes must fit."""
+    ours: bool = False
+    emergency: bool = False
+    at: int = 0
+    sealer: Sealer | None = None
+    keyless: bool = False
+    """Whether it does not say how it is sealed."""
+    listed: Listed = field(default_factory=list)
+    """What stands in the lists of rows, for the reader to take once all sections are known."""
+
+
+def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]:
+    """The record of a row and what rides with it; raises `BadRecord`."""
+    if not isinstance(row, dict):
+        raise not_an_object(type_name(row))
+    if file.emergency:
+        row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
+    row, bound = _opened(row, file, report)
+    content = _content(row, file, report, bound)
+    record = Record(content=check_content(content), tags=tags_of(row.get("tags")))
+    kind = row.get("memory_type")
+    if isinstance(kind, str) and kind:
+        record.kind = kind
+    _set_times(record, row, report)
+    _set_meta(record, row)
+    riders: list[Thing] | None = None
+    if KEY in record.meta:
+        riders = _own(record, row, report)
+    if riders is None:
+        riders = []
+        take_foreign(record, row, file.listed, strict=file.strict)
+        check_record(record)
+    if row.get("sensitive") is True or row.get("encrypted") is True:
+        report.sensitive.add(record.scope)
+    return record, [*_vector(record, row, report), *riders]
+
+
+def _opened(row: dict[str, Any], file: File, report: Report) -> tuple[dict[str, Any], bool]:
+    """A row of this tool whose fields are sealed, with what was sealed in its place; and whether it is such a row."""
+    metadata = row.get("metadata")
+    slot = metadata.get(KEY) if isinstance(metadata, dict) else None
+    if not isinstance(slot, dict) or SEALED not in slot:
+        return row, False
+    if file.sealer is None:
+        raise _unopened(file, report)
+    text = file.sealer.open(slot[SEALED], str(row.get("id")))
+    try:
+        inner = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise bad_syntax("JSON", str(error)) from None
+    if not isinstance(inner, dict):
+        raise cannot_open("it holds no memory")
+    return {**row, **inner}, True
+
+
+def _unopened(file: File, report: Report) -> BadRecord:
+    if file.keyless:
+        return no_key()
+    report.unopened += 1
+    return needs_passphrase()
+
+
+def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> str:
+    """The body of a row, wherever it is, held to its hash.
+
+    A body that is sealed or lies apart has a proof of its own, and another hash is only told; but where the hash was
+    `bound` to the id by sealing both, another memory's body was put here.
+    """
+    given = row.get("content_hash")
+    content = _apart(row, file, report)
+    if content is not None:
+        if given not in (None, "") and not fits(content, given):
+            if bound:
+                raise wrong_hash()
+            if file.strict:
+                report.note(note_other_hash(report.source))
+        return content
+    if "content" not in row:
+        raise missing_content()
+    if not isinstance(row["content"], str):
+        raise wrong_type("content", "text", type_name(row["content"]))
+    found: str = row["content"]
+    if file.strict and given not in (None, "") and found and not fits(found, given):
+        raise wrong_hash()
+    return found
+
+
+def _apart(row: dict[str, Any], file: File, report: Report) -> str | None:
+    """A body that is sealed, or lies in a file of its own."""
+    if row.get("cipher_blob"):
+        if file.sealer is None:
+            raise _unopened(file, report)
+        try:
+            return file.sealer.open(row["cipher_blob"]).decode("utf-8")
+        except UnicodeDecodeError:
+            raise cannot_open("it is not valid UTF-8") from None
+    return read_chunk(row, file.path) if not row.get("content") and has_chunk(row) else None
+
+
+def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
+    first, last = row.get("created_at"), row.get("updated_at")
+    if type(first) is float and type(last) is float and 0 < first < _USUAL and 0 < last < _USUAL:
+        # What nearly every row has, the quick way.
+        record.created_at, record.updated_at = round(first * 1_000_000), round(last * 1_000_000)
+        return
+    created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
+    if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
+        report.note(note_milliseconds(report.source))
+    record.created_at = created or updated or 0
+    # 0 is no time in the model.
+    record.updated_at = updated or record.created_at
+
+
+def _set_meta(record: Record, row: dict[str, Any]) -> None:
+    metadata = row.get("metadata")
+    if isinstance(metadata, str) and metadata.lstrip()[:1] == "{":
+        try:
+            metadata = msgspec.json.decode(metadata)
+        except (msgspec.DecodeError, RecursionError):
+            pass
+    if isinstance(metadata, dict):
+        record.meta = dict(metadata)
+    elif metadata not in (None, ""):
+        record.extra[SERVICE] = {"metadata": metadata}
+
+
+def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | None:
+    """Take what this tool put into a row, which is the truth about it; `None` where somebody else put it there."""
+    slot = record.meta[KEY]
+    if not isinstance(slot, dict) or not isinstance(slot.get("id"), str):
+        return None
+    if record.tags == UNTAGGED:
+        # What mcp-memory-service gives to memories without tags.
+        record.tags = []
+    if isinstance(repeats := slot.pop(REPEATS, None), list):
+        record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
+    if slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
+        return _take_simple(record, slot)
+    known = slot.get("updated_at")
+    if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
+        # Another tool edited it since: what it can edit has its time now.
+        rest = {name: value for name, value in slot.items() if name not in ("updated_at", "clocks")}
+        clocks = slot.get("clocks")
+        if isinstance(clocks, dict):
+            mine = {name: at for name, at in clocks.items() if name.partition(".")[0] not in ("kind", "meta")}
+            rest["clocks"] = mine
+        record.meta[KEY] = rest
+    return take_slot(record.meta, record, report)
+
+
+def _take_simple(record: Record, slot: dict[str, str]) -> list[Thing]:
+    """What most slots hold, the quick way."""
+    record.id = check_id(slot["id"])
+    record.tree = check_tree(slot.get("tree", ""))
+    record.kind = check_text(slot.get("kind", record.kind), "kind")
+    record.scope = check_text(slot.get("scope", record.scope), "scope")
+    for tag in record.tags:
+        check_text(tag, "tags")
+    if "title" in slot:
+        record.title = check_text(slot["title"], "title")
+    del record.meta[KEY]
+    date_by_id(record)
+    return []
+
+
+def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
+    numbers = row.get("embedding")
+    if not isinstance(numbers, list) or not numbers:
+        return []
+    try:
+        vector = vector_of(numbers) if all(type(number) in (int, float) for number in numbers) else b""
+    except (TypeError, OverflowError):
+        vector = b""
+    found = numbers_of(vector) if vector else None
+    if found is None:
+        # It is no vector that could be searched; it is given back as it was.
+        record.extra[SERVICE] = {**record.extra.get(SERVICE, {}), "embedding": numbers}
+        return []
+    if found != numbers:
+        report.dropped("embedding (digits beyond single precision)", record.id)
+    model = row.get("embedding_model")
+    name = model if isinstance(model, str) else ""
+    return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]

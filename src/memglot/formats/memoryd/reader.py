@@ -1,0 +1,237 @@
+"""Reads memories.json, in any of its dialects, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.disk import DiskList, DiskMap
+from memglot.errors import BadRecord, bad_section, needs_passphrase
+from memglot.formats.base import Options
+from memglot.formats.core.audit_chain import blob_of, sealed_in
+from memglot.formats.core.carry import KEY
+from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.source import Source
+from memglot.formats.memoryd.graph import entity_in, relation_in, supersession_in
+from memglot.formats.memoryd.read_rows import SEALED, File, read_row
+from memglot.formats.memoryd.scan import Header, look
+from memglot.formats.memoryd.sections import section_blob
+from memglot.formats.memoryd.values import microseconds
+from memglot.formats.syntax.json_sections import sections
+from memglot.formats.syntax.json_shape import first_keys
+from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
+from memglot.notes.tools import note_linked_rows, note_no_metadata, note_predicates
+from memglot.report import Report
+
+_FRONT = 1 << 14
+_LISTS = frozenset({"memories", "entities", "relations", "supersedes_chain", "audit_chain", KEY})
+
+
+def read_file(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """All that a file holds; raises `Unreadable` for one whose audit chain is broken, or a wrong passphrase."""
+    if source.head.lstrip()[:1] == b"[":
+        yield from _read_list(source, report)
+        return
+    if source.can_reopen:
+        yield from _Reading(source, source, report, options).items()
+        return
+    with source.as_file() as copy:
+        # A stream comes only once, and may have to be looked through first.
+        again = Source.file(copy, source.name)
+        report.current = again
+        try:
+            yield from _Reading(again, source, report, options).items()
+        finally:
+            again.close()
+
+
+def _read_list(source: Source, report: Report) -> Iterator[Item]:
+    """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
+    file = File(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
+    report.note(note_no_metadata(source.name))
+    for raw, value in objects(source, report, msgspec.json.decode):
+        yield from _row(raw, value, file, report)
+
+
+def _row(raw: bytes, value: Any, file: File, report: Report) -> Iterator[Item]:
+    try:
+        record, riders = read_row(object_of(raw, value, report), file, report)
+    except BadRecord as error:
+        report.failed_record(error)
+        return
+    yield record
+    yield from riders
+
+
+class _Reading:
+    """A file under way."""
+
+    def __init__(self, source: Source, given: Source, report: Report, options: Options) -> None:
+        self._source, self._report = source, report
+        self._header, sealer = look(source, report, options)
+        self._file = File(path=given.path if given.on_disk else None, sealer=sealer)
+        self._file.keyless = self._header.key_block() is None
+        self._said = DiskMap()
+        self._waiting: DiskList[str] = DiskList()
+        self._predicates: set[str] = set()
+        self._links = self._sealed = 0
+        self._told = self._header.metadata is not None
+        self._know(self._header)
+
+    def items(self) -> Iterator[Item]:
+        """Every item, in the order of the file; relations that stand in rows come last."""
+        try:
+            for key, raw, value in sections(self._source, self._report, msgspec.json.decode):
+                yield from self._section(key, raw, value)
+            yield from self._from_rows()
+        finally:
+            self._said.close()
+        self._finish()
+
+    def _know(self, header: Header) -> None:
+        file, own = self._file, header.own
+        file.strict, file.at = header.strict, header.at
+        file.ours = own is not None
+        if (end := header.end(file.sealer)) is not None:
+            self._report.end = end
+
+    def _section(self, key: str, raw: bytes, value: Any) -> Iterator[Item]:
+        if key in _LISTS and self._report.item is None:
+            # A list would have come element by element.
+            if value is not None:
+                self._fault(key, bad_section(key))
+        elif key == "memories":
+            yield from _row(raw, value, self._file, self._report)
+            if self._file.listed:
+                self._waiting.extend([line_of(thing).decode() for thing in self._file.listed])
+                self._file.listed = []
+        elif key == "export_metadata":
+            if isinstance(value, dict):
+                self._told = True
+                self._header.metadata = value
+                self._know(self._header)
+        elif key in _LISTS:
+            try:
+                yield from self._element(key, object_of(raw, value, self._report))
+            except BadRecord as error:
+                self._fault(key, error)
+            except msgspec.ValidationError as error:
+                self._fault(key, BadRecord(str(error)))
+        else:
+            yield from self._other(key, value)
+
+    def _element(self, key: str, row: dict[str, Any]) -> Iterator[Item]:
+        if key == KEY:
+            yield from self._own(row)
+        elif key == "entities":
+            yield entity_in(row)
+        elif key == "supersedes_chain":
+            yield self._known(supersession_in(row))
+        elif key == "audit_chain":
+            yield from self._audit_row(row)
+        else:
+            relation = relation_in(row)
+            if relation is None:
+                raise bad_section("relations")
+            self._note_predicate(relation)
+            yield self._known(relation)
+
+    def _audit_row(self, row: dict[str, Any]) -> Iterator[Item]:
+        if (blob := sealed_in(row)) is not None:
+            if self._file.sealer is None:
+                self._sealed += 1
+                return
+            row = msgspec.json.decode(self._file.sealer.open(blob, KEY), type=dict[str, Any])
+        found = blob_of(row)
+        self._links += found is None
+        yield from [] if found is None else [found]
+
+    def _known(self, thing: Relation | Supersession) -> Relation | Supersession:
+        """Remember what a section says, so that the same in a row is not taken for more."""
+        if not self._file.ours:
+            self._said[_saying(thing)] = ""
+        return thing
+
+    def _own(self, row: dict[str, Any]) -> Iterator[Item]:
+        """What this tool put under its own name."""
+        if SEALED not in row:
+            yield item_of(msgspec.json.encode(row))
+        elif self._file.sealer is None:
+            self._sealed += 1
+        else:
+            item = item_of(self._file.sealer.open(row[SEALED], KEY))
+            if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
+                # A relation may be sealed for what it leads to; all else for its own scope.
+                self._report.sensitive.add(scope)
+            yield item
+
+    def _other(self, key: str, value: Any) -> Iterator[Item]:
+        if key == "identity_snapshot":
+            if isinstance(value, str) and value and not self._file.ours:
+                yield self._identity(value)
+        elif key not in ("large_file_manifest", "encryption", "export_date", "total_memories", "exported_memories"):
+            yield section_blob(key, self._report.item, value)
+
+    def _identity(self, text: str) -> Document:
+        """The identity that a file brings, dated by itself where it says when it was made."""
+        at = self._file.at
+        try:
+            at = microseconds(_generated(text), "generated_at") or at
+        except BadRecord:
+            pass
+        return identity_document(text, created_at=at)
+
+    def _from_rows(self) -> Iterator[Item]:
+        """What the lists in rows say and no section does."""
+        for line in self._waiting:
+            thing = item_of(line.encode())
+            assert isinstance(thing, (Relation, Supersession))
+            if _saying(thing) not in self._said:
+                if isinstance(thing, Relation):
+                    self._note_predicate(thing)
+                yield thing
+
+    def _note_predicate(self, relation: Relation) -> None:
+        if relation.predicate not in PREDICATES and len(self._predicates) < 100:
+            self._predicates.add(relation.predicate)
+
+    def _fault(self, section: str, error: BadRecord) -> None:
+        report = self._report
+        line = report.find_line() if report.find_line else None
+        report.fault(f"{section}: {error}", line=line, item=report.item)
+
+    def _finish(self) -> None:
+        report = self._report
+        if not self._told:
+            report.note(note_no_metadata(report.source))
+        if self._predicates and not self._file.ours:
+            report.note(note_predicates(sorted(self._predicates)))
+        if self._links:
+            report.note(note_linked_rows(self._links))
+        if self._sealed:
+            report.unopened += self._sealed
+            report.fault(needs_passphrase(self._sealed))
+
+
+def _generated(text: str) -> str | None:
+    """When an identity says that it was made, in its front matter."""
+    lines = text[:_FRONT].splitlines()
+    if not lines or lines[0] != "---":
+        return None
+    for line in lines[1:]:
+        if line == "---":
+            break
+        key, colon, value = line.partition(":")
+        if colon and key == "generated_at":
+            return value.strip().strip("'\"")
+    return None
+
+
+def _saying(thing: Relation | Supersession) -> str:
+    if isinstance(thing, Supersession):
+        return f"{thing.newer}\0{thing.older}"
+    ends = (thing.subject, thing.object)
+    return "\0".join((*(f"{end.entity:d}{end.id}" for end in ends), thing.predicate))

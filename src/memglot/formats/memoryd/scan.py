@@ -1,0 +1,215 @@
+"""A first look through a file, where one is needed before anything of it may be imported.
+
+An audit chain that is broken refuses the file, and so does a wrong passphrase. Both stand behind the memories, so a
+file that has either is read twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot.errors import BadRecord, Unreadable, WrongPassphrase, broken_audit
+from memglot.formats.base import Options
+from memglot.formats.core.audit_chain import ChainCheck
+from memglot.formats.core.carry import KEY
+from memglot.formats.core.source import Source
+from memglot.formats.memoryd.encryption import Sealer, sealer_for
+from memglot.formats.memoryd.values import microseconds
+from memglot.formats.syntax.json_sections import sections
+from memglot.formats.syntax.json_shape import first_keys
+from memglot.model import DEFAULT_SCOPE
+from memglot.notes.tools import note_audit, note_audit_broken, note_audit_head
+from memglot.report import End, Report
+
+STRICT = "memoryd-1"
+PROOF = "sealed_proof"
+_KEYS = (b'"audit_chain', b'"cipher_blob"', b'"sealed"')
+_MARKED = re.compile(rb'"sensitive"\s*:\s*true')
+_ESCAPED = re.compile(rb"\\u00[2-7]")
+_PIECE = 1 << 20
+_SAMPLES = 8
+_raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+@dataclass
+class Header:
+    """What a file says of itself."""
+
+    metadata: dict[str, Any] | None = None
+    encryption: dict[str, Any] | None = None
+    sealed: list[tuple[str, Any]] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+    """The scopes of rows that are marked as sensitive and can be read."""
+    sealed_scopes: set[str] = field(default_factory=set)
+
+    @property
+    def strict(self) -> bool:
+        """Whether it says that it is memoryd's."""
+        return (self.metadata or {}).get("exporter_version") == STRICT
+
+    @property
+    def own(self) -> dict[str, Any] | None:
+        """What this tool wrote into its metadata, if it did."""
+        own = (self.metadata or {}).get(KEY)
+        return own if isinstance(own, dict) else None
+
+    def end(self, sealer: Sealer | None) -> End | None:
+        """The proof of the file; one that would tell of what is sealed is sealed too."""
+        own = self.own or {}
+        try:
+            if PROOF in own:
+                return None if sealer is None else msgspec.json.decode(sealer.open(own[PROOF], KEY), type=End)
+            return msgspec.convert(own, End) if own else None
+        except (msgspec.MsgspecError, BadRecord):
+            return None
+
+    @property
+    def at(self) -> int:
+        """When it was written, if it tells."""
+        try:
+            return microseconds((self.metadata or {}).get("export_timestamp"), "export_timestamp") or 0
+        except BadRecord:
+            return 0
+
+    def key_block(self) -> dict[str, Any] | None:
+        """How it is sealed: memoryd says so in the metadata, the page at the top level."""
+        inner = (self.metadata or {}).get("encryption")
+        return inner if isinstance(inner, dict) else self.encryption
+
+
+def look(source: Source, report: Report, options: Options) -> tuple[Header, Sealer | None]:
+    """What must be known of a file first, and what opens its blobs; raises `Unreadable` for one that is refused."""
+    keys = list(first_keys(source.head))
+    header = Header()
+    if keys[:1] != ["export_metadata"] or _has_signs(source):
+        again = source.reopen()
+        assert again is not None
+        _read_through(Source(source.name, again), header, report, options)
+    sealer = _sealer(source.name, header, options)
+    # What cannot be opened will not be there to be kept from others.
+    report.sensitive |= header.scopes if sealer is None else header.scopes | header.sealed_scopes
+    return header, sealer
+
+
+def _has_signs(source: Source) -> bool:
+    """Tell whether any of the keys stands in the file that make a first look necessary."""
+    stream = source.reopen()
+    assert stream is not None
+    with stream:
+        return _contains(stream)
+
+
+def _contains(stream: BinaryIO) -> bool:
+    tail = b""
+    while piece := stream.read(_PIECE):
+        text = tail + piece
+        if _tells(text):
+            return True
+        tail = text[-64:]
+    return False
+
+
+def check_chain(source: Source) -> tuple[ChainCheck, bool]:
+    """The check of a file's audit chain, and whether its recorded head fits; nothing is refused."""
+    header = Header()
+    check = _look_through(source, header) or _checker(header)
+    return check, check.end((header.metadata or {}).get("audit_chain_head"))
+
+
+def _tells(text: bytes) -> bool:
+    """Tell whether a text has what must be known before the first memory: a chain, something sealed, a sensitive scope.
+
+    A letter that is escaped may hide any of these keys. Plain searches come first: they cost next to nothing.
+    """
+    if any(key in text for key in _KEYS):
+        return True
+    if b'"sensitive"' in text and _MARKED.search(text):
+        return True
+    return b"\\u00" in text and _ESCAPED.search(text) is not None
+
+
+def _read_through(source: Source, header: Header, report: Report, options: Options) -> None:
+    _judge(_look_through(source, header), header, source.name, report, options)
+
+
+def _look_through(source: Source, header: Header) -> ChainCheck | None:
+    check: ChainCheck | None = None
+    looking = Report()
+    for key, raw, value in sections(source, looking, _raw):
+        if key == "memories":
+            if b"sensitive" in raw or b"cipher_blob" in raw or b"\\u00" in raw:
+                _sample(raw, header)
+        elif key == "export_metadata" and isinstance(value, dict):
+            header.metadata = value
+        elif key == "encryption" and isinstance(value, dict):
+            header.encryption = value
+        elif key == "audit_chain" and looking.item is not None:
+            check = check or _checker(header)
+            check.add(_decoded(raw))
+    source.close()
+    return check
+
+
+def _checker(header: Header) -> ChainCheck:
+    own = header.own
+    return ChainCheck(ours=own is not None, scoped=own is not None and own.get("scope") is not None)
+
+
+def _judge(check: ChainCheck | None, header: Header, name: str, report: Report, options: Options) -> None:
+    head = (header.metadata or {}).get("audit_chain_head")
+    if check is None:
+        if header.own is None or not head:
+            return
+        check = _checker(header)
+    if not check.end(head) and header.own is None:
+        report.note(note_audit_head(name))
+    if check.broken is not None:
+        number, reason = check.broken
+        if not options.accept_broken_audit:
+            raise broken_audit(name, number, reason)
+        report.broken_chain = note_audit_broken(name, number, reason)
+        report.note(report.broken_chain)
+    elif check.count:
+        report.note(note_audit(check.count, check.verified, check.linked))
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _sample(raw: bytes, header: Header) -> None:
+    row = _decoded(raw)
+    if not isinstance(row, dict):
+        return
+    if row.get("cipher_blob") and len(header.sealed) < _SAMPLES:
+        header.sealed.append((str(row.get("id")), row["cipher_blob"]))
+    if row.get("sensitive") is True or row.get("encrypted") is True:
+        found = header.sealed_scopes if row.get("cipher_blob") else header.scopes
+        scope = row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE
+        if "\0" not in scope:
+            found.add(scope)
+
+
+def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
+    """What opens the sealed rows; raises `WrongPassphrase` where the passphrase opens none of them."""
+    block, check = header.key_block(), (header.encryption or {}).get("check")
+    if block is None or not (header.sealed or check) or not (secret := options.secret()):
+        return None
+    try:
+        sealer = sealer_for(secret, block)
+    except BadRecord as error:
+        raise Unreadable(name, str(error)) from None
+    if isinstance(check, str):
+        right = sealer.opens(check)
+    else:
+        right = any(sealer.opens(blob) for _, blob in header.sealed)
+    if not right:
+        raise WrongPassphrase(name)
+    return sealer

@@ -1,0 +1,264 @@
+"""What a file holds behind its memories, kept on disk until its section is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+from memglot.disk import DiskList, DiskMap
+from memglot.formats.base import Options
+from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, scope_of, sealed_in
+from memglot.formats.core.carry import KEY
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.sidecar import BesideSum, item_of, key_of, line_of, name_of
+from memglot.formats.core.written_ids import Places
+from memglot.formats.memoryd.encryption import Sealer
+from memglot.formats.memoryd.foreign import MEMORYD
+from memglot.formats.memoryd.graph import entity_out, relation_out, supersession_out
+from memglot.formats.memoryd.read_rows import SEALED
+from memglot.formats.memoryd.views import Views
+from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, Tombstone, spoken_of
+from memglot.model import End as RelationEnd
+from memglot.notes import note_sensitive
+from memglot.report import Report
+
+FILE = "file"
+"""The table of blobs that are sections of a file which nobody here knows."""
+_NAMES: dict[type[Any], str] = {Entity: "entities", Relation: "relations", Supersession: "supersedes_chain"}
+_encode = msgspec.json.Encoder().encode
+
+
+class Shelf:
+    """Takes in whatever is no row, and writes its sections."""
+
+    def __init__(self, prover: Prover, options: Options, report: Report) -> None:
+        self._prover, self._options, self._report = prover, options, report
+        self._marked = options.sealed_scopes
+        self._asked = False
+        self.sealer: Sealer | None = None
+        self.left_memories = self._left_things = 0
+        self._left_scopes: set[str] = set()
+        self.places, self.views, self._hidden = Places(), Views(), DiskMap()
+        self._things: dict[str, DiskList[Any]] = {name: DiskList() for name in _NAMES.values()}
+        self._unknown: dict[str, DiskList[Any]] = {}
+        self._own: DiskList[Any] = DiskList()
+        self._sealed: DiskList[str] = DiskList()
+        self.audit = ChainWriter()
+        self.sum = BesideSum()
+        self._identity: Document | None = None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for part in (self.places, self.views, self._hidden):
+            part.close()
+
+    def hide(self, record: Record) -> None:
+        """Remember that a record is sealed, so that what hangs on it is sealed too."""
+        self._hidden[record.id] = ""
+
+    def sealing(self) -> Sealer | None:
+        """What seals, made when it is needed for the first time; `None` where there is no passphrase.
+
+        A plain file has no place for what is sealed beside a body.
+        """
+        if not self._asked:
+            self._asked = True
+            secret = None if self._options.plain else self._options.secret()
+            self.sealer = Sealer(secret) if secret else None
+        return self.sealer
+
+    def leave(self, item: Any) -> None:
+        """Count what may go out only sealed, and cannot be."""
+        if isinstance(item, Record):
+            self.left_memories += 1
+        else:
+            self._left_things += 1
+        if isinstance(scope := getattr(item, "scope", None), str) and self.is_sensitive(scope):
+            self._left_scopes.add(scope)
+
+    def is_sensitive(self, scope: str) -> bool:
+        """Tell whether a scope is marked as sensitive, in the store or in what was read."""
+        return scope in self._marked or scope in self._report.sensitive
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep an item for its section."""
+        if isinstance(item, (Record, Tombstone, Entity)) and self.is_sensitive(item.scope):
+            # What speaks of it, wherever it stands, is sealed too.
+            self._hidden[item.id] = ""
+        if type(item) in _NAMES:
+            self._things[_NAMES[type(item)]].append(line_of(item).decode())
+            if isinstance(item, Relation):
+                self.views.add(item)
+        elif isinstance(item, Blob) and is_audit(item):
+            self.audit.add(item)
+        elif isinstance(item, Blob) and _is_section(item):
+            self._unknown.setdefault(item.row["section"], DiskList()).append(line_of(item).decode())
+        else:
+            if isinstance(item, Document) and item.name == IDENTITY and not self._hides(item):
+                older = self._older_identity(item)
+                if self._options.plain:
+                    for document in older:
+                        report.dropped(name_of(document), key_of(document))
+                    return
+            if self._options.plain:
+                report.dropped(name_of(item), key_of(item))
+            else:
+                self._own.append(line_of(item).decode())
+
+    def _older_identity(self, document: Document) -> list[Document]:
+        """Keep the latest identity for its section; tells which of two that is not, if there are two."""
+        known = [document] if self._identity is None else sorted([self._identity, document], key=_rank)
+        self._identity = known.pop()
+        return known
+
+    def _hides(self, item: Any) -> bool:
+        """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
+        if self._options.plaintext:
+            return False
+        scope = getattr(item, "scope", None)
+        if isinstance(scope, str) and self.is_sensitive(scope):
+            return True
+        return not isinstance(item, Record) and any(id in self._hidden for id in spoken_of(item))
+
+    # Writing
+
+    def write(self, out: BinaryIO, scope: str | None) -> None:
+        """Write every section but the memories and what the whole file needs."""
+        for name in ("entities", "relations", "supersedes_chain"):
+            write_list(out, name, self._rows(name))
+        if self._identity is not None:
+            out.write(b',\n"identity_snapshot": ' + _encode(self._identity.content))
+        write_list(out, "audit_chain", self._audit_rows(scope))
+        own, self._own = self._own, DiskList()
+        for line in own:
+            (self._sealed if self._hides(item_of(line.encode())) else self._own).append(line)
+        if len(self._sealed) and self.sealing() is None:
+            for line in self._sealed:
+                self.leave(item_of(line.encode()))
+
+    def write_last(self, out: BinaryIO) -> None:
+        """Write the sections that nobody here knows, and our own."""
+        if (self.left_memories or self._left_things) and not self._options.closed:
+            scopes = sorted(self._left_scopes or {*self._marked, *self._report.sensitive})
+            self._report.note(note_sensitive(self.left_memories, self._left_things, scopes))
+        for name, spool in self._unknown.items():
+            self._write_unknown(out, name, spool)
+        if not self._options.plain:
+            write_list(out, KEY, self._own_rows())
+
+    def _rows(self, name: str) -> Iterator[dict[str, Any]]:
+        plain_only = self._options.plain
+        for line in self._things[name]:
+            item: Any = item_of(line.encode())
+            if self._hides(item):
+                self._sealed.append(line)
+                continue
+            self.sum.add(line.encode())
+            if isinstance(item, Entity):
+                row = entity_out(item, plain_only=plain_only)
+                self.places.add(item.id, row["id"], entity=True)
+            elif isinstance(item, Relation):
+                row = relation_out(item, self._spell, plain_only=plain_only)
+            else:
+                row = supersession_out(item, self._spell, plain_only=plain_only)
+            yield row
+
+    def _spell(self, end: RelationEnd) -> str | None:
+        written = self.places.find(end.id, entity=end.entity)
+        return written if written is None or end.entity else f"memory:{written}"
+
+    def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
+        for row in self.audit.rows(scope, None if self._options.plaintext else self._seal_row):
+            if sealed_in(row) is None and (blob := blob_of(row)) is not None:
+                self.sum.add(line_of(blob))
+            yield row
+
+    def _seal_row(self, row: dict[str, Any], secret: bool) -> str | None:
+        scope = scope_of(row)
+        if not secret and not (isinstance(scope, str) and self.is_sensitive(scope)):
+            return None
+        sealer, blob = self.sealing(), blob_of(row)
+        if sealer is None or blob is None:
+            self._left_things += 1
+            return ""
+        self.sum.add(line_of(blob))
+        return sealer.seal(_encode(row), KEY)
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether there may be anything that goes out only sealed."""
+        return not self._options.plaintext and bool(self._marked or self._report.sensitive)
+
+    def hides(self, relation: Relation, record: Record) -> bool:
+        """Tell whether a row in the clear must not speak of a relation.
+
+        Which memories are sealed is known only at the end, so where any may be, a row speaks of no other memory.
+        """
+        if self.is_sensitive(relation.scope) or relation.source_record not in (None, record.id):
+            return True
+        ends = (relation.subject, relation.object)
+        return any(end.id in self._hidden if end.entity else end.id != record.id for end in ends)
+
+    def _write_unknown(self, out: BinaryIO, name: str, spool: DiskList[Any]) -> None:
+        blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
+        if len(blobs) == 1 and isinstance(blobs[0], Blob) and blobs[0].row["item"] is None:
+            self.sum.add(line_of(blobs[0]))
+            out.write(b",\n" + _encode(name) + b": " + _encode(blobs[0].row["value"]))
+            return
+        write_list(out, name, self._unknown_rows(spool))
+
+    def _unknown_rows(self, spool: DiskList[Any]) -> Iterator[Any]:
+        for line in spool:
+            self.sum.add(line.encode())
+            yield msgspec.json.decode(line)["blob"]["row"]["value"]
+
+    def _own_rows(self) -> Iterator[Any]:
+        for line in self._own:
+            self._count(item_of(line.encode()), line)
+            yield msgspec.Raw(line.encode())
+        if self.sealer is not None:
+            for line in self._sealed:
+                self._count(item_of(line.encode()), line)
+                yield {SEALED: self.sealer.seal(line, KEY)}
+
+    def _count(self, item: Item, line: str) -> None:
+        if isinstance(item, Record):
+            self._prover.add(item)
+        else:
+            self.sum.add(line.encode())
+
+
+def write_list(out: BinaryIO, name: str, rows: Iterator[Any]) -> None:
+    """Write a section, one element a line; an empty one is left out."""
+    before = b",\n" + _encode(name) + b": [\n"
+    any_row = False
+    for row in rows:
+        out.write(before + _encode(row))
+        before, any_row = b",\n", True
+    if any_row:
+        out.write(b"\n]")
+
+
+def section_blob(section: str, item: int | None, value: Any) -> Blob:
+    """A section of a file that nobody here knows, or one element of it."""
+    key = section if item is None else f"{section}[{item:09d}]"
+    return Blob(tool=MEMORYD, table=FILE, key=key, row={"section": section, "item": item, "value": value})
+
+
+def _is_section(blob: Blob) -> bool:
+    row = blob.row
+    if not (blob.tool == MEMORYD and blob.table == FILE and isinstance(row, dict) and not blob.owner):
+        return False
+    if blob.data is not None or row.keys() != {"section", "item", "value"} or not isinstance(row["section"], str):
+        return False
+    return blob == section_blob(row["section"], row["item"], row["value"]) if _is_number(row["item"]) else False
+
+
+def _is_number(item: Any) -> bool:
+    return item is None or isinstance(item, int) and not isinstance(item, bool)
+
+
+def _rank(document: Document) -> tuple[int, str]:
+    return document.created_at, document.id

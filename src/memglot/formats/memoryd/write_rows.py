@@ -1,0 +1,248 @@
+"""A record as a row of `memories[]`: what mcp-memory-service reads, and beside it what the page and memoryd read.
+
+The carry slot holds all that mcp-memory-service has no place for, so that a file which went through that tool comes
+back whole. Where there is a slot, the other keys of a row are for other readers only.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.formats.core.carry import KEY
+from memglot.formats.memoryd.chunks import ChunkWriter
+from memglot.formats.memoryd.encryption import Sealer
+from memglot.formats.memoryd.foreign import MEMORYD, RESIDUE, SERVICE, TAKEN
+from memglot.formats.memoryd.read_rows import REPEATS, SEALED, UNTAGGED
+from memglot.formats.memoryd.repeated import put_back, repeated
+from memglot.formats.memoryd.values import fits, microseconds, own_hash, seconds
+from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, plain
+
+_encode = msgspec.json.Encoder().encode
+HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
+"""What mcp-memory-service itself keeps of a memory."""
+# Types that every version of it gives back; any other becomes `observation` there, so it is carried too.
+_KINDS = frozenset(
+    ("observation decision learning error pattern planning ceremony milestone stakeholder meeting research "
+     "communication note document conversation session reference insight bug gotcha").split()
+)  # fmt: skip
+_RARE = frozenset(
+    ("triggers temporal status strength confidence clocks last_accessed access_count source foreign extra").split()
+)
+# Below this, the error of a float is less than half a microsecond.
+_SURELY = 1 << 51
+_CLEAR = frozenset({"id", "content", "created_at", "updated_at", "memory_type", "export_source", "scope"})
+_TEXTS = frozenset({"decay_state"})
+_VIEWS = ("entities", "relations", "supersedes")
+
+
+def slug_of(record: Record) -> str:
+    """The id that stands for a record in the file."""
+    for place in record.foreign:
+        if place.tool == MEMORYD and place.id:
+            return place.id
+    return record.id
+
+
+def slot_of(record: Record) -> dict[str, Any]:
+    """All that mcp-memory-service has no place for."""
+    # Field by field: this is done for every memory of an export, and most leave nearly all at their default.
+    found: dict[str, Any] = {"id": record.id}
+    if record.tree:
+        found["tree"] = record.tree
+    if record.title is not None:
+        found["title"] = record.title
+    if record.kind not in _KINDS:
+        found["kind"] = record.kind
+    if record.scope != DEFAULT_SCOPE:
+        found["scope"] = record.scope
+    if record.tags and (record.tags == UNTAGGED or not all(map(_is_safe, record.tags))):
+        found["tags"] = record.tags
+    if not (_is_exact(record.created_at) and _is_exact(record.updated_at)):
+        found |= {"created_at": record.created_at, "updated_at": record.updated_at}
+    if KEY in record.meta:
+        found["meta"] = {KEY: record.meta[KEY]}
+    if record.extra or record.source or record.foreign or record.clocks or not _is_common(record):
+        found |= _rare(record)
+    return found
+
+
+def _is_common(record: Record) -> bool:
+    return (
+        record.temporal is None
+        and record.status == DEFAULT_STATUS
+        and record.strength is None
+        and record.confidence is None
+        and record.last_accessed is None
+        and not record.triggers
+        and not record.access_count
+    )
+
+
+def _rare(record: Record) -> dict[str, Any]:
+    found = {name: value for name, value in plain(record).items() if name in _RARE}
+    if record.clocks:
+        # So that a reader can tell whether another tool edited the memory since.
+        found["updated_at"] = record.updated_at
+    return found
+
+
+def _is_safe(tag: str) -> bool:
+    """Tell whether mcp-memory-service gives a tag back: it keeps them as one text with commas between them."""
+    return bool(tag) and "," not in tag and tag == tag.strip()
+
+
+def _is_exact(at: int) -> bool:
+    """Tell whether a time comes back from the seconds that are written for it."""
+    return -_SURELY < at < _SURELY or microseconds(seconds(at), "") == at
+
+
+def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dict[str, Any]:
+    """The row that mcp-memory-service takes."""
+    meta = record.meta
+    if slot:
+        meta = {**meta, KEY: slot}
+    return {
+        "content": record.content,
+        "content_hash": hash,
+        "tags": record.tags,
+        "created_at": seconds(record.created_at),
+        "updated_at": seconds(record.updated_at),
+        "memory_type": record.kind,
+        "metadata": meta,
+        "export_source": machine,
+    }
+
+
+def given_hash(record: Record) -> Any:
+    """The hash that a record came with, if its content is still the same; else `None`."""
+    residue = record.extra.get(RESIDUE)
+    if not isinstance(residue, dict) or "content_hash" not in residue:
+        return None
+    same = residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]
+    return residue["content_hash"] if same else None
+
+
+def own_machine(record: Record, machine: str) -> str:
+    """Where a copy came from, as far as that is known."""
+    own = record.source.get("machine") if record.source else None
+    return own if isinstance(own, str) and own else machine
+
+
+class PageRows:
+    """Makes rows that all three readers take."""
+
+    def __init__(self, machine: str, chunks: ChunkWriter) -> None:
+        self._machine, self._chunks = machine, chunks
+
+    def row(
+        self,
+        record: Record,
+        slot: dict[str, Any],
+        views: dict[str, Any],
+        *,
+        sensitive: bool = False,
+        sealer: Sealer | None = None,
+    ) -> bytes:
+        """The row of a record as JSON; `views` are what the graph says of it."""
+        slug = slug_of(record) if slot else self._plain_slug(record)
+        machine = own_machine(record, self._machine if slot else "")
+        row = {"id": slug, **v5_row(record, machine, slot, own_hash(record.content))}
+        if record.scope != DEFAULT_SCOPE:
+            # No scope of memoryd's is called that, and a memory need not have one.
+            row["scope"] = record.scope
+        if record.extra or record.source or record.title is not None or record.triggers or views:
+            self._extend(row, record, slug, slot, views)
+        if sensitive:
+            row["sensitive"] = True
+            if sealer is not None:
+                return _encode(self._sealed(row, sealer))
+        if self._chunks.takes(record.content):
+            row |= {**self._chunks.put(record.content), "content": ""}
+        return _encode(row)
+
+    def _plain_slug(self, record: Record) -> str:
+        # Without a slot, the id must follow from what is written.
+        slug = slug_of(record)
+        return slug if derive_id(MEMORYD, "", slug) == record.id else record.id
+
+    def _extend(
+        self, row: dict[str, Any], record: Record, slug: str, slot: dict[str, Any], views: dict[str, Any]
+    ) -> None:
+        if "tool" in record.source and isinstance(record.source["tool"], (str, type(None))):
+            row["source"] = record.source["tool"]
+        for tool in (MEMORYD, SERVICE):
+            own = record.extra.get(tool)
+            if isinstance(own, dict):
+                row |= {
+                    key: value for key, value in own.items() if key not in TAKEN and key != KEY and _taken(key, value)
+                }
+        for name in _VIEWS:
+            given = row.get(name)
+            if found := views.get(name):
+                row[name] = [*(given if isinstance(given, list) else ()), *_new(found, given)]
+        row |= {name: views[name] for name in ("embedding", "embedding_model") if views.get(name)}
+        residue = record.extra.get(RESIDUE)
+        residue = residue if isinstance(residue, dict) else {}
+        known = repeated(record, slug, row)
+        self._set_front(row, record, residue, known)
+        repeats = {
+            name: value for name, value in put_back(residue.get("metadata"), known).items() if name not in record.meta
+        }
+        if repeats:
+            row["metadata"] = {**repeats, **row["metadata"]}
+            if slot:
+                row["metadata"][KEY] = {**slot, REPEATS: list(repeats)}
+        blank = residue.get("blank")
+        if isinstance(blank, dict):
+            row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
+        if fits(record.content, given := given_hash(record)):
+            row["content_hash"] = given
+
+    def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
+        own = record.extra.get(MEMORYD)
+        kept = own.get("frontmatter") if isinstance(own, dict) else None
+        front = put_back(residue.get("frontmatter"), known)
+        front |= kept if isinstance(kept, dict) else {}
+        if record.title is not None and "title" not in (residue.get("metadata") or ()):
+            front.setdefault("title", record.title)
+        if record.triggers:
+            front.setdefault("triggers", record.triggers)
+        if front:
+            row["frontmatter"] = front
+
+    def _sealed(self, row: dict[str, Any], sealer: Sealer) -> dict[str, Any]:
+        """A row of which only its id, times, type, scope and machine can be read."""
+        inner = {key: value for key, value in row.items() if key not in _CLEAR}
+        clear = {key: value for key, value in row.items() if key in _CLEAR}
+        slot = {SEALED: sealer.seal(_encode(inner), str(row["id"]))}
+        return {
+            **clear,
+            "content": "",
+            "content_hash": "",
+            "tags": [],
+            "metadata": {KEY: slot},
+            "sensitive": True,
+            "encrypted": True,
+            "cipher_blob": sealer.seal(row["content"]),
+        }
+
+
+def _taken(key: str, value: Any) -> bool:
+    """Tell whether memoryd takes a value: one that it does not expect would cost it the whole file."""
+    if key in _TEXTS:
+        return isinstance(value, str)
+    wanted: type[Any] | None = {
+        "entities": str,
+        "supersedes": str,
+        "superseded_by": str,
+        "merge_notes": str,
+        "relations": dict,
+    }.get(key)
+    return wanted is None or isinstance(value, list) and all(isinstance(one, wanted) for one in value)
+
+
+def _new(found: list[Any], given: Any) -> list[Any]:
+    return [value for value in found if value not in given] if isinstance(given, list) else found

@@ -1,0 +1,75 @@
+"""Obsidian vaults: a note a memory, wikilinks for relations, tags in the text; an untouched note stays as it is.
+
+What a note cannot say rides under the front-matter key `memglot`; for notes that must stay as they are, in the proof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memglot.errors import NeedsFolder
+from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.core.carry import bundles
+from memglot.formats.core.note_files import digest_file
+from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.core.trace import HOMES
+from memglot.formats.obsidian.note import RESIDUE, TOOL
+from memglot.formats.obsidian.reader import read_vault
+from memglot.formats.obsidian.writer import VaultWriter, untouched
+from memglot.model import Item
+from memglot.report import Report
+
+_WIKILINK = re.compile(rb"\[\[[^\[\]\s][^\[\]\n]*\]\]")
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memory of one note; links to other notes lead nowhere."""
+    name = source.path.name if source.path else "note.md"
+    folder = source.path.parent.name if source.path else ""
+    return read_vault([(f"{folder}/{name}" if folder else name, source)], folder, report, options)
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a vault: notes in folders by kind, or at the place where they were read."""
+    if target.path is None:
+        raise NeedsFolder("obsidian", "standard output")
+    vault = options.space or target.path.resolve().name
+    with writing_notes(target, digest_file, plain=options.plain) as notes:
+        writer = VaultWriter(notes, target.path, vault, report, options)
+        for bundle in bundles(items, writer, report):
+            writer.take(bundle)
+        writer.finish()
+        report.written(notes.finish("obsidian", report))
+
+
+def recognise_folder(glimpse: Glimpse) -> bool:
+    """A vault has Obsidian's settings, or links between its notes."""
+    if any(name.startswith(".obsidian/") or "/.obsidian/" in name for name in glimpse.names):
+        return True
+    return any(_WIKILINK.search(head) for head in glimpse.heads(".md"))
+
+
+FORMAT = Format(
+    name="obsidian",
+    title="Obsidian vault",
+    tool=TOOL,
+    family="markdown",
+    extensions=(".md", ".markdown"),
+    homes=HOMES | {"title"},
+    carry="memglot",
+    read=read,
+    write=write,
+    dedup="content",
+    conflict="merge",
+    folder=True,
+    read_folder=read_vault,
+    recognise_folder=recognise_folder,
+    digest_file=digest_file,
+    untouched=untouched,
+    residue=RESIDUE,
+    settles=True,
+    dialects=("program",),
+)

@@ -1,0 +1,151 @@
+"""One note of a vault: the memory that it tells of, by its front matter, its text and its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from memglot.errors import BadRecord
+from memglot.formats.core.carry import KEY
+from memglot.formats.core.file_names import safe_name
+from memglot.formats.core.trace import NOTES, Trace, record_of
+from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
+from memglot.formats.obsidian.markup import tag_line
+from memglot.model import DEFAULT_KIND, Foreign, Record, check_value, derive_id
+
+TOOL, RESIDUE = "obsidian", "obsidian.note"
+RESERVED = frozenset({*FRONT, "title", "aliases", KEY})
+_HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
+_RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
+
+
+class Body(NamedTuple):
+    """The text of a note: its content, then the lines that a tool wrote below it."""
+
+    content: str
+    own: str
+    related: str
+    """The links of a block of related notes, as lines."""
+
+
+def own_lines(body: str, tags: list[str], only: list[str] | None = None) -> Body:
+    """Take off what this tool or AgentOS wrote below the content: related notes, and before them the tags.
+
+    `only` names the blocks that were written, where the content itself ends like one.
+    """
+    content, related = body, ""
+    if (only is None or "related" in only) and (start := _related_start(content)) is not None:
+        content, related = content[:start], content[start:].lstrip("\r\n").partition("\n")[2]
+    line = tag_line(tags)
+    if tags and (only is None or "tags" in only) and content.endswith(line):
+        before = content[: -len(line)]
+        for newline in ("\r\n\r\n", "\n\n"):
+            if before.endswith(newline):
+                content = before[: -len(newline)]
+                break
+    return Body(content, body[len(content) :], related)
+
+
+def _related_start(text: str) -> int | None:
+    """Where the last lines of a text begin, if they are a heading and links to related notes."""
+    end = len(text.rstrip("\r\n")) if text.endswith("\n") else len(text)
+    links = 0
+    while True:
+        start = text.rfind("\n", 0, end) + 1
+        line = text[start:end]
+        if links and _HEADING.fullmatch(line):
+            before = text[:start]
+            for newline in ("\r\n\r\n", "\n\n"):
+                if before.endswith(newline):
+                    return start - len(newline)
+            return None
+        if not _RELATED.fullmatch(line) or not start:
+            return None
+        links += 1
+        end = start - 1
+
+
+def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> Record:
+    """The memory of a note by its front matter and its place; the text's own tags are not in it yet."""
+    values: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    title = None
+    for key, value in front.items():
+        field = FRONT.get(key)
+        if field is not None and value is not None and (read := _read(field, value)) is not None:
+            values[field] = read
+        elif key == "title" and isinstance(value, str) and value:
+            title = value
+        elif key == "aliases" and value:
+            extra["aliases"] = value
+        elif key != KEY:
+            properties[key] = value
+    values.setdefault("type", type_by_folder(path, DEFAULT_KIND))
+    if "id" not in values:
+        values["tags"] = [tag.removeprefix("#") or tag for tag in values.get("tags", [])]
+    record = record_of(Trace(content=content, **values), vault, NOTES)
+    if not record.id:
+        record.id = derive_id(TOOL, vault, path)
+        record.foreign = [Foreign(TOOL, path, vault)]
+    if properties:
+        check_value(properties, "front matter")
+        record.meta.update(properties)
+    if extra:
+        check_value(extra, "front matter")
+        record.extra[TOOL] = extra
+    record.title = title if title is not None else _name(path, values.get("id", ""))
+    return record
+
+
+def _read(field: str, value: Any) -> Any:
+    """A field as AgentOS means it; `None` where it is a property of somebody else's that has the same name."""
+    reader: Callable[[str, Any], Any] = FIELDS[field]
+    if field in ("type", "scope") and not isinstance(value, str):
+        return None
+    try:
+        return reader(field, value)
+    except BadRecord:
+        return None
+
+
+def front_tags(front: dict[str, Any]) -> list[str]:
+    """The tags of the front matter."""
+    value = front.get("tags")
+    return (_read("tags", value) or []) if value is not None else []
+
+
+def _name(path: str, id: str) -> str | None:
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    return None if id and stem == file_stem(id) else stem
+
+
+def file_stem(id: str) -> str:
+    """The name of the file for an id, safe on every system."""
+    name = safe_name(id)
+    return name if name == id else f"{name}-{derive_id(TOOL, 'name', id)[-8:]}"
+
+
+def own_path(record: Record, id: str, dialect: str | None = None) -> str:
+    """The place of a note that has none of its own yet: in the folder of its kind, by its id.
+
+    The program has a folder for each scope above it.
+    """
+    path = f"{safe_name(record.kind)}/{file_stem(id)}.md"
+    return f"{safe_name(record.scope.partition(':')[0])}/{path}" if dialect == "program" else path
+
+
+def aliases_of(record: Record) -> list[str]:
+    """Other names of a note."""
+    own = record.extra.get(TOOL)
+    value = own.get("aliases") if isinstance(own, dict) else None
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [alias for alias in value if isinstance(alias, str) and alias] if isinstance(value, list) else []
+
+
+def agentos_ids(record: Record, front: dict[str, Any]) -> list[str]:
+    """The ids that a link may name a note by."""
+    found = [str(front["id"])] if isinstance(front.get("id"), (str, int)) else []
+    return [*found, record.id]

@@ -1,0 +1,221 @@
+"""Reads a vault: its notes one by one, then the relations that their links tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.disk import DiskMap
+from memglot.errors import BadRecord, kept_whole
+from memglot.formats.base import Options
+from memglot.formats.core.carry import KEY, is_slot, take_slot
+from memglot.formats.core.note_layout import Place, first_vault, mirror
+from memglot.formats.core.source import BOM, Source
+from memglot.formats.obsidian.code import without_code
+from memglot.formats.obsidian.links import Web
+from memglot.formats.obsidian.markup import Link, links_in, property_links, tags_in
+from memglot.formats.obsidian.note import (
+    RESIDUE,
+    TOOL,
+    Body,
+    agentos_ids,
+    aliases_of,
+    front_record,
+    front_tags,
+    own_lines,
+    own_path,
+)
+from memglot.formats.obsidian.render import Layout, render, text_mark
+from memglot.formats.syntax.markdown_frame import Frame, split, text_of, whole
+from memglot.formats.syntax.yaml_reader import Broken
+from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
+from memglot.notes.tools import note_copied
+from memglot.report import Report
+
+_MARKS = ("own", "text")
+
+
+def read_vault(files: Iterable[tuple[str, Source]], vault: str, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memories of all notes, then what connects them."""
+    web = Web()
+    vault = options.space or vault
+    ids = DiskMap()
+    for path, source in files:
+        report.start_source(source.name)
+        report.item, report.current = 1, source
+        try:
+            check_text(path, "the path")
+            yield from _Note(path, source, vault, options).items(web, ids, report)
+        except BadRecord as error:
+            report.failed_record(error)
+        finally:
+            report.current = None
+            source.close()
+    yield from web.relations(report)
+
+
+class _Note:
+    """One note under way."""
+
+    def __init__(self, path: str, source: Source, vault: str, options: Options) -> None:
+        self.path, self.vault = path, vault
+        self._raw = source.whole()
+        self._mark = BOM.decode() if source.start else ""
+        carried = options.slots.get(path) if options.slots is not None else None
+        self._front_tags: list[str] = []
+        self._linked_front = False
+        written = options.digests.get(path) if options.digests is not None else None
+        self._is_written = written is not None and written == sha256(self._mark.encode() + self._raw).hexdigest()
+        self._is_edited = written is not None and not self._is_written
+        self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
+
+    def items(self, web: Web, ids: DiskMap, report: Report) -> Iterator[Item]:
+        """The memory of the note, and what rides with it; its names and links go into the web."""
+        try:
+            text = text_of(self._raw)
+        except BadRecord as error:
+            yield self._bytes(error, report)
+            return
+        frame = self._frame(text, report)
+        self._linked_front = "[[" in text[: frame.start]
+        body, marks = self._body(text, frame)
+        name = self.path.rpartition("/")[2]
+        record = front_record(frame.front, body.content or name, self.path, self.vault)
+        riders = self._take_slots(record, frame.front, report)
+        self._front_tags = record.tags
+        empty = False
+        if "text" not in marks or marks["text"] != text_mark(record):
+            # What a tool wrote is taken to the letter; a person's blank lines are no content.
+            empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
+            if empty:
+                record.content = record.title or name
+            self._connect(record, "" if empty else body.content, frame.front, web)
+        told = frame.front.get("id") is not None
+        if told and record.id in ids:
+            # Somebody copied the note, id and all: the copy is a note of its own.
+            report.note(note_copied(self.path, ids[record.id]))
+            record.id = derive_id(TOOL, self.vault, self.path)
+            record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
+        if told:
+            # An id by the path cannot come twice.
+            ids[record.id] = self.path
+        for rider in riders:
+            if isinstance(rider, Relation):
+                web.carried(rider.subject.id, rider.object.id)
+        self._remember(record, riders, text, frame, body, empty)
+        own = record.extra.get(TOOL)
+        marked = isinstance(own, dict) and "path" in own
+        for link in links_in(body.related) if body.related else ():
+            web.link(record.id, link, self.path, marked=marked)
+        web.note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
+        yield record
+        yield from riders
+
+    def _bytes(self, error: BadRecord, report: Report) -> Blob:
+        """A note that is no text is kept as it is."""
+        report.fault(kept_whole(str(error)))
+        data = (self._mark.encode() if self._mark else b"") + self._raw
+        return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
+
+    def _frame(self, text: str, report: Report) -> Frame:
+        try:
+            return split(text)
+        except Broken as error:
+            report.fault(kept_whole(str(error.error)), line=error.line + 1)
+        except BadRecord as error:
+            report.fault(kept_whole(str(error)), line=1)
+        return whole(text)
+
+    def _body(self, text: str, frame: Frame) -> tuple[Body, dict[str, Any]]:
+        slot = frame.front.get(KEY)
+        slot = slot if isinstance(slot, dict) else {}
+        body = text[frame.start : frame.end]
+        if frame.front.get("id") is None:
+            return Body(body, "", ""), slot
+        only = slot["own"] if isinstance(slot.get("own"), list) else None
+        return own_lines(body, front_tags(frame.front), only), slot
+
+    def _take_slots(self, record: Record, front: dict[str, Any], report: Report) -> list[Thing]:
+        riders: list[Thing] = []
+        given = front.get(KEY)
+        if isinstance(given, dict) and (is_slot(given) or given.keys() <= set(_MARKS) and given):
+            slot = {key: value for key, value in given.items() if key not in _MARKS}
+            self._slots.insert(0, slot)
+        elif KEY in front:
+            record.meta[KEY] = given
+        for slot in self._slots:
+            found = take_slot({KEY: slot}, record, report) if slot else []
+            riders += found or []
+            if found is None and KEY in front:
+                record.meta[KEY] = given
+        return riders
+
+    def _connect(self, record: Record, content: str, front: dict[str, Any], web: Web) -> None:
+        """Take the tags and the links that stand in the text and in the properties."""
+        links: list[Link] = []
+        if self._linked_front:
+            links += property_links({key: value for key, value in front.items() if key != KEY})
+        if "#" in content or "[[" in content:
+            bare = without_code(content)
+            links = [*links_in(bare), *links]
+            if found := tags_in(bare):
+                record.tags = list(dict.fromkeys([*record.tags, *found]))
+        for link in links:
+            web.link(record.id, link, self.path, marked=True)
+
+    def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
+        """Keep the note's place and the text around its content, unless that is just what this tool would write."""
+        if self._is_edited:
+            mark_news(record, edited=True)
+        if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
+            return
+        own = record.extra.get(TOOL)
+        extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
+        if empty:
+            extra["empty"] = record.content
+        record.extra[TOOL] = extra
+        if self._is_written and KEY in frame.front and not body.related:
+            # This tool laid the note out at its own place, and can do so again.
+            return
+        if not self._is_written:
+            mark_news(record)
+        around = own_mirror(record)
+        place = Place(
+            path="",
+            head=self._mark + text[: frame.start] + (body.content if empty else ""),
+            tail=body.own + text[frame.end :],
+            of=mirror(record, around),
+            tags=record.tags,
+            empty=empty,
+            vault=first_vault(record, RESIDUE, self.vault),
+        )
+        value = msgspec.to_builtins(place)
+        del value["path"]
+        record.extra[RESIDUE] = value
+
+    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body) -> bool:
+        """Tell whether this tool would write the note just so, with the related notes that it has."""
+        own_id = frame.front.get("id")
+        related = body.related.removesuffix("\n")
+        for dialect in (None, "program"):
+            if not isinstance(own_id, (str, int)) or self.path != own_path(record, str(own_id), dialect):
+                continue
+            layout = Layout(self.path, self.vault, dialect)
+            if render(record, riders, related, layout, Report()) == text:
+                return True
+            # A plain note does not say that tags in its text are none of its own.
+            told = msgspec.structs.replace(record, tags=self._front_tags)
+            plain = render(told, riders, related, layout._replace(plain=True), Report())
+            if KEY not in frame.front and plain == text:
+                return True
+        return False
+
+
+def own_mirror(record: Record) -> Any:
+    """What a note says that lies in `extra`."""
+    own = record.extra.get(TOOL)
+    own = {key: value for key, value in own.items() if key != "places"} if isinstance(own, dict) else own
+    return [own, record.extra.get("agentos")]

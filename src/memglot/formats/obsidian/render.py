@@ -1,0 +1,127 @@
+"""A memory as a note that this tool lays out: front matter, content, tags, related notes."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memglot.formats.core.carry import KEY, differences, pack_found
+from memglot.formats.core.trace import NOTES, native_trace, written_id
+from memglot.formats.obsidian.code import without_code
+from memglot.formats.obsidian.markup import links_in, property_links, tag_line, tags_in
+from memglot.formats.obsidian.note import RESERVED, RESIDUE, TOOL, front_record, own_lines
+from memglot.formats.syntax.yaml_writer import dump
+from memglot.model import Record, Thing, canonical_value, format_time
+from memglot.report import Report
+
+_AGENTOS = frozenset({"contentHash", "content_hash", "import_hash", "entities", "decay", "scopeId"})
+_PLACE = frozenset({"path", "places", "empty"})
+
+
+class Layout(NamedTuple):
+    """How a note is laid out: where, in which vault, in which dialect, and whether with a carry slot."""
+
+    path: str
+    vault: str
+    dialect: str | None = None
+    plain: bool = False
+
+    @property
+    def heading(self) -> str:
+        """What stands above the related notes."""
+        return "**Related:**" if self.dialect == "program" else "## Related"
+
+    def time(self, at: int) -> str | int:
+        """A time as the dialect spells it."""
+        return at // 1000 if self.dialect == "program" else format_time(at)
+
+
+def render(record: Record, riders: list[Thing], related: str, layout: Layout, report: Report) -> str:
+    """The text of a note; `related` are the lines of its related notes."""
+    path, vault, plain = layout.path, layout.vault, layout.plain
+    placed = without_place(record)
+    front = _front(placed, layout)
+    content = "" if is_empty(record) else record.content
+    own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (
+        f"\n\n{layout.heading}\n{related}" if related else ""
+    )
+    native = front_record(front, record.content, path, vault)
+    slot = pack_found(differences(placed, native), placed, riders, report, plain)
+    about = _about_text(record, content, own, front, bool(related))
+    if not plain:
+        slot |= about
+    elif about:
+        report.dropped("content" if "own" in about else "tags", record.id)
+    if slot:
+        front[KEY] = slot
+    return f"---\n{dump(front)}---\n\n{content}{own}\n"
+
+
+def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
+    """What a reader must know so as not to misread the text."""
+    found: dict[str, Any] = {}
+    if own_lines(content + own, record.tags).content != content:
+        found["own"] = [name for name, sign in (("tags", record.tags), ("related", has_related)) if sign]
+    if speaks(content, front):
+        found["text"] = text_mark(record)
+    return found
+
+
+def speaks(content: str, front: dict[str, Any]) -> bool:
+    """Tell whether a note's own text has tags or links."""
+    if "#" in content or "[[" in content:
+        bare = without_code(content)
+        if tags_in(bare) or any(links_in(bare)):
+            return True
+    return any(property_links({key: value for key, value in front.items() if key != KEY}))
+
+
+def text_mark(record: Record) -> str:
+    """A short digest of the text that tags and links are read from."""
+    return sha256(canonical_value([record.content, record.meta])).hexdigest()[:16]
+
+
+def is_empty(record: Record) -> bool:
+    """Tell whether a memory stands for a note without a body, and nobody gave it one since."""
+    own = record.extra.get(TOOL)
+    return isinstance(own, dict) and own.get("empty") == record.content
+
+
+def without_place(record: Record) -> Record:
+    """The memory without what its note's place tells of itself."""
+    if TOOL not in record.extra and RESIDUE not in record.extra:
+        return record
+    extra = {key: value for key, value in record.extra.items() if key != RESIDUE}
+    if isinstance(extra.get(TOOL), dict) and "path" in extra[TOOL]:
+        extra[TOOL] = {key: value for key, value in extra[TOOL].items() if key not in _PLACE}
+        if not extra[TOOL]:
+            del extra[TOOL]
+    return msgspec.structs.replace(record, extra=extra)
+
+
+def _front(record: Record, layout: Layout) -> dict[str, Any]:
+    trace = native_trace(record, NOTES)
+    front: dict[str, Any] = {"id": written_id(record), "type": record.kind, "scope": trace.scope}
+    if record.strength is not None:
+        front["strength"] = record.strength
+    front["tags"] = trace.tags
+    if trace.created_at is not None:
+        front["createdAt"] = layout.time(trace.created_at)
+    if record.title and record.title != layout.path.rpartition("/")[2].rpartition(".")[0]:
+        front["title"] = record.title
+    own = record.extra.get(TOOL)
+    if isinstance(own, dict) and own.get("aliases"):
+        front["aliases"] = own["aliases"]
+    if trace.emotions:
+        front["emotions"] = trace.emotions
+    if trace.last_accessed is not None:
+        front["lastAccessed"] = layout.time(trace.last_accessed)
+    if trace.retrieval_count:
+        front["retrievalCount"] = trace.retrieval_count
+    metadata = {key: value for key, value in trace.metadata.items() if key in _AGENTOS}
+    if metadata:
+        front["metadata"] = metadata
+    front.update({key: value for key, value in sorted(record.meta.items()) if key not in RESERVED})
+    return front

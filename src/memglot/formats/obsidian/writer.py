@@ -1,0 +1,119 @@
+"""Writes a vault: notes that were not touched as they were, others laid out anew, with links between them."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import Any
+
+from memglot.disk import DiskList, DiskMap
+from memglot.formats.base import Options
+from memglot.formats.core.carry import Bundle, pack_found
+from memglot.formats.core.file_names import safe_name
+from memglot.formats.core.note_files import NoteFiles
+from memglot.formats.core.note_folder import Notes
+from memglot.formats.core.note_layout import Place, is_untouched, note_slot, places_of
+from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.trace import written_id
+from memglot.formats.obsidian.links import is_in_text
+from memglot.formats.obsidian.note import RESIDUE, TOOL, own_lines, own_path
+from memglot.formats.obsidian.reader import own_mirror
+from memglot.formats.obsidian.render import Layout, is_empty, render
+from memglot.model import Blob, Item, Record, Relation, Thing
+from memglot.report import Report
+
+_LONGEST = 80
+
+
+class VaultWriter:
+    """Takes memories; those with related notes wait until all notes have their names."""
+
+    def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: Options) -> None:
+        self._notes, self._vault, self._report, self._options = notes, vault, report, options
+        self._files = NoteFiles(notes, folder)
+        self._names = DiskMap()
+        self._waiting: DiskList[Any] = DiskList()
+        self._bytes: DiskList[Any] = DiskList()
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Put a note that is no text back to its place; keep anything else that belongs to no note."""
+        path = item.row.get("path") if isinstance(item, Blob) and isinstance(item.row, dict) else None
+        if isinstance(item, Blob) and (item.tool, item.table) == (TOOL, "notes") and isinstance(path, str):
+            # It takes its place only where no memory has it: the note may be text by now.
+            vault = item.key.removesuffix(path).removesuffix("/")
+            self._bytes.append({"path": path, "vault": vault, "data": b64encode(item.data or b"").decode()})
+        self._notes.beside(item, report)
+
+    def take(self, bundle: Bundle) -> None:
+        """Write a memory's note, or let it wait."""
+        record, riders, _ = bundle
+        places = places_of(record, TOOL, RESIDUE)
+        fallback = own_path(record, written_id(record), self._options.dialect)
+        place = places[0] if places else Place(path=fallback)
+        path = self._files.free(place.path, fallback, place.vault)
+        link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
+        self._names[record.id] = [link, _description(record)]
+        self._files.later(places[1:], record.content, fallback)
+        fresh = [rider for rider in riders if isinstance(rider, Relation) and not is_in_text(rider)]
+        if places and path == places[0].path and not fresh and untouched(record):
+            rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
+            content = "" if is_empty(record) else record.content
+            text = places[0].head + content + places[0].tail
+            slot = note_slot(record, {TOOL, "agentos"}, RESIDUE)
+            slot = pack_found(slot, record, rest, self._report, self._options.plain)
+            self._files.put(path, text.encode(), slot)
+        elif any(not relation.object.entity for relation in fresh):
+            lines = [line_of(item).decode() for item in (record, *riders)]
+            self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
+        else:
+            self._write(path, record, riders, _related_before(places))
+
+    def finish(self) -> None:
+        """Write the notes that waited for the names of others."""
+        for value in self._waiting:
+            record, *riders = (item_of(line.encode()) for line in value["lines"])
+            assert isinstance(record, Record)
+            things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+            self._write(value["path"], record, things, self._related(things, value["related"]))
+        for value in self._bytes:
+            place = Place(path=value["path"], vault=value["vault"])
+            self._files.raw(place, b64decode(value["data"]), f"{safe_name(value['path'])}.md")
+        self._files.finish()
+        self._names.close()
+
+    def _related(self, riders: list[Thing], before: str) -> str:
+        """A line for each related note, below those that the note had already."""
+        lines = before.split("\n") if before else []
+        for relation in riders:
+            if isinstance(relation, Relation) and not relation.object.entity and not is_in_text(relation):
+                found = self._names.get(relation.object.id)
+                if found is not None and not any(line.startswith(f"- [[{found[0]}]]") for line in lines):
+                    lines.append(f"- [[{found[0]}]]" + (f" — {found[1]}" if found[1] else ""))
+        return "\n".join(dict.fromkeys(lines))
+
+    def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
+        layout = Layout(path, self._vault, self._options.dialect, self._options.plain)
+        text = render(record, riders, related, layout, self._report)
+        self._files.put(path, text.encode())
+
+
+def _related_before(places: list[Place]) -> str:
+    """The lines of related notes that a person wrote below a note which is laid out anew."""
+    tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
+    return own_lines("x" + tail, [], ["related"]).related
+
+
+def untouched(record: Record) -> bool:
+    """Tell whether a memory still says what its note said when it was read."""
+    places = places_of(record, TOOL, RESIDUE)
+    return bool(places) and is_untouched(record, places, own_mirror(record))
+
+
+def _description(record: Record) -> str:
+    """The title of a memory, or its first line, in a form that breaks no link."""
+    text = record.title or record.content.strip().partition("\n")[0]
+    text = " ".join(text.translate(_BRACKETS).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+_BRACKETS = str.maketrans("[]|", "()/")

@@ -1,0 +1,1 @@
+"""Project memory (`.memory/`) as a format."""

@@ -1,0 +1,161 @@
+"""`.memory/memglot/carry.jsonl`: what sidecars cannot say, one JSON object a line, sorted.
+
+A sidecar may have no key of ours, so what is carried for it lies apart, by the id of its node:
+
+- `{"node", "of", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `of` is when the node was created,
+  since another may have its id by now. `made` are fields of the sidecar that it needs and the memory does not have;
+  where one is no longer so, somebody edited the node, and the node is right. `bare` says that the memory knows nothing
+  of the node's place and bytes; `at` is the time that the carried clocks belong to.
+- `{"link", "of", "relation"}`: a relation that its file tells only a part of, and the hash of that file.
+- `{"head": {"space"?, "made"?}}`: the space that its files came from, and the files that this tool made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.disk import DiskMap, SortedLines
+from memglot.errors import BadRecord, bad_syntax
+from memglot.formats.core.target import path_inside
+from memglot.model import Relation, check_thing, is_id
+from memglot.project.storage.vocabulary import OWN
+from memglot.report import Report
+
+CARRY = f"{OWN}/carry.jsonl"
+_FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", "superseded_by": ""}
+"""The fields of a sidecar that may be made up, and the carried ones that they stand for."""
+
+
+class Head(msgspec.Struct, omit_defaults=True):
+    """What is carried for the whole store."""
+
+    space: str = ""
+    made: dict[str, str] = {}
+
+
+class Line(msgspec.Struct, omit_defaults=True):
+    """What may stand on a line."""
+
+    node: str = ""
+    link: str = ""
+    of: str = ""
+    memglot: dict[str, Any] = {}
+    made: dict[str, Any] = {}
+    bare: bool = False
+    at: str = ""
+    relation: Relation | None = None
+    head: Head | None = None
+
+
+class Carried:
+    """What a store carries, by the ids of its nodes and relations."""
+
+    def __init__(self, folder: Path, report: Report) -> None:
+        self.head = Head()
+        self._nodes, self._links = DiskMap(), DiskMap()
+        for line in _lines(folder, report):
+            if line.head is not None:
+                self.head = line.head
+            elif line.node:
+                self._nodes[line.node] = line
+            elif line.link:
+                self._links[line.link] = line
+
+    def node(self, id: str, created_at: str | None) -> Line | None:
+        """What is carried for a node; not for another that got its id. No time stands for a node that is not there."""
+        found = self._nodes.get(id)
+        line = None if found is None else msgspec.convert(found, Line)
+        return None if line is None or created_at not in (None, line.of) else line
+
+    def memory_of(self, node: str, created_at: str | None) -> str | None:
+        """The memory that a node stands for, where that is not told by the node's own id."""
+        line = self.node(node, created_at)
+        id = line.memglot.get("id") if line is not None else None
+        return id if isinstance(id, str) and is_id(id) else None
+
+    def nodes(self) -> Iterator[str]:
+        """The nodes that something is carried for."""
+        yield from self._nodes
+
+    def link(self, id: str) -> Line | None:
+        """What is carried for a relation."""
+        found = self._links.get(id)
+        return None if found is None else msgspec.convert(found, Line)
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """The ids of the relations that are carried, each with that of its file."""
+        for id in self._links:
+            if (relation := self._links[id].get("relation")) is not None:
+                yield relation["id"], id
+
+    def relation(self, id: str, raw: bytes) -> Relation | None:
+        """The relation that a file stands for, where it is still the file that was written."""
+        line = self.link(id)
+        return line.relation if line is not None and line.of == digest(raw) else None
+
+    def is_made(self, path: str, raw: bytes) -> bool:
+        """Tell whether a file is one that this tool made up, and nobody changed."""
+        return self.head.made.get(path) == digest(raw)
+
+
+def digest(raw: bytes) -> str:
+    """A short digest of a file."""
+    return sha256(raw).hexdigest()[:16]
+
+
+def _lines(folder: Path, report: Report) -> Iterator[Line]:
+    place = path_inside(folder, CARRY)
+    if place is None or not place.is_file():
+        return
+    before = report.source
+    report.start_source(str(place))
+    with open(place, "rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                line = msgspec.json.decode(raw, type=Line)
+                if line.relation is not None:
+                    check_thing(line.relation)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                report.fault(bad_syntax("memglot line", str(error)), line=number)
+            except BadRecord as error:
+                report.fault(error, line=number)
+            else:
+                yield line
+    report.start_source(before)
+
+
+def told(line: Line, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of a sidecar without those that were made up, and the slot without what was edited since."""
+    fields, slot = dict(fields), dict(line.memglot)
+    for name, value in line.made.items():
+        if name not in _FIELD:
+            continue
+        if fields.get(name) == value:
+            fields.pop(name, None)
+        elif name == "tags" and isinstance(slot.get("tags"), list) and isinstance(value, list):
+            # Tags that a sidecar cannot have stay, whatever became of the others.
+            rest = [tag for tag in slot["tags"] if isinstance(tag, str) and tag not in value]
+            slot["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *rest]))
+        else:
+            slot.pop(_FIELD[name], None)
+    if line.at and fields.get("updated_at") != line.at:
+        # The node was edited, and clocks of before would make that edit look old.
+        slot.pop("clocks", None)
+    return fields, slot
+
+
+class CarryLines:
+    """The lines of a store that is being written."""
+
+    def __init__(self) -> None:
+        self.lines = SortedLines()
+
+    def add(self, line: Line) -> None:
+        """Carry something."""
+        # Keys of the slot come in its own order, so that equal memories give equal bytes.
+        self.lines.add(msgspec.json.encode(line))

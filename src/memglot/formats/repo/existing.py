@@ -1,0 +1,147 @@
+"""What a store holds already into which memories are exported: its nodes and relations keep their ids and places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from memglot.disk import DiskMap
+from memglot.errors import BadRecord
+from memglot.formats.base import Options
+from memglot.formats.core.target import path_inside
+from memglot.formats.repo.carry_file import Carried, Line
+from memglot.formats.repo.deletions import Deletions
+from memglot.formats.repo.nodes import TOOL, digest_of
+from memglot.model import derive_id, parse_time
+from memglot.project.storage import vocabulary
+from memglot.project.storage.find import decoded, read_config, space_of, walk_files
+from memglot.project.storage.hashes import follows_tool
+from memglot.project.storage.layout import Layout, layout_of
+from memglot.report import Report
+
+
+class There:
+    """The nodes and relations of a store, by their ids. Raises `Unreadable` for storage of another version."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.config: bytes | None = None
+        self.space = ""
+        """The space of its ids."""
+        self.origin = ""
+        """The space that its files came from."""
+        self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
+        self.memories, self.relations, self.ends = DiskMap(), DiskMap(), DiskMap()
+        self.layout = Layout()
+        self.deletions = Deletions.of_log(folder)
+        self._carried: Carried | None = None
+        if (folder / vocabulary.CONFIG).exists():
+            self._look()
+
+    def _look(self) -> None:
+        self._carried = carried = Carried(self._folder, Report())
+        self.config, value = read_config(self._folder)
+        self.space = space_of(self._folder, value, Options(), carried)
+        self.origin = carried.head.space or self.space
+        self.relations = DiskMap(carried.links())
+        project, rule = None, None
+        folders: set[str] = set()
+        for path in walk_files(self._folder, vocabulary.NODES, ".json"):
+            place = path.removesuffix(".json")
+            folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
+            fields = self._fields(path)
+            id = fields.get("id")
+            # A file that is no sidecar is somebody's all the same.
+            self.bodies[f"{place}.md"] = self.bodies[str(fields.get("body_path"))] = True
+            if isinstance(id, str) and id not in self.places:
+                times = [_moment(fields.get("updated_at")), str(fields.get("created_at"))]
+                self.places[id] = [place, self._body(fields, place), *times]
+            if fields.get("type") == "project":
+                project, rule = place, self._rule(fields)
+        for id in carried.nodes():
+            if (memory := carried.memory_of(id, self._created(id))) is not None:
+                self.memories[memory] = id
+        for path in walk_files(self._folder, vocabulary.RELATIONS, ".json"):
+            fields = self._fields(path)
+            ends = [str(fields.get("from")), str(fields.get("to"))]
+            self.links[str(fields.get("id"))] = path.removesuffix(".json")
+            self.triples[f"{ends[0]} {fields.get('predicate')} {ends[1]}"] = fields.get("id")
+            self.ends[path] = ends
+        self.layout = layout_of(project, rule, folders)
+
+    def _created(self, id: str) -> str | None:
+        known = self.places.get(id)
+        return None if known is None else str(known[3])
+
+    def _fields(self, path: str) -> dict[str, Any]:
+        try:
+            return decoded((self._folder / path).read_bytes())
+        except (OSError, BadRecord):
+            return {}
+
+    def _body(self, fields: dict[str, Any], place: str) -> str:
+        body = fields.get("body_path")
+        inside = isinstance(body, str) and body.startswith(f"{vocabulary.NODES}/") and path_inside(self._folder, body)
+        return str(body) if inside else f"{place}.md"
+
+    def _rule(self, fields: dict[str, Any]) -> bool | None:
+        place = path_inside(self._folder, str(fields.get("body_path")))
+        try:
+            return follows_tool(fields, place.read_bytes()) if place is not None else None
+        except OSError:
+            return None
+
+    def files_of(self, id: str) -> tuple[str, ...]:
+        """The two files of a node."""
+        known = self.places.get(id)
+        return () if known is None else (f"{known[0]}.json", known[1])
+
+    def title_of(self, id: str) -> str | None:
+        """The title that was made up for a node before: it stays, as the node's id does."""
+        line = self._carried.node(id, self._created(id)) if self._carried is not None else None
+        title = line.made.get("title") if line is not None else None
+        return title if isinstance(title, str) and title else None
+
+    def was_deleted(self, id: str, after: int) -> bool:
+        """Tell whether a node is gone since a moment, by the store's own log."""
+        at = self.deletions.at(id)
+        return id not in self.places and at is not None and at >= after
+
+    def memory_of(self, id: str) -> str:
+        """The memory that a node stands for."""
+        carried = self._carried.memory_of(id, self._created(id)) if self._carried is not None else None
+        return carried or derive_id(TOOL, self.space, id)
+
+    def carried(self, id: str) -> Line | None:
+        """What is carried for a node that is there."""
+        return self._carried.node(id, self._created(id)) if self._carried is not None else None
+
+    def carried_link(self, path: str) -> Line | None:
+        """What is carried for the relation in a file."""
+        id = self._fields(path).get("id")
+        return self._carried.link(str(id)) if self._carried is not None else None
+
+    def digest_of(self, id: str) -> str | None:
+        """A digest of all that a node says now."""
+        files = self.files_of(id)
+        try:
+            return digest_of(self._fields(files[0]), (self._folder / files[1]).read_bytes()) if files else None
+        except OSError:
+            return None
+
+    def is_newer(self, id: str, at: int) -> bool:
+        """Tell whether a node was saved after a moment."""
+        known = self.places.get(id)
+        return known is not None and known[2] > at
+
+    def has_file(self, path: str) -> bool:
+        """Tell whether something lies at a path."""
+        place = path_inside(self._folder, path)
+        return place is None or place.exists() or path in self.bodies
+
+
+def _moment(text: Any) -> int:
+    try:
+        return parse_time(text) if isinstance(text, str) else 0
+    except BadRecord:
+        return 0

@@ -1,0 +1,95 @@
+"""Project memory in a repository, storage version 5: `.memory/` with a sidecar and a text for each node.
+
+Features, decisions, gotchas and questions are nodes of their own kind, with their relations, stage, anchors, evidence
+and origin. A memory of any other kind (a fact, a preference, a note) becomes a gotcha: something to know, which a query
+finds and which stays out of the product map. Its true kind, and all that a sidecar has no field for, is carried in
+`.memory/memglot/carry.jsonl`, since sidecars allow no key of ours. What belongs to no memory lies in
+`.memory/.memglot.json`. Nodes that nobody touched come back byte for byte; the log is only ever added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memglot.errors import NeedsFolder
+from memglot.errors.repo import linked, lone_file
+from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.core.carry import bundles
+from memglot.formats.core.note_files import digest_file
+from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.repo.nodes import RESIDUE, TOOL
+from memglot.formats.repo.reader import read_storage
+from memglot.formats.repo.sidecars import untouched
+from memglot.formats.repo.writer import StorageWriter
+from memglot.model import Item
+from memglot.project.storage.turn import turn_in
+from memglot.project.storage.vocabulary import CONFIG, FOLDER, NODES, OWN, RELATIONS
+from memglot.report import Report
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Refuse a single file: nodes lie in two files, and speak of each other."""
+    raise lone_file(source.name)
+
+
+def read_home(folder: Path, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the memories, relations, settings and log of a `.memory` folder."""
+    return read_storage(folder, report, options)
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write `.memory` in the folder at the target's path, or at the path itself where that is its name."""
+    if target.path is None:
+        raise NeedsFolder("repo", "standard output")
+    folder = FORMAT.home_in(target.path)
+    for name in ("", NODES, RELATIONS, OWN):
+        if (folder / name).is_symlink():
+            raise linked(str(folder / name))
+    place = Target(folder, force=target.force, plain=target.plain)
+    with turn_in(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
+        writer = StorageWriter(notes, folder, report, options)
+        for bundle in bundles(items, writer, report):
+            writer.take(bundle)
+        writer.finish()
+        report.written(notes.finish("repo", report))
+
+
+def recognise_folder(glimpse: Glimpse) -> bool:
+    """A repository has settings in its `.memory`."""
+    return f"{FOLDER}/{CONFIG}" in glimpse.names
+
+
+def takes(path: str) -> bool:
+    """Tell whether a file is a node's or a relation's."""
+    return path.startswith((f"{NODES}/", f"{RELATIONS}/"))
+
+
+FORMAT = Format(
+    name="repo",
+    title="Project memory of a repository, `.memory/`",
+    tool=TOOL,
+    family="repo",
+    extensions=(".json", ".md"),
+    homes=frozenset(
+        {
+            *("id", "content", "title", "kind", "tags", "status", "created_at", "updated_at"),
+            *("source", "foreign", "extra"),
+        }
+    ),
+    carry=".memory/memglot/carry.jsonl",
+    read=read,
+    write=write,
+    conflict="merge",
+    folder=True,
+    home=FOLDER,
+    read_home=read_home,
+    recognise_folder=recognise_folder,
+    takes=takes,
+    digest_file=digest_file,
+    untouched=untouched,
+    residue=RESIDUE,
+    settles=True,
+)

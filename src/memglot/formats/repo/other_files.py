@@ -1,0 +1,141 @@
+"""What project memory keeps beside nodes and relations, as blobs: its settings, its sync marker, its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors import BadRecord, bad_syntax
+from memglot.formats.core.target import path_inside
+from memglot.formats.repo.nodes import TOOL
+from memglot.model import Blob, parse_time
+from memglot.project.storage import shapes, vocabulary
+from memglot.project.storage.hashes import stable_json
+from memglot.project.storage.ids import project_name, project_slug
+from memglot.report import Report
+
+TABLES = {"config": vocabulary.CONFIG, "sync": vocabulary.MARKER}
+"""The tables of whole files."""
+LOG = "events"
+_LARGEST = 1 << 24
+
+
+def default_config(folder: str, project: tuple[str, str] | None = None) -> bytes:
+    """The settings of a new store, by its project node, else by the name of its folder."""
+    slug = project_slug(folder)
+    id, name = project or (f"project.{slug}", project_name(slug))
+    memory = {"autoIndex": True, "defaultTokenBudget": 2000}
+    return stable_json({"memory": memory, "project": {"id": id, "name": name}, "version": vocabulary.STORAGE_VERSION})
+
+
+def file_blob(table: str, space: str, raw: bytes, at: int) -> Blob:
+    """A file as a blob, its bytes only where its value does not tell them; `at` tells the newer of two."""
+    try:
+        value: Any = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = None
+    if isinstance(value, dict) and isinstance(last := value.get("last_sync_at"), str):
+        at = _moment(last) or at
+    row = {"value": value, "updated_at": at}
+    return Blob(tool=TOOL, table=table, key=space, row=row, data=None if stable_json(value) == raw else raw)
+
+
+def _moment(text: str) -> int | None:
+    try:
+        return parse_time(text)
+    except BadRecord:
+        return None
+
+
+def bytes_of(blob: Blob) -> bytes:
+    """The file that a blob was made of."""
+    if blob.data is not None:
+        return blob.data
+    return stable_json(blob.row.get("value") if isinstance(blob.row, dict) else None)
+
+
+def small_file(folder: Path, name: str) -> bytes | None:
+    """A file that lies in a store's own folder; `None` where there is none, or a link."""
+    place = path_inside(folder, name)
+    if place is None or not place.is_file():
+        return None
+    with open(place, "rb") as file:
+        return file.read(_LARGEST)
+
+
+def event_blobs(folder: Path, space: str, report: Report) -> Iterator[Blob]:
+    """The lines of the log; one that is no event is reported, and not kept: nobody could read the log with it."""
+    place = path_inside(folder, vocabulary.EVENTS)
+    if place is None or not place.is_file():
+        return
+    report.start_source(str(place))
+    met: Counter[str] = Counter()
+    with open(place, "rb") as file:
+        for number, raw in enumerate(file, 1):
+            text = raw.removesuffix(b"\n")
+            try:
+                check_event(text)
+            except BadRecord as error:
+                report.fault(error, line=number)
+                continue
+            yield _event(space, number, text, met, ends=raw != text)
+
+
+def check_event(text: bytes) -> None:
+    """A line of the log; raises `BadRecord` for one that is no event."""
+    try:
+        msgspec.json.decode(text, type=shapes.MemoryEvent)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise bad_syntax("event", str(error)) from None
+
+
+def _event(space: str, number: int, text: bytes, met: Counter[str], *, ends: bool) -> Blob:
+    # Two saves of one second may leave the same line; it is told by how often it came.
+    mark = sha256(text).hexdigest()[:24]
+    met[mark] += 1
+    key = f"{space} {mark}" if met[mark] == 1 else f"{space} {mark}-{met[mark]}"
+    row: dict[str, Any] = {"space": space, "line": number, "text": text.decode("utf-8")}
+    if not ends:
+        row["open"] = True
+    return Blob(tool=TOOL, table=LOG, key=key, row=row)
+
+
+def event_of(blob: Blob) -> tuple[str, int, str, bool] | None:
+    """The space of an event, its line, its text, and whether the line had no end; `None` for what is no event."""
+    row = blob.row
+    if not isinstance(row, dict):
+        return None
+    space, line, text = row.get("space"), row.get("line"), row.get("text")
+    if not isinstance(space, str) or not isinstance(line, int) or not isinstance(text, str):
+        return None
+    try:
+        check_event(text.encode())
+    except BadRecord:
+        return None
+    return None if "\n" in text or not 0 <= line < 1 << 60 else (space, line, text, bool(row.get("open")))
+
+
+def is_config(blob: Blob) -> bool:
+    """Tell whether a blob holds settings that a store may have."""
+    value = _value(bytes_of(blob))
+    return isinstance(value, dict) and value.get("version") == vocabulary.STORAGE_VERSION
+
+
+def project_of(config: bytes) -> str:
+    """The id of the project that settings name."""
+    value = _value(config)
+    project = value.get("project") if isinstance(value, dict) else None
+    id = project.get("id") if isinstance(project, dict) else None
+    return id if isinstance(id, str) else ""
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,0 +1,246 @@
+"""Reads a `.memory` folder: nodes with their relations behind them, then its settings and its log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memglot.disk import DiskMap
+from memglot.errors import BadRecord, Unreadable
+from memglot.errors.repo import (
+    body_outside,
+    linked,
+    no_body,
+    no_sidecar,
+    same_id,
+)
+from memglot.formats.base import Options
+from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.target import path_inside
+from memglot.formats.repo.carry_file import Carried, told
+from memglot.formats.repo.deletions import Deletions
+from memglot.formats.repo.nodes import TOOL, Node, check_fields, record_of
+from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, small_file
+from memglot.formats.repo.relations import LinkFile, check_link, relation_of
+from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
+from memglot.notes.tools import note_interrupted, note_loose_relations
+from memglot.project.storage import vocabulary
+from memglot.project.storage.find import decoded, read_config, space_of, walk_files
+from memglot.project.storage.ids import is_id
+from memglot.project.storage.turn import JOURNAL
+from memglot.report import Report
+
+
+def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Item]:
+    """All items of a `.memory` folder. Raises `Unreadable` for storage that is none, or of another version."""
+    if folder.is_symlink():
+        raise linked(str(folder))
+    config = read_config(folder)
+    if os.path.lexists(folder / JOURNAL):
+        report.note(note_interrupted(str(folder)))
+    carried = Carried(folder, report)
+    space = space_of(folder, config[1], options, carried)
+    yield from _Reading(folder, space, carried, report).items(config[0])
+
+
+class _Groups:
+    """Values by a name that several may share, kept on disk."""
+
+    def __init__(self) -> None:
+        self._values, self._counts = DiskMap(), DiskMap()
+
+    def add(self, name: str, value: str) -> None:
+        """Add a value to those of a name."""
+        count = self._counts.get(name, 0)
+        self._values[f"{name} {count}"] = value
+        self._counts[name] = count + 1
+
+    def of(self, name: str) -> Iterator[str]:
+        """The values of a name."""
+        for number in range(self._counts.get(name, 0)):
+            yield self._values[f"{name} {number}"]
+
+    def forget(self, name: str) -> None:
+        """Do without the values of a name."""
+        if name in self._counts:
+            self._counts[name] = 0
+
+    def rest(self) -> Iterator[str]:
+        """All values of all names."""
+        for name in self._counts:
+            yield from self.of(name)
+
+
+class _Reading:
+    """One store being read."""
+
+    def __init__(self, folder: Path, space: str, carried: Carried, report: Report) -> None:
+        self._folder, self._space, self._carried, self._report = folder, space, carried, report
+        self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
+        self._links, self._older, self._told_links = _Groups(), _Groups(), DiskMap()
+        self._loose = 0
+        self._project: int | None = None
+        """When the project node was saved, if there is one."""
+
+    def items(self, config: bytes) -> Iterator[Item]:
+        """All items, nodes first."""
+        self._survey()
+        for path in walk_files(self._folder, vocabulary.NODES, ".json", self._report):
+            yield from self._node(path)
+        yield from self._loose_links()
+        self._lone_bodies()
+        yield from self._rest(config)
+
+    def _survey(self) -> None:
+        """Learn which nodes there are, which of them were replaced, and which relations each has."""
+        for path in walk_files(self._folder, vocabulary.NODES, ".json"):
+            fields = self._glance(path)
+            id, newer = (fields or {}).get("id"), (fields or {}).get("superseded_by")
+            if isinstance(id, str) and is_id(id) and id not in self._places:
+                self._places[id] = path
+                self._created[id] = str((fields or {}).get("created_at"))
+                if isinstance(newer, str):
+                    self._older.add(newer, id)
+        for path in walk_files(self._folder, vocabulary.RELATIONS, ".json", self._report):
+            try:
+                fields = self._link(path)
+            except (BadRecord, Unreadable) as error:
+                self._report.fault(error)
+                continue
+            self._links.add(fields["from"], path)
+            self._loose += fields["from"] not in self._places or fields["to"] not in self._places
+
+    def _glance(self, path: str) -> dict[str, Any] | None:
+        try:
+            return decoded((self._folder / path).read_bytes())
+        except (OSError, BadRecord):
+            return None
+
+    def _link(self, path: str) -> dict[str, Any]:
+        self._report.start_source(str(self._folder / path))
+        fields = decoded(self._bytes(path))
+        check_link(fields)
+        if fields["id"] in self._told_links:
+            raise same_id(fields["id"], self._told_links[fields["id"]])
+        self._told_links[fields["id"]] = path
+        return fields
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return (self._folder / path).read_bytes()
+        except OSError as error:
+            raise Unreadable(str(self._folder / path), (error.strerror or str(error)).lower()) from error
+
+    def _node(self, path: str) -> Iterator[Item]:
+        report = self._report
+        report.start_source(str(self._folder / path))
+        report.item = 1
+        try:
+            record, riders = self._memory(path)
+        except (BadRecord, Unreadable) as error:
+            report.start_source(str(self._folder / path))
+            report.failed_record(error, item=1)
+            return
+        report.start_source(str(self._folder / path))
+        report.item = 1
+        yield record
+        yield from riders
+
+    def _memory(self, path: str) -> tuple[Record, list[Thing]]:
+        """A node's memory, and what rides with it in the carry slot."""
+        # Whatever is wrong with a sidecar, the text beside it is its own.
+        self._bodies[f"{path.removesuffix('.json')}.md"] = True
+        raw = self._bytes(path)
+        fields = decoded(raw)
+        if isinstance(told_path := fields.get("body_path"), str):
+            self._bodies[told_path] = True
+        check_fields(fields)
+        id = fields["id"]
+        if self._places.get(id) != path:
+            raise same_id(id, self._places[id])
+        body = self._body(fields["body_path"])
+        line = self._carried.node(id, fields["created_at"])
+        slot: dict[str, Any] = {}
+        shown = fields
+        if line is not None:
+            shown, slot = told(line, fields)
+        node = Node(shown, body, path.removesuffix(".json"))
+        bare = line is not None and (line.bare or bool(line.made))
+        record = record_of(node, self._space, None if bare else raw)
+        riders = (take_slot({KEY: slot}, record, self._report) or []) if slot else []
+        if fields["type"] == "project":
+            self._project = max(self._project or 0, record.updated_at)
+        return record, [*riders, *self._relations(record, id)]
+
+    def _body(self, path: str) -> bytes:
+        try:
+            place = path_inside(self._folder, path)
+            is_there = place is not None and place.is_file()
+        except OSError:
+            # A name that no system could hold.
+            raise no_body(path) from None
+        if place is None:
+            raise body_outside(path)
+        if not is_there:
+            raise no_body(path)
+        return self._bytes(path)
+
+    def _relations(self, record: Record, id: str) -> list[Thing]:
+        """The relations of a node, and the nodes that it replaced."""
+        found: list[Thing] = []
+        for link in self._links.of(id):
+            found += self._relation(link)
+        self._links.forget(id)
+        for older in self._older.of(id):
+            line = self._carried.node(older, self._created.get(older))
+            if line is None or line.made.get("superseded_by") != id:
+                found.append(Supersession(newer=record.id, older=self._memory_id(older)))
+        return found
+
+    def _relation(self, path: str) -> list[Relation]:
+        raw = self._bytes(path)
+        link = LinkFile(decoded(raw), path.removesuffix(".json"))
+        carried = self._carried.relation(link.fields["id"], raw)
+        try:
+            found = carried or relation_of(link, self._space, self._memory_id, raw)
+        except BadRecord as error:
+            self._report.start_source(str(self._folder / path))
+            self._report.fault(error)
+            return []
+        return [found]
+
+    def _memory_id(self, node: str) -> str:
+        return self._carried.memory_of(node, self._created.get(node)) or derive_id(TOOL, self._space, node)
+
+    def _loose_links(self) -> Iterator[Item]:
+        """Relations of nodes that are not there, or that could not be read."""
+        for path in self._links.rest():
+            yield from self._relation(path)
+        if self._loose:
+            self._report.note(note_loose_relations(str(self._folder), self._loose))
+
+    def _lone_bodies(self) -> None:
+        for path in walk_files(self._folder, vocabulary.NODES, ".md", self._report):
+            if path not in self._bodies:
+                self._report.start_source(str(self._folder / path))
+                self._report.failed_record(no_sidecar(), item=1)
+
+    def _rest(self, config: bytes) -> Iterator[Item]:
+        """The settings, the marker and the log; not what this tool made up itself."""
+        space = self._carried.head.space or self._space
+        for table, path in TABLES.items():
+            raw = config if table == "config" else small_file(self._folder, path)
+            if raw is None or self._carried.is_made(path, raw):
+                continue
+            # Without a project node nobody has begun this project: it was exported, and plainly.
+            name = self._folder.absolute().parent.name
+            if table == "config" and self._project is None and raw == default_config(name):
+                continue
+            yield file_blob(table, space, raw, self._project or 0)
+        deletions = Deletions()
+        for blob in event_blobs(self._folder, space, self._report):
+            deletions.see(blob.row["text"])
+            yield blob
+        yield from deletions.tombstones(self._space, lambda id: id in self._places or id in self._told_links)

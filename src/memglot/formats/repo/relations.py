@@ -1,0 +1,125 @@
+"""A relation's file and a relation of the model, each made of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memglot.errors import MemglotError, bad_syntax
+from memglot.formats.repo.nodes import TOOL, spelt
+from memglot.model import End, Foreign, Relation, check_thing, check_value, derive_id, parse_time, plain
+from memglot.project.storage import shapes, vocabulary
+from memglot.project.storage.hashes import link_hash, stable_json
+from memglot.project.storage.ids import file_slug
+
+RESIDUE = "repo.link"
+_TOLD = frozenset(
+    ("id", "from", "to", "predicate", "status", "created_at", "updated_at", "confidence", "evidence", "content_hash")
+)
+_STATUSES = ("active", "stale", "rejected")
+
+
+class LinkFile(NamedTuple):
+    """The file of a relation."""
+
+    fields: dict[str, Any]
+    place: str
+    """Its path below `.memory`, without its ending."""
+
+
+def check_link(fields: dict[str, Any]) -> None:
+    """A relation's values, save the fields that nobody knows; raises `BadRecord` for one that is not allowed."""
+    try:
+        msgspec.convert({key: value for key, value in fields.items() if key in _TOLD}, shapes.Link)
+    except msgspec.ValidationError as error:
+        raise bad_syntax("relation", str(error)) from None
+
+
+def relation_of(link: LinkFile, space: str, memory: Callable[[str], str], raw: bytes | None = None) -> Relation:
+    """The relation in a file whose fields were checked; `memory` tells the memory of a node. Raises `BadRecord`.
+
+    `raw` is the file as it lies there; without it nothing is told of its place and its bytes.
+    """
+    fields = link.fields
+    unknown = {key: value for key, value in fields.items() if key not in _TOLD}
+    check_value(unknown, "relation")
+    relation = Relation(
+        id=derive_id(TOOL, space, fields["id"]),
+        subject=End(memory(fields["from"])),
+        predicate=fields["predicate"],
+        object=End(memory(fields["to"])),
+        confidence=fields.get("confidence"),
+        status=fields["status"],
+        evidence=fields.get("evidence", []),
+        created_at=parse_time(fields["created_at"]),
+        updated_at=parse_time(fields["updated_at"]),
+        foreign=[Foreign(TOOL, fields["id"], space)],
+        extra={TOOL: unknown} if unknown else {},
+    )
+    residue: dict[str, Any] = {}
+    if link.place != usual_place(fields["id"]):
+        residue["path"] = link.place
+    if raw is not None and raw != stable_json(fields_of(relation, fields["id"], fields["from"], fields["to"])):
+        residue["text"] = raw.decode("utf-8")
+    if residue and raw is not None:
+        relation.extra[RESIDUE] = residue
+    return check_thing(relation)
+
+
+def usual_place(id: str) -> str:
+    """Where a relation lies by its id, without the ending."""
+    return f"{vocabulary.RELATIONS}/{file_slug(id.removeprefix('rel.'))}"
+
+
+def can_be_link(relation: Relation) -> bool:
+    """Tell whether a relation between two nodes has values that a file may have."""
+    if relation.predicate not in vocabulary.PREDICATES or relation.status not in _STATUSES:
+        return False
+    if relation.confidence is not None and relation.confidence not in vocabulary.CONFIDENCES:
+        return False
+    try:
+        shape = list[shapes.Evidence]
+        return bool(msgspec.to_builtins(msgspec.convert(relation.evidence, shape)) == relation.evidence)
+    except msgspec.ValidationError:
+        return False
+
+
+def fields_of(relation: Relation, id: str, subject: str, object: str) -> dict[str, Any]:
+    """The file of a relation between two nodes, as this tool lays it out."""
+    fields: dict[str, Any] = {
+        "id": id,
+        "from": subject,
+        "predicate": relation.predicate,
+        "to": object,
+        "status": relation.status,
+        "created_at": spelt(relation.created_at),
+        "updated_at": spelt(relation.updated_at or relation.created_at),
+    }
+    if relation.confidence is not None:
+        fields["confidence"] = relation.confidence
+    if relation.evidence:
+        fields["evidence"] = relation.evidence
+    fields["content_hash"] = link_hash(fields)
+    return fields
+
+
+def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> tuple[LinkFile, bytes]:
+    """The file of a relation: as it was, where the relation still says what it said; else anew."""
+    fields = fields_of(relation, id, *ends)
+    link, raw = LinkFile(fields, place), stable_json(fields)
+    residue = relation.extra.get(RESIDUE)
+    text = residue.get("text") if isinstance(residue, dict) else None
+    if not isinstance(text, str):
+        return link, raw
+    try:
+        told: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, Any])
+        check_link(told)
+        before = relation_of(LinkFile(told, place), "", lambda node: node)
+        now = relation_of(link, "", lambda node: node)
+    except (msgspec.DecodeError, ValueError, MemglotError):
+        return link, raw
+    own = relation.extra.get(TOOL, {})
+    same = before.extra.get(TOOL, {}) == own and plain(msgspec.structs.replace(before, extra={})) == plain(now)
+    return (LinkFile(told, place), text.encode()) if same else (link, raw)

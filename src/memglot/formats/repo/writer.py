@@ -1,0 +1,290 @@
+"""Writes a `.memory` folder: nodes, relations, settings and log; what they cannot say goes into the carry file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.disk import DiskList, DiskMap, SortedLines
+from memglot.formats.base import Options
+from memglot.formats.core.carry import Bundle, differences, pack_found
+from memglot.formats.core.note_folder import Notes
+from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.repo.carry_file import CARRY, CarryLines, Head, Line, digest
+from memglot.formats.repo.deletions import Deletions
+from memglot.formats.repo.existing import There
+from memglot.formats.repo.naming import Names
+from memglot.formats.repo.nodes import RESIDUE, TOOL, Node, record_of
+from memglot.formats.repo.other_files import (
+    LOG,
+    TABLES,
+    bytes_of,
+    default_config,
+    event_of,
+    is_config,
+    project_of,
+)
+from memglot.formats.repo.relation_writer import LinkWriter
+from memglot.formats.repo.sidecars import Wanted, Written, node_of, residue_of
+from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
+from memglot.notes.tools import note_doubtful, note_stay_deleted
+from memglot.project.storage import vocabulary
+from memglot.project.storage.markdown import has_front_matter
+from memglot.project.storage.merge_markers import conflict_line
+from memglot.project.storage.remote import remote_of
+from memglot.project.storage.secrets import secrets_in
+from memglot.report import Report
+
+
+class StorageWriter:
+    """Takes memories until it knows them all, since nodes speak of each other by ids; then writes them."""
+
+    def __init__(self, notes: Notes, folder: Path, report: Report, options: Options) -> None:
+        self._notes, self._folder, self._report, self._options = notes, folder, report, options
+        self._there = There(folder)
+        self._names = Names(self._there)
+        self._bundles: DiskList[list[str]] = DiskList()
+        self._newer, self._told = DiskMap(), DiskMap()
+        self._files: dict[str, dict[str, Blob]] = {table: {} for table in TABLES}
+        self._events: DiskList[str] = DiskList()
+        self._tombstones: DiskList[str] = DiskList()
+        self._deletions, self._buried = Deletions(), DiskMap()
+        self._loose: DiskList[str] = DiskList()
+        self._doubtful: list[str] = []
+        self._pairs: DiskList[list[Any]] = DiskList()
+        self._lines = CarryLines()
+        self._links = LinkWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
+        self._space = self._origin = ""
+
+    def beside(self, item: Item, report: Report) -> None:
+        """Keep the settings, the marker and the log for their places; all else lies beside."""
+        if isinstance(item, Blob) and item.tool == TOOL and item.table in self._files:
+            self._files[item.table][item.key] = item
+        elif isinstance(item, Blob) and item.tool == TOOL and item.table == LOG and event_of(item) is not None:
+            self._events.append(line_of(item).decode())
+        elif isinstance(item, Tombstone):
+            self._tombstones.append(line_of(item).decode())
+            self._buried[item.id] = True
+        elif isinstance(item, Relation):
+            # In some formats relations come by themselves, not with their memories.
+            self._links.take(item)
+            self._loose.append(line_of(item).decode())
+        else:
+            self._notes.beside(item, report)
+
+    def take(self, bundle: Bundle) -> None:
+        """Take a memory, and what rides with it."""
+        record, riders, _ = bundle
+        self._names.take(record)
+        own = record.extra.get(TOOL)
+        if isinstance(own, dict) and isinstance(own.get("superseded_by"), str):
+            self._told[record.id] = own["superseded_by"]
+        for rider in riders:
+            if isinstance(rider, Supersession):
+                self._newer[rider.older] = rider.newer
+            elif isinstance(rider, Relation):
+                self._links.take(rider)
+        self._bundles.append([line_of(item).decode() for item in (record, *riders)])
+
+    def finish(self) -> None:
+        """Write everything."""
+        config, made = self._settle()
+        self._names.give(frozenset({self._space, self._origin}), project_of(config))
+        self._links.space = self._space
+        for lines in self._bundles:
+            record, *riders = (item_of(line.encode()) for line in lines)
+            assert isinstance(record, Record)
+            self._write(record, [rider for rider in riders if not isinstance(rider, Record)])
+        for text in self._loose:
+            relation = item_of(text.encode())
+            if isinstance(relation, Relation) and not self._is_told(relation, ""):
+                self._notes.beside(relation, self._report)
+        self._keep_others()
+        self._put_carry(config, made)
+        # What tells which memory is which node comes first: an export that is stopped may then be run again.
+        for place, raw, body_path, body, keep, known in self._pairs:
+            pair = {f"{place}.json": raw.encode(), body_path: body.encode()}
+            self._notes.put_all(pair, keep=keep, known=known)
+        self._links.put_files()
+        self._put_files(config, made)
+        self._put_events()
+        self._put_tombstones()
+        self._leave_ends()
+        if self._doubtful:
+            self._report.note(note_doubtful(self._doubtful))
+        if undone := [self._names.undone[memory] for memory in self._names.undone]:
+            self._report.note(note_stay_deleted(undone))
+
+    def _keep_others(self) -> None:
+        """Leave the nodes of others, and those of memories that this export is not about; only the dead are removed."""
+        for id in self._there.places:
+            if self._names.is_ours(id):
+                continue
+            if self._there.memory_of(id) in self._buried:
+                self._names.going.add(id)
+                continue
+            for number, file in enumerate(self._there.files_of(id)):
+                self._notes.retain(file, counts=number == 0)
+            if (line := self._there.carried(id)) is not None:
+                self._lines.add(line)
+        self._links.carry_others()
+
+    def _put_carry(self, config: bytes, made: dict[str, str]) -> None:
+        told = remote_of(self._folder.absolute().parent) or project_of(config)
+        head = Head(self._origin if self._origin != told else "", made)
+        if self._options.plain:
+            return
+        if head != Head():
+            self._lines.add(Line(head=head))
+        if len(self._lines.lines):
+            self._notes.put_lines(CARRY, self._lines.lines)
+
+    def _leave_ends(self) -> None:
+        """Leave nodes to their repository that others have related something to, though their memory is gone."""
+        for path in self._there.ends:
+            if self._notes.is_theirs(path):
+                for id in self._there.ends[path]:
+                    for file in self._there.files_of(id):
+                        self._notes.release(file)
+
+    def _settle(self) -> tuple[bytes, dict[str, str]]:
+        """Find the settings of the store, and the spaces of its ids; the digests of settings that are made up."""
+        there = self._there
+        if there.config is not None:
+            self._space, self._origin = there.space, self._options.space or there.origin
+            return there.config, {}
+        remote = remote_of(self._folder.absolute().parent)
+        brought = {space: blob for space, blob in self._files["config"].items() if is_config(blob)}
+        wanted = [space for space in (self._options.space, remote, *sorted(brought)) if space in brought]
+        if wanted:
+            config, made = bytes_of(brought[wanted[0]]), {}
+        else:
+            config = default_config(self._folder.absolute().parent.name, self._names.project())
+            made = {vocabulary.CONFIG: digest(config)}
+        self._origin = self._options.space or (wanted[0] if wanted else remote or project_of(config))
+        self._space = remote or self._origin
+        return config, made
+
+    def _write(self, record: Record, riders: list[Thing]) -> None:
+        id = self._names.node(record.id)
+        if id is None:
+            return
+        place, body_path = self._names.place(record.id)
+        newer = self._newer.get(record.id)
+        wanted = Wanted(
+            *(id, place, body_path, self._names.layout.tool_hash),
+            title=self._there.title_of(id),
+            newer=None if newer is None else self._names.node(newer),
+        )
+        written = node_of(record, wanted)
+        # A save that the store has not seen must not be undone; one that it has read may be followed by another.
+        keep = self._there.is_newer(id, record.updated_at)
+        known = residue_of(record).get("of") == self._there.digest_of(id) if id in self._there.places else False
+        self._pairs.append([place, written.raw.decode(), body_path, written.node.body.decode(), keep, known])
+        self._doubtful += [record.id] if _is_doubtful(record.content) else []
+        left = [rider for rider in riders if not self._is_told(rider, id)]
+        if self._options.plain:
+            self._lose(record, written, left)
+            return
+        line = _line_of(record, written, self._space)
+        slot = pack_found(line.memglot, record, left, self._report, plain_only=False)
+        if slot or line.made or line.bare:
+            fields = written.node.fields
+            at = fields["updated_at"] if "clocks" in slot else ""
+            self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
+
+    def _lose(self, record: Record, written: Written, left: list[Thing]) -> None:
+        """Tell what nobody will know who reads the node alone."""
+        found = record_of(written.node, self._space, written.raw)
+        pack_found(differences(record, found), record, left, self._report, plain_only=True)
+
+    def _is_told(self, rider: Thing, id: str) -> bool:
+        """Tell whether the store itself says what rides with a memory; a relation gets its file."""
+        if isinstance(rider, Relation):
+            is_undone = rider.subject.id in self._names.undone or rider.object.id in self._names.undone
+            return is_undone or self._links.write(rider)
+        if isinstance(rider, Supersession):
+            plainly = rider == Supersession(newer=rider.newer, older=rider.older)
+            return plainly and self._names.node(rider.older) is not None and self._told.get(rider.older) == id
+        return False
+
+    def _put_files(self, config: bytes, made: dict[str, str]) -> None:
+        """Write the settings and the marker, where the store has none of its own."""
+        for table, path in TABLES.items():
+            blobs = self._files[table]
+            own = blobs.pop(self._origin, None)
+            raw = config if table == "config" else None if own is None else bytes_of(own)
+            if self._there.has_file(path) and not self._notes.is_new:
+                self._notes.vouch(path)
+            elif raw is not None:
+                self._notes.put_all({path: raw}, counts=False)
+            for blob in blobs.values():
+                self._notes.beside(blob, self._report)
+
+    def _put_events(self) -> None:
+        """Write the log, or add to it what is not in it yet."""
+        lines, opens = SortedLines(), False
+        last = -1
+        for text in self._events:
+            blob = item_of(text.encode())
+            assert isinstance(blob, Blob)
+            event = event_of(blob)
+            if event is None or event[0] != self._origin:
+                self._notes.beside(blob, self._report)
+                continue
+            lines.add(f"{event[1]:020d} {event[2]}".encode())
+            if event[1] > last:
+                last, opens = event[1], event[3]
+        for line in lines:
+            self._deletions.see(line[21:].decode())
+        texts = (line[21:] for line in lines)
+        if self._notes.is_new or not self._there.has_file(vocabulary.EVENTS):
+            self._notes.put_lines(vocabulary.EVENTS, texts, ended=not opens)
+        else:
+            self._notes.append(vocabulary.EVENTS, self._missing(texts))
+
+    def _put_tombstones(self) -> None:
+        """Keep the marks of deleted memories beside, save those that the log tells."""
+        told = DiskMap()
+        for tombstone in self._deletions.tombstones(self._space, self._names.has_node):
+            told[tombstone.id] = line_of(tombstone).decode()
+        for text in self._tombstones:
+            item = item_of(text.encode())
+            if told.get(getattr(item, "id", "")) != text:
+                self._notes.beside(item, self._report)
+
+    def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
+        """The lines that the log has not, as often as they come."""
+        known = DiskMap()
+        with open(self._folder / vocabulary.EVENTS, "rb") as file:
+            for line in file:
+                mark = digest(line.removesuffix(b"\n"))
+                known[mark] = known.get(mark, 0) + 1
+        found = []
+        for text in texts:
+            mark = digest(text)
+            known[mark] = left = known.get(mark, 0) - 1
+            if left < 0:
+                found.append(text)
+        return found
+
+
+def _line_of(record: Record, written: Written, space: str) -> Line:
+    """What has to be carried for a memory whose node is written."""
+    node, made = written.node, written.made
+    fields = {key: value for key, value in node.fields.items() if key not in made}
+    found = record_of(Node(fields, node.body, node.place), space, None if made else written.raw)
+    bare = bool(made) or found.extra.get(RESIDUE) != record.extra.get(RESIDUE)
+    if bare:
+        found.extra.pop(RESIDUE, None)
+    return Line(memglot=differences(record, found), made=made, bare=bare)
+
+
+def _is_doubtful(text: str) -> bool:
+    """Tell whether a text is one that a save would refuse, and that should not be committed unseen."""
+    if any(finding.severity == "block" for finding in secrets_in(text)):
+        return True
+    return conflict_line(text) is not None or has_front_matter(text)

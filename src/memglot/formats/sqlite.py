@@ -1,0 +1,145 @@
+"""A whole memglot store as a format: everything in it, vectors and deletions too; importing one merges it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memglot.errors import StoreError, Unreadable, not_a_database
+from memglot.formats.base import ALL_FIELDS, STORE, Format, Options
+from memglot.formats.core.proof import Prover
+from memglot.formats.core.source import Source
+from memglot.formats.core.target import Target
+from memglot.formats.syntax.sqlite_input import application_id, check_whole, is_database
+from memglot.model import Item, Record, Thing
+from memglot.notes import note_twice
+from memglot.report import Report
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Store
+from memglot.store.hidden import SENSITIVE, Hiding, sensitive_scopes
+from memglot.store.sqlite.schema import APPLICATION_ID
+from memglot.store.stream import all_items
+
+
+def recognise(head: bytes) -> bool:
+    """Tell a store by the mark in its header."""
+    return is_database(head) and application_id(head) == APPLICATION_ID
+
+
+def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+    """Yield everything a store holds, deleted memories too."""
+    from memglot.store.location import open_store
+
+    if not is_database(source.head):
+        raise not_a_database(source.name)
+    with source.as_file() as path:
+        check_whole(source, path)
+        try:
+            store = open_store(str(path), write=False)
+            try:
+                number = 0
+                report.sensitive |= (marked := sensitive_scopes(store))
+                hiding = Hiding(store, marked) if marked and not options.sensitive else None
+                for item in all_items(store, hiding=hiding):
+                    if isinstance(item, Record):
+                        number += 1
+                        report.item = number
+                    yield item
+                if hiding is not None:
+                    hiding.tell(report)
+            finally:
+                store.close()
+        except StoreError as error:
+            raise Unreadable(source.name, str(error).replace(f"`{path}`", "it"), error.hint) from error
+
+
+def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+    """Write a new store that holds the items and nothing else: no history, no log."""
+    from memglot.store.location import open_store, quiet
+
+    with target.place() as path:
+        store = open_store(str(path))
+        try:
+            filling = _Filling(store, report)
+            with store.loading(by_content=False):
+                for item in items:
+                    filling.take(item)
+                filling.land()
+            with store.writing():
+                for scope in sorted(report.sensitive):
+                    store.put_setting(SENSITIVE + scope, "")
+        finally:
+            store.close()
+        quiet(path)
+    if filling.twice:
+        report.note(note_twice(filling.twice))
+    report.written(filling.prover.end(alone=True))
+
+
+class _Filling:
+    """A new store that is being filled, batch by batch."""
+
+    def __init__(self, store: Store, report: Report) -> None:
+        self._store, self._report = store, report
+        self._records: dict[str, Record] = {}
+        self._things: list[Thing] = []
+        self.twice = 0
+        self.prover = Prover()
+
+    def take(self, item: Item) -> None:
+        """Take one item; land a batch when there are enough."""
+        if not isinstance(item, Record):
+            self._things.append(item)
+        elif item.id in self._records:
+            self._double(item)
+        else:
+            self._records[item.id] = item
+        if len(self._records) >= BATCH_SIZE or len(self._things) >= BATCH_SIZE:
+            self.land()
+
+    def land(self) -> None:
+        """Land what was taken so far."""
+        there = self._store.known(list(self._records)) if self.prover.count else set()
+        new = [record for id, record in self._records.items() if id not in there]
+        for id in there:
+            self._double(self._records[id])
+        with self._store.writing():
+            self._store.add(new)
+            self._store.put(self._things)
+        for record in new:
+            self.prover.add(record)
+        self._records, self._things = {}, []
+        self._report.written_count = self.prover.count
+        self._report.tick()
+
+    def _double(self, record: Record) -> None:
+        """A store has one memory of an id; the first one stays."""
+        self.twice += 1
+        self._report.dropped("record", record.id)
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a file is a memglot store."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except OSError:
+        return False
+    return recognise(head)
+
+
+FORMAT = Format(
+    name=STORE,
+    title="memglot store, a SQLite file",
+    tool="memglot",
+    family="sqlite",
+    extensions=(".sqlite", ".db", ".sqlite3"),
+    homes=ALL_FIELDS,
+    carry="",
+    read=read,
+    write=write,
+    conflict="merge",
+    recognise=recognise,
+    settles=True,
+    whole=True,
+)

@@ -1,0 +1,1 @@
+"""Readers and writers of the syntaxes formats use: JSON, YAML, CSV, Markdown, SQLite."""

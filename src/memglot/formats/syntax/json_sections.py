@@ -1,0 +1,80 @@
+"""A JSON object whose values are long lists, read one element at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import MAX_SECTION_BYTES, BadRecord, bad_syntax, section_too_large
+from memglot.formats.core.source import Source
+from memglot.formats.syntax.json_split import Splitter, is_json
+from memglot.formats.syntax.json_stream import Decode, check_depth, elements
+from memglot.report import Report
+
+
+def sections(
+    source: Source, report: Report, decode: Decode, *, memories: str = "memories"
+) -> Iterator[tuple[str, bytes, Any]]:
+    """Yield the elements of all lists in an object, each under its list's key; any other value comes as it is.
+
+    `memories` is the key of the list whose elements are memories.
+    Where the object is broken between two values, that is reported, and nothing more can be read.
+    """
+    values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
+    values.peek()
+    values.skip()
+    while (byte := values.peek()) != b"}":
+        if byte == b",":
+            values.skip()
+            continue
+        key = _key(values) if byte == b'"' else None
+        if key is None:
+            reason = "the file ends inside the object" if not byte else "a key was expected here"
+            report.fault(bad_syntax("JSON", reason), line=values.line)
+            return
+        if values.peek() == b"[":
+            values.skip()
+            for raw, value in elements(values, report, decode, memories=key == memories):
+                yield key, raw, value
+        else:
+            report.item = None
+            whole = values.exact()
+            if whole is None or not is_json(whole):
+                report.fault(bad_syntax("JSON", f"`{key[:40]}` has no value that can be read"), line=values.line)
+                return
+            found = _whole(key, whole, report, values.line)
+            if found is not None:
+                yield key, whole, found[0]
+            values.place += len(whole)
+    values.skip()
+    if values.peek():
+        report.fault(bad_syntax("JSON", "something follows the object"), line=values.line)
+
+
+def _whole(key: str, raw: bytes, report: Report, line: int) -> tuple[Any] | None:
+    """A value that is no list, decoded; what cannot be is reported and left out."""
+    if len(raw) > MAX_SECTION_BYTES:
+        report.fault(section_too_large(key[:40]), line=line)
+        return None
+    try:
+        check_depth(raw)
+        return (msgspec.json.decode(raw),)
+    except (msgspec.MsgspecError, UnicodeDecodeError, BadRecord) as error:
+        report.fault(bad_syntax("JSON", f"`{key[:40]}` cannot be read: {error}"), line=line)
+        return None
+
+
+def _key(values: Splitter) -> str | None:
+    raw = values.exact()
+    if raw is None or not is_json(raw):
+        return None
+    values.place += len(raw)
+    if values.peek() != b":":
+        return None
+    values.skip()
+    values.peek()
+    try:
+        return str(msgspec.json.decode(raw))
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,194 @@
+"""The objects of a JSON file, whatever its layout: an array, a single object, or one object a line."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from memglot.errors import MAX_DEPTH, BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
+from memglot.formats.core.source import Source
+from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_split import Splitter, depth, is_json
+from memglot.report import Report
+
+Decode = Callable[[bytes], Any]
+_TRUNCATED = "Input data was truncated"
+
+
+def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
+    start = source.head.lstrip(b" \t\r\n")
+    if not start:
+        yield from _after_space(source, report, decode)
+    elif start[:1] == b"[" and not _list_and_more(start):
+        yield from _array(source, report, decode)
+    elif start[:1] == b"{" and not _one_a_line(start):
+        yield from _sequence(source, report)
+    else:
+        yield from _lines(source, report, decode)
+
+
+def _after_space(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    """The values behind white space that fills more than the head."""
+    values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
+    if values.peek() == b"[":
+        values.skip()
+        yield from elements(values, report, decode)
+    else:
+        yield from _values(values, report)
+
+
+def _list_and_more(start: bytes) -> bool:
+    """Tell lines of which the first happens to be a list from a file that is one list."""
+    first, _, rest = start.partition(b"\n")
+    return rest.lstrip()[:1] == b"{" and is_json(first)
+
+
+def _one_a_line(start: bytes) -> bool:
+    """Tell NDJSON from objects over several lines, whose first line is unfinished and whose next is no object."""
+    first, newline, rest = start.partition(b"\n")
+    if is_json(first) or not newline or is_json(rest.lstrip().partition(b"\n")[0]):
+        return True
+    try:
+        msgspec.json.decode(first)
+    except RecursionError:
+        return True
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return str(error) != _TRUNCATED
+    return True
+
+
+def _lines(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    item = 0
+    offset = source.start
+    for number, line in enumerate(source.stream, 1):
+        try:
+            value = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            value = None
+            if not line.strip():
+                offset += len(line)
+                continue
+        item += 1
+        report.line = number
+        report.item = item
+        report.offset = offset
+        offset += len(line)
+        yield line, value
+
+
+def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+    values = Splitter(source.stream, source.start)
+    report.find_line = lambda: values.line
+    values.peek()
+    values.skip()
+    yield from elements(values, report, decode)
+    if values.peek():
+        report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
+
+
+def elements(values: Splitter, report: Report, decode: Decode, *, memories: bool = True) -> Iterator[tuple[bytes, Any]]:
+    """The values of a list that was just opened, up to and over its end; a fault is reported.
+
+    `memories` tells whether they are such, so that one which is cut off counts as one.
+    """
+    item = 0
+    separated = True
+    while (byte := values.peek()) != b"]":
+        report.item, report.offset = item + 1, values.offset
+        if not byte:
+            report.fault(bad_syntax("JSON", "the file ends inside the list"), line=values.line)
+            return
+        if byte == b",":
+            if separated:
+                report.fault(bad_syntax("JSON", "a comma where a memory should be"), line=values.line)
+            separated = True
+            values.skip()
+            continue
+        if not separated:
+            report.fault(bad_syntax("JSON", "no comma between two memories"), line=values.line)
+        item += 1
+        found = values.guess(decode) if byte == b"{" else None
+        raw = found[0] if found else values.exact()
+        if raw is None:
+            if memories:
+                report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
+            else:
+                report.fault(bad_syntax("JSON", "the file ends inside this list"), line=values.line)
+            separated = values.resume()
+            continue
+        value = found[1] if found else None
+        if value is None and not is_json(raw):
+            raw = values.cut(raw)
+        yield raw, value
+        values.place += len(raw)
+        separated = False
+    if separated and item:
+        report.fault(bad_syntax("JSON", "a comma before the end of the list"), line=values.line)
+    values.skip()
+
+
+def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
+    yield from _values(Splitter(source.stream, source.start), report)
+
+
+def _values(values: Splitter, report: Report) -> Iterator[tuple[bytes, Any]]:
+    item = 0
+    while values.peek():
+        item += 1
+        report.item, report.line, report.offset = item, values.line, values.offset
+        raw = values.exact()
+        if raw is None:
+            report.failed_record(bad_syntax("JSON", "this memory has no end"))
+            values.resume()
+            continue
+        raw = raw if is_json(raw) else values.cut(raw)
+        yield raw, None
+        values.place += len(raw)
+
+
+def check_depth(raw: bytes) -> None:
+    """Refuse a value that is nested too deep; nearly all are cleared by counting their brackets."""
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth(raw) > MAX_DEPTH:
+        raise too_deep("the memory")
+
+
+def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
+    """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
+    check_depth(raw)
+    data = decode_value(raw, report) if value is None else value
+    if not isinstance(data, dict):
+        raise not_an_object(type_name(data))
+    return data
+
+
+def decode_value(raw: bytes, report: Report) -> Any:
+    """Decode a value that the quick way refused; raises `BadRecord` with the reason."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad_bytes(report.offset + error.start) from None
+    if b"\0" in raw:
+        raise bad_bytes(report.offset + raw.index(b"\0"), "NUL")
+    check_depth(raw)
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise too_deep("the memory") from None
+    except msgspec.DecodeError as error:
+        raise _explain(raw, str(error)) from None
+
+
+def _explain(raw: bytes, reason: str) -> BadRecord:
+    if "trailing characters" in reason and raw.lstrip()[:1] == b"{":
+        return bad_syntax("JSON", "two values on one line")
+    if reason == _TRUNCATED:
+        import json
+
+        try:
+            json.loads(raw)
+        except ValueError:
+            return bad_syntax("JSON", "it ends too early")
+        return bad_text("the memory", "half of a surrogate pair", raw.find(b"\\ud"))
+    return bad_syntax("JSON", reason.removeprefix("JSON is malformed: "))

@@ -1,0 +1,69 @@
+"""The Markdown frame: front matter between fences, one blank line, the content, one newline."""
+
+import re
+from typing import Any, NamedTuple
+
+from memglot.errors import BadRecord, bad_bytes
+from memglot.formats.syntax.yaml_quick import quick_load
+from memglot.formats.syntax.yaml_reader import Broken, load
+
+OPENING = re.compile(r"---(\r?\n)")
+_CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)
+_FIRST_NEWLINE = re.compile(r"\r?\n")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
+
+
+class Frame(NamedTuple):
+    """A note taken apart: `text[start:end]` is its content."""
+
+    front: dict[str, Any]
+    start: int
+    end: int
+    fenced: bool
+
+
+def text_of(raw: bytes, start: int = 0) -> str:
+    """The text of a note, whose bytes begin at a place of the file; raises `BadRecord` for what is none."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad_bytes(start + error.start) from None
+    if "\0" in text:
+        raise bad_bytes(start + len(text[: text.index("\0")].encode()), "NUL")
+    return text
+
+
+def split(text: str, lenient: bool = False) -> Frame:
+    """Front matter and content. What looks like front matter and is a list or a scalar belongs to the content.
+
+    Raises `BadRecord` or `Broken` for front matter that is not valid YAML, unless `lenient`.
+    """
+    opening = OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
+    if opening is None or closing is None:
+        return whole(text)
+    # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
+    block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
+    try:
+        front: Any = quick_load(block)
+        if front is None:
+            front = load(block.encode("utf-8"))
+    except (BadRecord, Broken):
+        if not lenient:
+            raise
+        front = ""
+    newline = opening[1]
+    if front is not None and not isinstance(front, dict):
+        return Frame({}, 0, len(text) - len(newline) * text.endswith(newline), False)
+    rest = _REST_OF_LINE.match(text, closing.end())
+    start = closing.end()
+    if rest is not None:
+        start = rest.end() + len(newline) * text.startswith(newline, rest.end())
+    end = len(text) - len(newline) * text.endswith(newline, start)
+    return Frame(front or {}, start, end, True)
+
+
+def whole(text: str) -> Frame:
+    """A text that is all content, save its last newline."""
+    first = _FIRST_NEWLINE.search(text)
+    return Frame({}, 0, len(text) - (len(first[0]) if first and text.endswith(first[0]) else 0), False)

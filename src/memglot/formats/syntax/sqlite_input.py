@@ -1,0 +1,101 @@
+"""SQLite databases as inputs: told by their first bytes, opened so that nothing in them can change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import quote
+
+from memglot.errors import closed_database, damaged_database, not_a_database
+from memglot.formats.core.source import Source
+
+if TYPE_CHECKING:
+    import apsw
+
+MAGIC = b"SQLite format 3\0"
+_BUSY_MILLISECONDS = 10_000
+
+
+def is_database(head: bytes) -> bool:
+    """Tell a SQLite database by its first bytes."""
+    return head.startswith(MAGIC)
+
+
+def application_id(head: bytes) -> int:
+    """The number by which a program marks its databases."""
+    return int.from_bytes(head[68:72], "big")
+
+
+@contextmanager
+def database(source: Source) -> Iterator[apsw.Connection]:
+    """The database in a source, for reading. Errors of SQLite inside the block become `Unreadable`."""
+    import apsw
+
+    if not is_database(source.head):
+        raise not_a_database(source.name)
+    with source.as_file() as path:
+        check_whole(source, path)
+        try:
+            db = _open(path, source.head)
+            try:
+                yield db
+            finally:
+                db.close()
+        except apsw.Error as error:
+            _translate(error, source.name)
+
+
+def check_whole(source: Source, path: Path) -> None:
+    """Raise `Unreadable` for a file that is shorter than its header says; SQLite takes what is missing for zeros."""
+    head = source.head
+    known = head[24:28] == head[92:96]
+    page = int.from_bytes(head[16:18], "big")
+    said = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+    size = path.stat().st_size
+    if known and size < said and not path.with_name(path.name + "-wal").exists():
+        raise damaged_database(source.name, f"it should be {said:,} bytes long and is {size:,}")
+
+
+def _open(path: Path, head: bytes) -> apsw.Connection:
+    import apsw
+
+    log = path.with_name(path.name + "-wal")
+    if head[18:19] == b"\2" and not (log.exists() and log.stat().st_size):
+        # Nobody has it open, and opening it by the book would leave an empty log beside it.
+        return _ready(_unchanging(path))
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return _ready(db)
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        db.close()
+        if log.exists() and log.stat().st_size:
+            raise
+        return _ready(_unchanging(path))
+
+
+def _unchanging(path: Path) -> apsw.Connection:
+    import apsw
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
+
+
+def _ready(db: apsw.Connection) -> apsw.Connection:
+    db.set_busy_timeout(_BUSY_MILLISECONDS)
+    # The file may be anybody's: its own functions, views and triggers are never run.
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    return db
+
+
+def _translate(error: apsw.Error, name: str) -> NoReturn:
+    import apsw
+
+    if isinstance(error, apsw.NotADBError):
+        raise not_a_database(name) from error
+    if isinstance(error, (apsw.BusyError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)):
+        raise closed_database(name, str(error)) from error
+    raise damaged_database(name, str(error)) from error

@@ -1,0 +1,201 @@
+"""Reads YAML 1.2 core from libyaml's events, one item of a list at a time.
+
+PyYAML's own loaders speak YAML 1.1, in which `no` is false and `12:30` is 750; its C parser underneath has no opinion.
+"""
+
+import io
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+import yaml
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+
+from memglot.errors import MAX_ALIAS_GROWTH, MAX_DEPTH, BadRecord, alias_bomb, bad_number, bad_syntax, too_deep
+from memglot.formats.syntax.yaml_clean import CleanText
+
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_TYPED = frozenset("~+-.0123456789nNtTfF")
+_STANDARD = "tag:yaml.org,2002:"
+
+
+class Broken(Exception):
+    """The rest of the document cannot be read; `ended` tells that the document itself was over."""
+
+    def __init__(self, error: BadRecord, line: int, *, ended: bool = False) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.line = line
+        self.ended = ended
+
+
+class YamlReader:
+    """One YAML document. `values` yields its items; a faulty one comes as the `BadRecord` that says why."""
+
+    def __init__(self, stream: BinaryIO, *, start: int = 0, size: int | None = None) -> None:
+        self._text = CleanText(stream, start)
+        self._parser = CParser(self._text)
+        self._size = size or 0
+        self._anchors: dict[str, Any] = {}
+        # By identity: an anchored value is kept alive as long as this reader, or replaced by one that is weighed anew.
+        self._weights: dict[int, int] = {}
+        self._expanded = 0
+        self._level = 0
+        self._event: Any = None
+        self.line = 0
+        self.inside = False
+        self.is_list = False
+
+    def values(self) -> Iterator[Any]:
+        """The items of a list, or the one value; nothing for an empty document. Raises `Broken`."""
+        self._next()
+        event = self._next()
+        if isinstance(event, yaml.StreamEndEvent):
+            return
+        event = self._next()
+        if isinstance(event, yaml.SequenceStartEvent):
+            self.is_list = True
+            while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+                yield self._item(event)
+        else:
+            value = self._item(event)
+            if value is not None:
+                yield value
+        self._next()
+        event = self._next()
+        if not isinstance(event, yaml.StreamEndEvent):
+            error = bad_syntax("YAML", "the file holds more than one document")
+            raise Broken(error, event.start_mark.line + 1, ended=True)
+
+    def _item(self, event: Any) -> Any:
+        """One value, or what is wrong with it; either way all its events are used up."""
+        self.line = event.start_mark.line + 1
+        self.inside = True
+        base = self._level - (1 if isinstance(event, yaml.CollectionStartEvent) else 0)
+        try:
+            value = self._build(event, 1)
+        except BadRecord as error:
+            while self._level > base:
+                self._next()
+            value = error
+        self.inside = False
+        return self._text.refused_before(self._event.end_mark.index) or value
+
+    def _next(self) -> Any:
+        try:
+            event = self._event = self._parser.get_event()
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else self.line
+            raise Broken(bad_syntax("YAML", error.problem or str(error)), line) from None
+        except yaml.YAMLError as error:
+            raise Broken(bad_syntax("YAML", str(error).splitlines()[0]), self.line) from None
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._level += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._level -= 1
+        return event
+
+    def _build(self, event: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise too_deep("the memory")
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            value = _scalar(event)
+        elif kind is yaml.MappingStartEvent:
+            value = self._mapping(depth)
+        elif kind is yaml.SequenceStartEvent:
+            value = []
+            while not isinstance(inner := self._next(), yaml.SequenceEndEvent):
+                value.append(self._build(inner, depth + 1))
+        else:
+            return self._alias(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+            self._weights[id(value)] = self._weight(value)
+        return value
+
+    def _weight(self, value: Any) -> int:
+        """About how many characters a value takes when written out; what has an anchor was weighed before."""
+        if (known := self._weights.get(id(value))) is not None:
+            return known
+        if isinstance(value, dict):
+            return 2 + sum(len(key) + 2 + self._weight(inner) for key, inner in value.items())
+        if isinstance(value, list):
+            return 2 + sum(self._weight(inner) + 2 for inner in value)
+        return len(value) + 1 if isinstance(value, str) else 8
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            if type(event) is yaml.ScalarEvent:
+                key = event.value
+                if event.anchor is not None:
+                    self._anchors[event.anchor] = key
+            else:
+                key = self._build(event, depth + 1)
+                if not isinstance(key, str):
+                    key = msgspec.json.encode(key).decode("utf-8")
+            if key in value:
+                raise bad_syntax("YAML", f"the key `{key[:40]}` stands twice in one mapping")
+            value[key] = self._build(self._next(), depth + 1)
+        return value
+
+    def _alias(self, event: Any) -> Any:
+        if event.anchor not in self._anchors:
+            raise bad_syntax("YAML", f"unknown alias `{event.anchor}`")
+        value = self._anchors[event.anchor]
+        self._expanded += self._weight(value)
+        size = max(self._size, event.end_mark.index)
+        if size + self._expanded > MAX_ALIAS_GROWTH * size:
+            raise alias_bomb()
+        return value
+
+
+def load(text: bytes, start: int = 0) -> Any:
+    """The one value of a small document; raises `BadRecord` or `Broken`."""
+    reader = YamlReader(io.BytesIO(text), start=start, size=len(text))
+    values = list(reader.values())
+    for value in values:
+        if isinstance(value, BadRecord):
+            raise value
+    return values if reader.is_list else values[0] if values else None
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    tag = event.tag
+    if tag is None or not tag.startswith(_STANDARD):
+        # An unknown tag says nothing that we could use; `!` alone says that it is text.
+        return text if not event.implicit[0] and tag is None or tag == "!" or event.style else resolve(text)
+    if tag == _STANDARD + "str":
+        return text
+    return resolve(text)
+
+
+def resolve(text: str) -> Any:
+    """What a plain scalar means in the core schema."""
+    if text and text[0] not in _TYPED:
+        return text
+    if text in _NULLS:
+        return None
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if _INT.fullmatch(text):
+        try:
+            return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+        except ValueError:
+            raise bad_syntax("YAML", "a number of too many digits") from None
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        if math.isfinite(number):
+            return number
+    if _SPECIAL.fullmatch(text) or _FLOAT.fullmatch(text):
+        raise bad_number("the memory", float(text.replace(".", "", 1)) if _SPECIAL.fullmatch(text) else float(text))
+    return text

@@ -1,0 +1,1 @@
+"""Import: read, plan, apply in batches, summarise, undo."""

@@ -1,0 +1,211 @@
+"""Undo: what an import brought goes, what it changed is put back; what was changed since stays, unless it is forced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from memglot.editing.history import find_import
+from memglot.editing.supersede import take_back
+from memglot.formats.core.sidecar import name_of
+from memglot.merging.memory_state import BATCH, REMAINS, set_conflicts, state_in
+from memglot.merging.redirects import Reunion, Touched, home_of
+from memglot.model import (
+    THINGS,
+    Conflict,
+    Relation,
+    Supersession,
+    Thing,
+    Tombstone,
+    memories_of,
+    now,
+    owner_of,
+    thing_key,
+)
+from memglot.notes import note_kept_since
+from memglot.report import Report
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Import, Revision, Store
+
+_RECORD = "record"
+Key = tuple[str, str]
+"""The kind of a thing, and its key; a deletion is part of a record's own past."""
+
+
+def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
+    """Put back what was there before an import, and leave no tombstone.
+
+    What was changed since, or has something hanging on it since, stays as it is now, with a note, unless `force`.
+    """
+    with store.writing():
+        entry = find_import(store.imports(), import_id)
+        if entry.state == "undone":
+            return entry
+        undoing = _Undoing(store, entry, report, force)
+        undoing.run()
+        kept = undoing.kept
+        if kept:
+            memories = sum(kind == _RECORD for kind, _ in kept)
+            report.note(note_kept_since(memories, len(kept) - memories))
+        entry.state = "undone" if not kept else "partly undone"
+        store.put_import(entry)
+        store.log("undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": len(kept)})
+    return entry
+
+
+class _Undoing:
+    """One import that is being undone."""
+
+    def __init__(self, store: Store, entry: Import, report: Report, force: bool) -> None:
+        self._store, self._report, self._force, self._at = store, report, force, entry.at
+        self._batches = store.batches(entry.id)
+        self._revisions = list(store.revisions(batches=self._batches))
+        self._begin = next((revision.number for revision in self._revisions if revision.kind == BATCH), 0)
+        self._removed: set[str] = set()
+        self.kept: set[Key] = set()
+
+    def run(self) -> None:
+        """Undo what can be undone."""
+        self._remove_records()
+        taken = list(self._store.revisions(origins=self._batches)) if self._batches else []
+        self._remove_dead(taken)
+        self._remove_things(taken)
+        self._put_back()
+        if self._removed:
+            # What had been merged into a memory that is gone has no other place to live.
+            Reunion(self._store, Touched(deaths=True), now()).run()
+
+    def _remove_records(self) -> None:
+        ids = [record.id for record in self._store.in_batches(self._batches)]
+        spoken = list(self._said_since(set(ids)))
+        about = {id for _, ends in spoken for id in ends}
+        gone = []
+        for id in ids:
+            if not self._force and (id in about or self._is_changed((_RECORD, id))):
+                self.kept.add((_RECORD, id))
+            else:
+                gone.append(id)
+        for start in range(0, len(gone), BATCH_SIZE):
+            some = gone[start : start + BATCH_SIZE]
+            self._store.remove(some)
+            self._store.take(list(self._store.things(Conflict, some)))
+        self._removed.update(gone)
+        self._report.imported += len(gone)
+        if self._force:
+            for thing, _ in spoken:
+                self._take_hanging(thing)
+
+    def _said_since(self, ids: set[str]) -> Iterator[tuple[Thing, set[str]]]:
+        """What came to hang on some memories after the import, with those that it hangs on."""
+        for kind in (Relation, Supersession, Tombstone):
+            for thing in self._store.things(kind) if ids else ():
+                ends = ids.intersection(_ends(thing))
+                if ends and self._is_since(thing):
+                    yield thing, ends
+
+    def _is_since(self, thing: Thing) -> bool:
+        batch = self._store.origins([thing])[0]
+        if batch is not None:
+            return batch > max(self._batches)
+        return _time(thing) >= self._at
+
+    def _take_hanging(self, thing: Thing) -> None:
+        if isinstance(thing, Supersession):
+            take_back(self._store, thing)
+        elif isinstance(thing, Relation):
+            self._store.take([thing])
+
+    def _remove_dead(self, taken: list[Revision]) -> None:
+        """Memories that the import brought and somebody deleted, or merged into others, since."""
+        dead = {one.key for one in taken if one.kind == _RECORD and one.batch not in self._batches}
+        dead -= self._store.known(sorted(dead)) | self._removed
+        for tombstone in list(self._store.things(Tombstone, sorted(dead))) if dead else ():
+            if not self._force:
+                self.kept.add((_RECORD, tombstone.id))
+                continue
+            self._store.take([tombstone])
+            self._removed.add(tombstone.id)
+            self._report.imported += 1
+
+    def _remove_things(self, taken: list[Revision]) -> None:
+        stays = {id for _, id in self.kept}
+        gone: list[Thing] = []
+        for thing in list(self._store.things_in_batches(self._batches)):
+            key = _key(name_of(thing), thing_key(thing))
+            # What hangs on a memory that stays, stays too.
+            if owner_of(thing) in stays or key in self.kept:
+                continue
+            if not self._force and self._is_changed(key):
+                self.kept.add(key)
+            else:
+                gone.append(thing)
+        for revision in taken:
+            if revision.kind != _RECORD and revision.batch not in self._batches:
+                thing = msgspec.convert(revision.before, THINGS[revision.kind])
+                now = self._store.kept(thing)
+                if now is not None and not self._force:
+                    self.kept.add(_key(revision.kind, revision.key))
+                elif now is not None:
+                    gone.append(now)
+        self._store.take(gone)
+
+    def _put_back(self) -> None:
+        for revision in reversed(self._revisions):
+            key = _key(revision.kind, revision.key)
+            if revision.kind == BATCH or (revision.kind == _RECORD and revision.key in self._removed):
+                continue
+            if revision.deed != REMAINS and not self._force and (key in self.kept or self._is_changed(key)):
+                self.kept.add(key)
+                continue
+            # What was put back is as if it had never changed, also to the next undo; and nobody saw what was learnt
+            # of a deleted memory.
+            self._store.forget([revision.number])
+            if revision.deed != REMAINS:
+                self._restore(revision)
+
+    def _restore(self, revision: Revision) -> None:
+        store = self._store
+        if revision.kind != _RECORD:
+            thing = msgspec.convert(revision.before, THINGS[revision.kind])
+            if not (isinstance(thing, Tombstone) and store.known([thing.id])):
+                store.put([thing], revision.origin)
+        elif revision.before is not None:
+            before, had = state_in(revision.before)
+            if store.known([before.id]):
+                store.replace(before)
+            else:
+                store.add([before], revision.origin)
+            set_conflicts(store, before.id, had)
+            self._report.merged += 1
+
+    def _is_changed(self, key: Key) -> bool:
+        """Tell whether somebody else changed a record, or another thing, after this import began."""
+        kinds = (_RECORD, "tombstone") if key[0] == _RECORD else (key[0],)
+        return any(
+            revision.number > self._begin and revision.batch not in self._batches and revision.deed != REMAINS
+            for revision in self._store.revisions(key=key[1])
+            if revision.kind in kinds
+        )
+
+
+def _key(kind: str, key: str) -> Key:
+    return (_RECORD if kind == "tombstone" else kind), key
+
+
+def _ends(thing: Thing) -> tuple[str, ...]:
+    """The memories that a thing hangs on: a deletion by merging hangs on the one that took the memory in."""
+    home = home_of(thing) if isinstance(thing, Tombstone) else None
+    return memories_of(thing) if home is None else (home,)
+
+
+def _time(thing: Thing) -> int:
+    match thing:
+        case Relation():
+            return thing.updated_at
+        case Supersession():
+            return thing.decided_at or 0
+        case Tombstone():
+            return thing.deleted_at
+        case _:
+            return 0

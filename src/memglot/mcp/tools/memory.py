@@ -1,0 +1,199 @@
+"""`me_memory_create`, `get`, `update`, `delete`: one memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, labels_too_large, no_whole_id
+from memglot.mcp.schemas import About, Own, Seen, Tags, Text, Tree, seen, span_of
+from memglot.mcp.tool import Answer, Arguments, Call, Tool
+from memglot.model import Record, is_id
+from memglot.notes.mcp import note_cut_content, note_cut_meta, note_from_store
+from memglot.search.pack import shown
+from memglot.search.results import item_of
+
+Id = Annotated[Text, Meta(description="The whole id of the memory, as a search tells it.")]
+_REPEATED = 100_000
+
+
+class Create(Arguments):
+    """What a new memory holds."""
+
+    content: Annotated[
+        Text, Meta(description="The memory itself: one fact, decision or preference that needs no context.")
+    ]
+    id: Annotated[str | None, Meta(description="A UUIDv7 of your own; leave out to get a new one.")] = None
+    meta: Own = None
+    tree: Tree = None
+    temporal: About = None
+    title: Annotated[str | None, Meta(description="A short name for a long memory.")] = None
+    kind: Annotated[
+        str | None, Meta(description="semantic (default), episodic, procedural, prospective, decision, preference…")
+    ] = None
+    scope: Annotated[str | None, Meta(description="Whose memory it is; `user` by default.")] = None
+    tags: Tags = None
+
+
+class Get(Arguments):
+    """Which memory."""
+
+    id: Id
+
+
+class Update(Arguments):
+    """Which memory, and what about it changes. What is left out stays as it is."""
+
+    id: Id
+    content: Annotated[str | None, Meta(description="The new text.")] = None
+    meta: Annotated[dict[str, Any] | None, Meta(description="The new metadata: all of it, for it is replaced.")] = None
+    tree: Tree = None
+    temporal: About = None
+    title: Annotated[str | None, Meta(description='The new title; "" takes it away.')] = None
+    kind: Annotated[str | None, Meta(description="The new kind.")] = None
+    tags: Annotated[list[str] | None, Meta(description="The new tags: all of them, for they are replaced.")] = None
+    status: Annotated[
+        Literal["active", "stale", "superseded", "open", "closed"] | None,
+        Meta(description="Whether it still holds; `me_memory_delete` deletes."),
+    ] = None
+
+
+class Deleted(msgspec.Struct):
+    """That it is gone."""
+
+    deleted: bool
+
+
+def check_size(content: str | None) -> None:
+    """Refuse text that is too much for a conversation."""
+    size = len(content.encode("utf-8", "replace")) if content is not None else 0
+    if size > MAX_INLINE_BYTES:
+        raise content_too_large(size)
+
+
+def _check_labels(*labels: Any) -> None:
+    """Refuse a title, tags and the like that no answer could hold beside the text."""
+    size = len(msgspec.json.encode(labels))
+    if size > _REPEATED:
+        raise labels_too_large(size, _REPEATED)
+
+
+def whole(id: str) -> str:
+    """An id that is whole: a guess at its beginning must not find, let alone delete, another memory."""
+    if not is_id(id.strip().lower()):
+        raise no_whole_id(id)
+    return id
+
+
+def _written(record: Record, notes: Sequence[str] = ()) -> Answer:
+    """What an agent just wrote: what is long of it is not sent back, which could be too much for an answer."""
+    value = seen(record)
+    if len(record.content) > _REPEATED:
+        value.content = record.content[:_REPEATED]
+        notes = [*notes, note_cut_content(_REPEATED, len(record.content))]
+    if (size := len(msgspec.json.encode(record.meta))) > _REPEATED:
+        value.meta = {}
+        notes = [*notes, note_cut_meta(size)]
+    return Answer(value, notes=tuple(notes))
+
+
+def create(call: Call, given: Create) -> Answer:
+    """Keep a new memory."""
+    check_size(given.content)
+    _check_labels(given.title, given.tags, given.kind, given.scope)
+    chosen = {name: getattr(given, name) for name in ("id", "title", "kind", "scope", "tree", "tags", "meta")}
+    source = {"kind": "mcp"} | ({"tool": call.client} if call.client else {})
+    with call.memory(write=True) as memory:
+        before = len(memory.notes)
+        record = memory.add(
+            given.content,
+            temporal=span_of(given.temporal),
+            source=source,
+            **{name: value for name, value in chosen.items() if value},
+        )
+        return _written(record, memory.notes[before:])
+
+
+def get(call: Call, given: Get) -> Answer:
+    """Show a memory."""
+    with call.memory() as memory:
+        return recalled(memory.get(whole(given.id)), memory.store.url)
+
+
+def update(call: Call, given: Update) -> Answer:
+    """Change a memory."""
+    check_size(given.content)
+    _check_labels(given.title, given.tags, given.kind)
+    names = ("content", "meta", "tree", "title", "kind", "tags", "status")
+    changes = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    if given.kind == "":
+        # As for a new memory, no kind is none that was chosen.
+        del changes["kind"]
+    if given.title == "":
+        changes["title"] = None
+    if given.temporal is not None:
+        changes["temporal"] = span_of(given.temporal)
+    with call.memory(write=True) as memory:
+        record = memory.update(whole(given.id), **changes)
+        written = _written(record)
+        return written if given.content or written.notes else recalled(record, memory.store.url)
+
+
+def delete(call: Call, given: Get) -> Answer:
+    """Delete a memory."""
+    with call.memory(write=True) as memory:
+        gone = memory.delete(whole(given.id), reason="mcp")
+        return Answer(Deleted(bool(gone)))
+
+
+def recalled(record: Record, store: str) -> Answer:
+    """A stored memory, its text in a fence."""
+    return Answer(seen(record), f"{note_from_store(1, store)}\n\n{shown([item_of(record)])}".rstrip())
+
+
+TOOLS: list[Tool[Any]] = [
+    Tool(
+        name="me_memory_create",
+        title="Keep a memory",
+        description="Keep something that will still matter later: a fact, a decision, a preference, a lesson, in words "
+        "that need no context. Search first: update what is there rather than keeping it twice.",
+        takes=Create,
+        answers=Seen,
+        run=create,
+    ),
+    Tool(
+        name="me_memory_get",
+        title="Get a memory",
+        description="Get one memory whole, by its id: after a search, or before an update.",
+        takes=Get,
+        answers=Seen,
+        run=get,
+        reads=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="me_memory_update",
+        title="Change a memory",
+        description="Change fields of a memory that is out of date or incomplete. Fields left out, or null, stay. "
+        "`meta` and `tags` are replaced, not merged. Earlier versions stay in its history.",
+        takes=Update,
+        answers=Seen,
+        run=update,
+        destroys=True,
+        repeatable=True,
+    ),
+    Tool(
+        name="me_memory_delete",
+        title="Delete a memory",
+        description="Delete a memory that is wrong, or that the user wants forgotten. The user can bring it back with "
+        "`memglot undelete`.",
+        takes=Get,
+        answers=Deleted,
+        run=delete,
+        destroys=True,
+        repeatable=False,
+    ),
+]

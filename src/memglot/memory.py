@@ -1,0 +1,636 @@
+"""Memory: the Python API of everything memglot does with a store."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from memglot.arguments import (
+    CHANGEABLE,
+    choice,
+    make_filter,
+    make_tags,
+    make_temporal,
+    whole_number,
+    without_conversations,
+)
+from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
+from memglot.editing.scopes import sensitive_scopes
+from memglot.errors import AlreadyThere, MemglotError, NoStore, sensitive_memory, sensitive_scope
+from memglot.importing import undo
+from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
+from memglot.notes import note_embedded, note_unfinished
+from memglot.report import Report
+from memglot.search import run as searching
+from memglot.search.results import Results
+from memglot.search.semantic import Embedded, Meaning
+from memglot.settings import Passphrase
+from memglot.store.contract import Import, Store
+from memglot.store.hidden import Hiding
+from memglot.store.location import open_store
+from memglot.store.query import Filter
+
+# Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
+if TYPE_CHECKING:
+    from memglot.editing.consolidate import Consolidation
+    from memglot.exporting.sync import RemoteDiff
+    from memglot.exporting.verify import Verdict
+    from memglot.formats.core.read import Input
+    from memglot.importing.options import ImportOptions
+    from memglot.results import ExportResult, ImportResult
+
+Progress = Callable[[Report], None]
+
+
+class Memory:
+    """One store of memories. Use it as a context manager, or call `close()`.
+
+    Every optional argument is named as the flag of the command line. Errors are `memglot.MemglotError`; their
+    text says what happened, their `hint` what to do.
+    """
+
+    def __init__(self, store: Store | None, *, sensitive: bool = True) -> None:
+        self._store = store
+        self._sensitive = sensitive
+
+    @classmethod
+    def open(cls, url: str | Path | None = None, *, write: bool = True, sensitive: bool = True) -> Memory:
+        """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
+
+        With `write=False` the store must exist and is never changed. With `sensitive=False` memories of sensitive
+        scopes are neither shown, found, counted nor exported, and none can be added, changed or deleted.
+        """
+        return cls(open_store(url, write=write), sensitive=sensitive)
+
+    @classmethod
+    def open_for_dry_run(cls, url: str | Path | None = None) -> Memory:
+        """Open a store for `import_from(dry_run=True)`, which needs none to exist and creates none."""
+        try:
+            return cls.open(url, write=False)
+        except NoStore:
+            return cls(None)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about the store, such as an index that is not complete."""
+        return self._store.notes if self._store else []
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def store(self) -> Store:
+        """The store underneath."""
+        if self._store is None:
+            raise NoStore("dry run")
+        return self._store
+
+    def _hidden(self) -> frozenset[str]:
+        """The scopes that are not shown."""
+        return frozenset() if self._sensitive else sensitive_scopes(self.store)
+
+    @property
+    def hides(self) -> bool:
+        """Tell whether the store has sensitive scopes that are not shown."""
+        return bool(self._hidden())
+
+    def _filter(self, filters: dict[str, Any]) -> Filter:
+        """A filter that lets only through what is shown."""
+        filter, hidden = make_filter(**filters), self._hidden()
+        return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What the store knows of the meaning of its memories."""
+        return Meaning(self.store)
+
+    # One memory
+
+    def add(
+        self,
+        content: str,
+        *,
+        id: str = "",
+        title: str | None = None,
+        kind: str = "semantic",
+        scope: str = "user",
+        tree: str = "",
+        tags: Sequence[str] = (),
+        meta: dict[str, Any] | None = None,
+        temporal: Any = None,
+        strength: float | None = None,
+        confidence: float | None = None,
+        source: dict[str, Any] | None = None,
+    ) -> Record:
+        """Keep a new memory and return it with its id. `source` says who it is from, such as `{"tool": "codex"}`."""
+        record = Record(
+            id=id,
+            content=content,
+            title=title,
+            kind=kind,
+            scope=scope,
+            tree=tree,
+            tags=make_tags(tags),
+            meta=meta or {},
+            temporal=make_temporal(temporal),
+            strength=strength,
+            confidence=confidence,
+            source=source or {},
+        )
+        hidden = self._hidden()
+        if scope in hidden:
+            raise sensitive_scope(scope)
+        if id and hidden and Hiding(self.store, hidden).ids([id.strip().lower()]):
+            # Also where it was deleted: to take its id would undo that.
+            raise AlreadyThere(id)
+        added = memory.add(self.store, record)
+        self.meaning.embed_new([added.id])
+        return added
+
+    def get(self, id: str) -> Record:
+        """The memory with this id, or with an id that begins so."""
+        record = memory.get(self.store, id)
+        if record.scope in self._hidden():
+            raise sensitive_memory(id)
+        return record
+
+    def _check_shown(self, *ids: str) -> None:
+        for id in ids if self._hidden() else ():
+            self.get(id)
+
+    def list(
+        self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
+    ) -> Iterator[Record]:
+        """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
+        updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
+        return self.store.records(self._filter(filters), newest_first=newest_first, limit=limit, offset=offset)
+
+    def count(self, **filters: Any) -> int:
+        """How many memories match the filters of `list`."""
+        return self.store.count(self._filter(filters))
+
+    def update(self, id: str, **changes: Any) -> Record:
+        """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
+        if "tags" in changes:
+            changes["tags"] = make_tags(changes["tags"])
+        if "temporal" in changes:
+            changes["temporal"] = make_temporal(changes["temporal"])
+        for field in changes:
+            choice("field", field, CHANGEABLE)
+        self._check_shown(id)
+        if changes.get("scope") in self._hidden():
+            raise sensitive_scope(changes["scope"])
+        record = memory.update(self.store, id, changes)
+        self.meaning.embed_new([record.id])
+        self.mirror_conflicts(record.id)
+        return record
+
+    def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
+        """Delete memories; `undelete` brings one back."""
+        self._check_shown(*ids)
+        gone = memory.delete(self.store, ids, reason=reason)
+        self.mirror_conflicts(*gone)
+        return gone
+
+    def undelete(self, id: str) -> Record:
+        """Bring a deleted memory back."""
+        record = memory.undelete(self.store, id)
+        self.meaning.embed_new([record.id])
+        self.mirror_conflicts(record.id)
+        return record
+
+    def link(self, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
+        """Relate two memories, or entities given as `entity:<id>`."""
+        return links.link(self.store, subject, predicate, object, weight=weight)
+
+    def unlink(self, subject: str, predicate: str, object: str) -> int:
+        """Take a relation away."""
+        return links.unlink(self.store, subject, predicate, object)
+
+    # Many
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = 10,
+        offset: int = 0,
+        mode: str = "hybrid",
+        meaning: str | None = None,
+        grep: str | None = None,
+        context: int = 0,
+        budget: int | None = None,
+        touch: bool = False,
+        **filters: Any,
+    ) -> Results:
+        """The memories that answer a question, best first. Modes: `hybrid`, `fulltext`, `semantic`.
+
+        `"a phrase"` must be there as written, `-word` must not; `tag:x kind:x tree:a.b scope:x status:x`,
+        `before:2024-05` and `after:2024` filter, as the filters of `list` do. Each hit says why it was found.
+        `meaning` is another wording, to compare by meaning while `query` is looked for by its words.
+        `context` brings so many memories before and after each hit; `budget` packs them into the `block` of the
+        result, of at most so many tokens; `touch` counts that they were used.
+        """
+        choice("mode", mode, searching.MODES)
+        for name, value in {"limit": limit, "offset": offset, "context": context, "budget": budget}.items():
+            whole_number(name, value)
+        wanted = searching.Wanted(
+            mode=mode,
+            limit=-1 if limit is None else limit,
+            offset=max(offset, 0),
+            meaning=meaning,
+            grep=grep,
+            context=context,
+            budget=budget,
+            touch=touch,
+        )
+        return searching.search(self.store, self.meaning, query, self._filter(filters), wanted)
+
+    def embed(
+        self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Embedded:
+        """Let memories without a vector be found by meaning, too; `again` makes all vectors anew.
+
+        `model` names another embedder, whose vectors take the place of all others.
+        """
+        return self.meaning.embed(model, again=again, progress=progress)
+
+    def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
+        """The tree at and below a path, with counts."""
+        return tree.branches(self.store, path, depth, self._filter({}))
+
+    def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
+        """Move a branch of the tree; tells how many memories are on it."""
+        count = tree.move(self.store, source, target, dry_run=dry_run, among=self._filter({}))
+        self.mirror_conflicts()
+        return count
+
+    def copy(self, source: str, target: str, *, dry_run: bool = False) -> int:
+        """Copy a branch of the tree under new ids."""
+        return tree.copy(self.store, source, target, dry_run=dry_run)
+
+    def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
+        """Delete a branch of the tree."""
+        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason, among=self._filter({}))
+        self.mirror_conflicts()
+        return count
+
+    # Scopes, identity, entities and relations
+
+    def scopes(self) -> Sequence[scopes.Scope]:
+        """Every scope, with the number of its memories and whether it is sensitive."""
+        return scopes.scopes(self.store)
+
+    def mark_sensitive(self, *names: str) -> Sequence[str]:
+        """Mark scopes as sensitive, so that exports leave them out; tells which were not."""
+        return self._mark(names, sensitive=True)
+
+    def mark_normal(self, *names: str) -> Sequence[str]:
+        """Take the mark of sensitive scopes away; tells which had it."""
+        return self._mark(names, sensitive=False)
+
+    def _mark(self, names: Sequence[str], *, sensitive: bool) -> Sequence[str]:
+        changed = scopes.mark_all(self.store, names, sensitive=sensitive)
+        # What is sensitive now must not be readable beside the store, also where a crash left it there.
+        self.mirror_conflicts()
+        return changed
+
+    def identity(self, scope: str = DEFAULT_SCOPE) -> Document | None:
+        """Who the user, or another scope, is said to be; `None` where nobody said so."""
+        return identity.identity(self.store, scope)
+
+    def set_identity(self, text: str, scope: str = DEFAULT_SCOPE) -> Document:
+        """Say who somebody is; what was said before stays in `identity_history`."""
+        return identity.set_identity(self.store, text, scope)[0]
+
+    def identity_history(self, scope: str = DEFAULT_SCOPE) -> Sequence[Document]:
+        """Everything that was said to be the identity, the present text last."""
+        return identity.history(self.store, scope)
+
+    def entities(self, query: str | None = None, *, type: str | None = None) -> Iterator[Entity]:
+        """The entities that memories mention: all, or those whose name, alias or id contains the query."""
+        return entities.entities(self.store, query, type)
+
+    def add_entity(self, name: str, type: str, *, aliases: Sequence[str] = (), scope: str | None = None) -> Entity:
+        """Keep an entity under `entity:<type>:<name>`; one that is there gets the new aliases."""
+        return entities.add_entity(self.store, name, type, [aliases] if isinstance(aliases, str) else aliases, scope)
+
+    def relations(self, id: str | None = None, *, predicate: str | None = None) -> Iterator[Relation]:
+        """All relations, or those from and to one memory or `entity:<id>`; with one predicate, only those."""
+        return (found for found in self._relations(id) if predicate in (None, found.predicate))
+
+    def _relations(self, id: str | None) -> Iterator[Relation]:
+        if id is None:
+            yield from self.store.things(Relation)
+            return
+        end = links.end_of(self.store, id).id
+        yield from self.store.things(Relation, [end])
+        yield from (found for found in self.store.mentions(Relation, end) if found.subject.id != end)
+
+    def supersede(self, newer: str, older: str, *, reason: str = "", entity: str | None = None) -> Supersession:
+        """Say that a memory takes the place of another, which gets the status `superseded`."""
+        found, _ = supersede.supersede(self.store, newer, older, reason=reason, entity=entity)
+        self.mirror_conflicts(found.newer, found.older)
+        return found
+
+    def chain(self, id: str | None = None) -> Sequence[Supersession]:
+        """What took the place of what: everything, or the whole chain of one memory, the earliest decision first."""
+        return supersede.chain(self.store, id)
+
+    # Import, export and sync
+
+    def import_from(
+        self,
+        *inputs: Input,
+        format: str | None = None,
+        dedup: bool | str | None = None,
+        conflict: str | None = None,
+        tree: str = "",
+        tags: Sequence[str] = (),
+        space: str | None = None,
+        dry_run: bool = False,
+        fail_fast: bool = False,
+        lenient: bool = False,
+        restore_deleted: bool = False,
+        passphrase: Passphrase = None,
+        accept_broken_audit: bool = False,
+        embed: bool = False,
+        isolate: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportResult:
+        """Import files, folders, `-` for standard input, or bytes that are the content itself.
+
+        One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it. `embed` lets
+        what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
+        store refuses costs only itself.
+        """
+        from memglot.formats.base import Options
+        from memglot.importing.options import ImportOptions
+        from memglot.store.own_files import passed_over
+
+        report = Report(progress)
+        options = ImportOptions(
+            format=format,
+            dedup=dedup if isinstance(dedup, str) else "id" if dedup is False else None,
+            conflict=conflict,
+            tree=tree,
+            tags=tuple(make_tags(tags)),
+            fail_fast=fail_fast,
+            restore_deleted=restore_deleted,
+            dry_run=dry_run,
+            isolate=isolate,
+            sensitive=self._sensitive,
+            reading=Options(
+                lenient=lenient,
+                space=space,
+                passphrase=passphrase,
+                accept_broken_audit=accept_broken_audit,
+                own=passed_over(self._store),
+            ),
+        )
+        choice("dedup", options.dedup, ("content", "id"))
+        choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+        return self._land(inputs, options, report, embed=embed)
+
+    def _land(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
+        """Do an import, or only go through it."""
+        from memglot.importing.run import import_into
+        from memglot.results import ImportResult
+
+        if options.dry_run:
+            from memglot.store.overlay import overlay
+
+            with overlay(self._store) as scratch:
+                entry = import_into(scratch, inputs, options, report)
+                return ImportResult(report, entry, dry_run=True)
+        try:
+            entry = import_into(self.store, inputs, options, report)
+        finally:
+            # What landed before an import was stopped may have clashed, or made a scope sensitive.
+            self._mirror_after(report, options.isolate)
+        if embed and (done := self.meaning.embed().embedded):
+            report.note(note_embedded(done))
+        return ImportResult(report, entry, dry_run=False)
+
+    def _mirror_after(self, report: Report, isolate: bool) -> None:
+        """Bring the files of conflicts up to date; where batches stand alone, this costs none of them."""
+        try:
+            self.mirror_conflicts()
+        except MemglotError as error:
+            if not isolate:
+                raise
+            report.note(note_unfinished(str(error)))
+
+    def export(
+        self,
+        path: str | Path | None = None,
+        *,
+        format: str | None = None,
+        limit: int | None = None,
+        include_embeddings: bool = False,
+        include_conversations: bool = True,
+        plain: bool = False,
+        layout: str = "flat",
+        dialect: str | None = None,
+        space: str | None = None,
+        force: bool = False,
+        stream: Any = None,
+        created_at: bool = True,
+        progress: Progress | None = None,
+        **filters: Any,
+    ) -> ExportResult:
+        """Write memories to a file or folder, or to a binary stream; without either, `result.content` holds them.
+
+        The filters are those of `list`. An export proves itself: `memglot verify` finds what was cut or edited.
+        `dialect="program"` writes what the real tool reads, where that differs from what its page says.
+        """
+        from memglot.exporting.run import ExportOptions, export_to
+        from memglot.formats.base import Options
+        from memglot.formats.core.target import Target
+        from memglot.results import ExportResult
+
+        choice("layout", layout, ("flat", "kind", "tree"))
+        report = Report(progress)
+        memory = io.BytesIO() if path is None and stream is None else None
+        target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
+        filter = self._filter(filters)
+        options = ExportOptions(
+            format=format,
+            filter=filter if include_conversations else without_conversations(filter),
+            limit=limit,
+            closed=not self._sensitive,
+            include_embeddings=include_embeddings,
+            writing=Options(
+                plain=plain,
+                layout=layout,
+                created_at=created_at,
+                dialect=dialect,
+                space=space,
+                closed=not self._sensitive,
+            ),
+        )
+        used = export_to(self.store, target, options, report)
+        return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
+
+    def sync_export(
+        self,
+        path: str | Path | None = None,
+        *,
+        scope: str | None = None,
+        include_audit_chain: bool = False,
+        include_embeddings: bool = False,
+        passphrase: Passphrase = None,
+        plaintext: bool = False,
+        v5: bool = False,
+        chunk_size_mb: int = 5,
+        force: bool = False,
+        stream: Any = None,
+        progress: Progress | None = None,
+    ) -> ExportResult:
+        """Write memories.json, for another machine, for memoryd or for mcp-memory-service.
+
+        Sensitive scopes are sealed with the passphrase; without one they are refused, unless `plaintext`. With `v5`
+        the file is mcp-memory-service's own, and leaves them out.
+        """
+        from memglot.exporting.sync import sync_export
+        from memglot.formats.core.target import Target
+        from memglot.results import ExportResult
+
+        report = Report(progress)
+        memory = io.BytesIO() if path is None and stream is None else None
+        target = Target(Path(path) if path is not None else None, stream or memory, force=force)
+        used = sync_export(
+            self.store,
+            target,
+            report,
+            scope=scope,
+            audit=include_audit_chain,
+            embeddings=include_embeddings,
+            passphrase=passphrase,
+            plaintext=plaintext,
+            closed=not self._sensitive,
+            v5=v5,
+            chunk_size=chunk_size_mb,
+        )
+        return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
+
+    def sync_import(self, path: Input, *, conflict: str = "merge", **options: Any) -> ImportResult:
+        """Import memories.json and merge it: `import_from` with that format, and the same options."""
+        choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
+        return self.import_from(path, format="memories-json", conflict=conflict, **options)
+
+    def diff_with_remote(
+        self, path: str | Path, *, passphrase: Passphrase = None, progress: Progress | None = None
+    ) -> RemoteDiff:
+        """What `sync_import` of a file would do, without doing it."""
+        from memglot.exporting.sync import diff_with_remote
+        from memglot.formats.base import Options
+
+        return diff_with_remote(self.store, path, Options(passphrase=passphrase), Report(progress), self._hidden())
+
+    # History, conflicts and maintenance
+
+    def history(self, id: str) -> tuple[Sequence[history.Version], str | None]:
+        """Every version of a memory, oldest first, and the import that brought it."""
+        return history.history(self.store, id)
+
+    def imports(self) -> Iterator[Import]:
+        """All imports, newest first.
+
+        Where sensitive scopes are not shown, those of people to whom they were are not either: counts, errors and the
+        names of files may tell of them.
+        """
+        hides = self.hides
+        return (entry for entry in self.store.imports() if entry.closed or not hides)
+
+    def import_report(self, id: str = "last") -> Import:
+        """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""
+        return history.find_import(self.imports(), id)
+
+    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
+        """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
+        from memglot.results import ImportResult
+
+        report = Report()
+        entry = undo.undo(self.store, import_id, report, force=force)
+        self.mirror_conflicts()
+        return ImportResult(report, entry, dry_run=False)
+
+    def conflicts(self, id: str | None = None, field: str | None = None) -> Sequence[Conflict]:
+        """Values that no rule decides between: all, those of a memory, or of one of its fields."""
+        from memglot.merging import conflicts
+
+        return conflicts.conflicts(self.store, id, field)
+
+    def resolve(self, id: str, field: str | None = None, **choice: Any) -> Record:
+        """Settle a conflict with `take=`, the number of one of its values from 1, or with `value=`, another one.
+
+        It is an ordinary edit, so it travels to other machines. `None` as the value takes the field away.
+        """
+        from memglot.merging import conflicts
+
+        record = conflicts.settle(self.store, id, field, **choice)
+        self.mirror_conflicts(record.id)
+        return record
+
+    def mirror_conflicts(self, *ids: str) -> None:
+        """Bring the files in `_conflicts/` beside the store up to date, or only those of some memories.
+
+        Every deed that may change them does so.
+        """
+        from memglot.merging.conflict_files import mirror
+
+        mirror(self.store, ids or None)
+
+    def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
+        """Rows of the audit chain, newest first."""
+        return history.audit_log(self.store, target=target, limit=limit)
+
+    def audit_imported(self, *, target: str | None = None, limit: int | None = None) -> Sequence[dict[str, Any]]:
+        """Rows of other machines' and tools' chains that came with imported files, newest first."""
+        from memglot.exporting import audit_file
+
+        return audit_file.imported_rows(self.store, target=target, limit=limit)
+
+    def audit_verify(self) -> dict[str, Any]:
+        """Whether the audit chain is whole."""
+        return history.audit_verify(self.store)
+
+    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Merge exact doubles and bring strengths up to date; nothing is deleted for being weak."""
+        from memglot.editing.consolidate import consolidate
+
+        result = consolidate(self.store, dry_run=dry_run)
+        self.mirror_conflicts()
+        return result
+
+    def stats(self) -> dict[str, Any]:
+        """How much of what the store keeps."""
+        from memglot.editing import maintenance
+
+        return maintenance.stats(self.store)
+
+    def doctor(self, *, fix: bool = False) -> Verdict:
+        """Check the store; with `fix`, rebuild its indexes."""
+        from memglot.editing import maintenance
+
+        return maintenance.doctor(self.store, fix=fix)
+
+    def backup(self, path: str | Path, *, force: bool = False) -> int:
+        """Write a clean copy of the whole store; tells its size in bytes."""
+        from memglot.editing import maintenance
+
+        return maintenance.backup(self.store, Path(path), force=force)

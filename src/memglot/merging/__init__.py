@@ -1,0 +1,1 @@
+"""Merge versions of memories so that every machine reaches the same result."""

@@ -1,0 +1,105 @@
+"""Conflicts: values that no rule decides between. List them, show one, settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from memglot.editing.memory import get, resolve, update
+from memglot.errors import NotFound, no_such_value, one_of_clashes, wrong_types
+from memglot.merging.registers import DEFAULTS, GONE, Path, parts_of, path_of
+from memglot.model import Conflict, Record, canonical, format_time
+from memglot.store.contract import Store
+
+_UNSET: Any = object()
+
+
+def conflicts(store: Store, id: str | None = None, field: str | None = None) -> list[Conflict]:
+    """All conflicts, those of one memory, or the one of a field."""
+    if id is None:
+        return list(store.things(Conflict))
+    record = resolve(store, id)
+    found = [one for one in store.things(Conflict, [record]) if field in (None, one.field)]
+    if not found:
+        name = f"{id} {field}" if field else id
+        raise NotFound("conflict", name, "`memglot conflicts` lists them")
+    return found
+
+
+def with_memories(store: Store, ids: Sequence[str] | None = None) -> Iterator[tuple[Conflict, Record]]:
+    """All conflicts, or those of some memories, each with its memory; one at a time, however large they are."""
+    for conflict in store.things(Conflict, ids):
+        for record in store.get([conflict.record]):
+            yield conflict, record
+
+
+def as_text(value: Any) -> str:
+    """A value as a person reads it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
+def conflict_value(record: Record, conflict: Conflict) -> dict[str, Any]:
+    """A conflict as JSON shows it, with the number of the value that stands in a version of its memory."""
+    return {
+        "id": conflict.record,
+        "field": conflict.field,
+        "at": format_time(conflict.clock),
+        "values": conflict.values,
+        "stands": standing(record, conflict),
+    }
+
+
+def standing(record: Record, conflict: Conflict) -> int:
+    """The number of the value that stands meanwhile, counted from 1; 0 where it is none of them."""
+    register = parts_of(record).registers.get(path_of(conflict.field) or ())
+    shown = canonical(register.shown) if register is not None else b""
+    return next((number for number, value in enumerate(conflict.values, 1) if canonical(value) == shown), 0)
+
+
+def settle(store: Store, id: str, field: str | None = None, *, take: int | None = None, value: Any = _UNSET) -> Record:
+    """Settle a conflict with one of its values, by number from 1, or with another one.
+
+    It is an ordinary edit, later than the clash, so it travels to other machines. `null` sets a field to its default
+    and takes a key away.
+    """
+    with store.writing():
+        found = conflicts(store, id, field)
+        if len(found) > 1:
+            raise one_of_clashes([one.field for one in found])
+        conflict = found[0]
+        if take is not None:
+            if not 1 <= take <= len(conflict.values):
+                raise no_such_value(take, len(conflict.values))
+            value = conflict.values[take - 1]
+        elif value is _UNSET:
+            raise no_such_value(None, len(conflict.values))
+        record = get(store, conflict.record)
+        changes = _with_value(record, path_of(conflict.field) or (), value)
+        return update(store, record.id, changes, deed="resolve", settles=conflict.field)
+
+
+def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
+    """The change that gives a register a value."""
+    if len(path) == 1:
+        if value is None:
+            return {path[0]: DEFAULTS[path[0]]}
+        try:
+            made = msgspec.convert({"content": record.content, path[0]: value}, Record)
+        except msgspec.ValidationError as error:
+            raise wrong_types(str(error)) from None
+        return {path[0]: getattr(made, path[0])}
+    register = parts_of(record).registers.get(path)
+    if register is not None and register.value is not GONE and canonical(register.shown) == canonical(value):
+        return {}
+    whole = dict(getattr(record, path[0]))
+    inner = whole
+    for key in path[1:-1]:
+        inner[key] = dict(inner.get(key) or {})
+        inner = inner[key]
+    if value is None:
+        inner.pop(path[-1], None)
+    else:
+        inner[path[-1]] = value
+    return {path[0]: whole}

@@ -1,0 +1,158 @@
+"""Merged memories: each lives on in another one, and what is said of it is said of that one, on every machine.
+
+A deletion by merging holds only while the memory that took it in is there, or lives on in turn. Two machines may each
+merge without knowing what the other deleted, merged or edited meanwhile: then a copy comes back rather than that none
+is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from memglot.merging.memory_state import State, remains, set_conflicts, value_of
+from memglot.merging.records import MERGED, absorb, conflicts_of
+from memglot.merging.registers import set_time
+from memglot.merging.repoint import repoint
+from memglot.model import LATEST, Conflict, Record, Thing, Tombstone, content_hash, memories_of, plain
+from memglot.store.contract import Revision, Store
+
+DEED = "merge"
+
+
+def home_of(tombstone: Tombstone | None) -> str | None:
+    """The memory that a deleted one was merged into; `None` for one that was simply deleted."""
+    if tombstone is None or not tombstone.reason.startswith(MERGED):
+        return None
+    return tombstone.reason.removeprefix(MERGED)
+
+
+@dataclass
+class Touched:
+    """What an import did that merged memories may depend on."""
+
+    ids: set[str] = field(default_factory=set)
+    """Merged memories of which there is news, or which something new speaks of."""
+    removed: set[str] = field(default_factory=set)
+    """Merged memories that were there until now."""
+    deaths: bool = False
+
+    def look(self, store: Store, put: Sequence[Thing], removed: Iterable[str], learnt: Iterable[State]) -> None:
+        """Take note of a batch: things that were put, records that were removed, and news of deleted ones."""
+        merged = {thing.id for thing in put if isinstance(thing, Tombstone) and home_of(thing) is not None}
+        self.deaths |= any(isinstance(thing, Tombstone) for thing in put)
+        self.removed |= merged.intersection(removed)
+        ends = {id for thing in put for id in memories_of(thing)}
+        ends |= {state.record.id for state in learnt if state.record is not None}
+        if ends and store.count_things(Tombstone):
+            merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if home_of(found) is not None}
+        self.ids |= merged
+
+
+class Reunion:
+    """Brings merged memories and those that they live on in into step."""
+
+    def __init__(self, store: Store, touched: Touched, at: int, batch: int | None = None) -> None:
+        self._store, self._touched, self._at, self._batch = store, touched, at, batch
+        self._homes: dict[str, str | None] = {}
+        self.revived = 0
+        """How many came back of those that were there until now."""
+
+    def run(self) -> None:
+        """Let each merged memory give what it says to its home, or come back where it has none."""
+        wanted = set(self._touched.ids)
+        if self._touched.deaths:
+            wanted |= {one.id for one in self._store.things(Tombstone) if home_of(one) is not None}
+        for id in sorted(wanted):
+            self._follow(id)
+
+    def _follow(self, id: str) -> None:
+        """Go from a merged memory to where it lives on, and settle all on the way, the last one first."""
+        way: list[Tombstone] = []
+        while id not in self._homes:
+            # Machines that did not know of each other may have merged in a circle: its last one comes back.
+            self._homes[id] = None
+            tombstone = self._store.thing(Tombstone, id)
+            home = home_of(tombstone)
+            if self._store.known([id]):
+                self._homes[id] = id
+            elif tombstone is not None and home is not None:
+                way.append(tombstone)
+                id = home
+        found = self._homes[id]
+        for tombstone in reversed(way):
+            found = self._homes[tombstone.id] = self._settle(tombstone, found)
+
+    def _settle(self, tombstone: Tombstone, home: str | None) -> str | None:
+        """Settle one merged memory; tells where it lives now."""
+        id = tombstone.id
+        if home is not None and id not in self._touched.ids:
+            return home
+        known, origin = remains(self._store, tombstone)
+        if home is None or _is_apart(tombstone, known):
+            if known.record is None or tombstone.deleted_at >= LATEST:
+                return home
+            self._revive(tombstone, known, origin)
+            return id
+        if known.record is not None:
+            self._give(home, known.record)
+        repoint(self._store, id, home, self._at, DEED, self._batch)
+        return home
+
+    def _revive(self, tombstone: Tombstone, known: State, origin: int | None) -> None:
+        record = known.record
+        assert record is not None
+        # Later than its merging, by as much on every machine.
+        set_time(record, max(record.updated_at, tombstone.deleted_at + 1))
+        was_there = record.id in self._touched.removed
+        self.revived += was_there
+        if not was_there and self._batch is not None:
+            brought = self._store.origins([tombstone])[0]
+            before = plain(tombstone)
+            self._remember(Revision(kind="tombstone", key=record.id, at=0, deed="", before=before, origin=brought))
+            origin = self._batch
+        self._store.take([tombstone])
+        self._store.add([record], origin)
+        set_conflicts(self._store, record.id, conflicts_of(record, known.conflicts))
+
+    def _give(self, home: str, double: Record) -> None:
+        (stays,) = self._store.get([home])
+        before = msgspec.structs.replace(stays)
+        absorb(stays, double)
+        if stays == before:
+            return
+        had = list(self._store.things(Conflict, [home]))
+        self._store.replace(stays)
+        set_conflicts(self._store, home, conflicts_of(stays, had))
+        self._remember(Revision(kind="record", key=home, at=0, deed="", before=value_of(before, had)))
+
+    def _remember(self, revision: Revision) -> None:
+        revision.at, revision.deed, revision.batch = self._at, DEED, self._batch
+        self._store.remember([revision])
+
+
+def _is_apart(tombstone: Tombstone, known: State) -> bool:
+    """Tell whether a merged memory was edited elsewhere, so that it is no double of what it was merged into."""
+    record = known.record
+    if record is None or not tombstone.content_hash:
+        return False
+    said = content_hash(record.content).hex(), record.kind, record.scope
+    return said != (tombstone.content_hash, tombstone.kind, tombstone.scope)
+
+
+def bury_doubles(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
+    """Let those that were merged into memories which somebody deletes be deleted for good, with them."""
+    if not store.count_things(Tombstone):
+        return
+    inside: dict[str, list[Tombstone]] = {}
+    for tombstone in store.things(Tombstone):
+        if (home := home_of(tombstone)) is not None:
+            inside.setdefault(home, []).append(tombstone)
+    rest = list(ids) if inside else []
+    while rest:
+        for tombstone in inside.pop(rest.pop(), ()):
+            gone = min(LATEST, max(at, tombstone.deleted_at + 1))
+            store.put([msgspec.structs.replace(tombstone, reason=reason, deleted_at=gone)])
+            rest.append(tombstone.id)

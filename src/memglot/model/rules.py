@@ -1,0 +1,167 @@
+"""The rules every record obeys, whatever format it came from."""
+
+import math
+import re
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from memglot.errors import (
+    MAX_DEPTH,
+    backward_time,
+    bad_id,
+    bad_number,
+    bad_text,
+    bad_tree,
+    empty_content,
+    time_out_of_range,
+    too_deep,
+    wrong_type,
+    wrong_types,
+)
+from memglot.model.ids import UUID7, Minter, id_time
+from memglot.model.record import Record, Temporal
+from memglot.model.times import EARLIEST, LATEST
+
+_TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
+ThingT = TypeVar("ThingT")
+_THING_TIMES = (
+    *("created_at", "updated_at", "superseded_at", "first_seen", "last_seen", "decided_at", "deleted_at", "clock"),
+)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_id(text: str) -> str:
+    """A UUIDv7 in lower case, taken in any case."""
+    id = text.lower()
+    if UUID7.fullmatch(id) is None:
+        raise bad_id(text)
+    return id
+
+
+@lru_cache(1024)
+def check_tree(text: str) -> str:
+    """A dotted path; a full match, so that a final newline is refused."""
+    if _TREE.fullmatch(text) is None:
+        raise bad_tree(text)
+    return text
+
+
+def check_text(text: str, field: str) -> str:
+    """Text that every store can hold: no NUL, no half of a surrogate pair."""
+    if "\0" in text:
+        raise bad_text(field, "NUL", text.index("\0"))
+    if not text.isascii() and (match := _LONE_SURROGATE.search(text)):
+        raise bad_text(field, "half of a surrogate pair", match.start())
+    return text
+
+
+def check_content(text: str) -> str:
+    """The text of a memory: not empty, and free of what no store can hold."""
+    if not text:
+        raise empty_content()
+    return check_text(text, "content")
+
+
+def check_temporal(start: int, end: int | None) -> Temporal:
+    """A point or a range; a range that ends where it starts is a point."""
+    if end is None or end == start:
+        return Temporal(start)
+    if end < start:
+        raise backward_time()
+    return Temporal(start, end)
+
+
+def check_value(value: Any, field: str, depth: int = 1) -> None:
+    """A value that JSON can hold, nested no deeper than the limit."""
+    if depth > MAX_DEPTH:
+        raise too_deep(field)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise wrong_type(f"{field} key", "text", type(key).__name__)
+            _check_scalar(key, field)
+            check_value(inner, field, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            check_value(inner, field, depth + 1)
+    else:
+        _check_scalar(value, field)
+
+
+def _check_scalar(value: Any, field: str) -> None:
+    if isinstance(value, str):
+        if not value.isascii() and (match := _LONE_SURROGATE.search(value)):
+            raise bad_text(field, "half of a surrogate pair", match.start())
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise bad_number(field, value)
+    elif value is not None and not isinstance(value, (bool, int)):
+        raise wrong_type(field, "a value that JSON can hold", type(value).__name__)
+
+
+def check_types(record: Record) -> None:
+    """Every field of the type it must have, for records that a caller made; raises `BadRecord`."""
+    try:
+        msgspec.convert(msgspec.to_builtins(record), Record)
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        raise wrong_types(str(error)) from None
+
+
+def check_record(record: Record) -> None:
+    """All rules at once, for records that did not come through a reader; raises `BadRecord`."""
+    check_content(record.content)
+    check_tree(record.tree)
+    if record.id:
+        check_id(record.id)
+    for field in ("title", "kind", "scope", "status"):
+        if (text := getattr(record, field)) is not None:
+            check_text(text, field)
+    for field in ("tags", "triggers"):
+        for text in getattr(record, field):
+            check_text(text, field)
+    for field in ("meta", "source", "extra"):
+        check_value(getattr(record, field), field)
+    for field in ("strength", "confidence"):
+        check_value(getattr(record, field), field)
+    _check_times(record)
+
+
+def _check_times(record: Record) -> None:
+    times = [record.created_at, record.updated_at, record.last_accessed or 0, *record.clocks.values()]
+    if record.temporal is not None:
+        check_temporal(record.temporal.start, record.temporal.end)
+        times += [record.temporal.start, record.temporal.end or 0]
+    for time in times:
+        if not EARLIEST <= time <= LATEST:
+            raise time_out_of_range(time)
+
+
+def check_thing(thing: ThingT) -> ThingT:
+    """The rules for whatever is no record: times that a calendar has; raises `BadRecord`."""
+    for name in _THING_TIMES:
+        time = getattr(thing, name, None)
+        if isinstance(time, int) and not EARLIEST <= time <= LATEST:
+            raise time_out_of_range(time)
+    return thing
+
+
+def date_by_id(record: Record) -> None:
+    """Give a record without times the time inside its own id, if it has one."""
+    if not record.created_at and record.id:
+        at = id_time(record.id) * 1000
+        # An id may hold a time that no calendar has; then it tells nothing.
+        record.created_at = at if at <= LATEST else 0
+    if not record.updated_at:
+        record.updated_at = record.created_at
+
+
+def settle(record: Record, minter: Minter) -> None:
+    """Give a record the id and the times it still lacks, from the moment of its import."""
+    if not record.created_at:
+        record.created_at = minter.milliseconds * 1000
+    if not record.updated_at:
+        record.updated_at = record.created_at
+    if not record.id:
+        record.id = minter.mint()

@@ -1,0 +1,90 @@
+"""What a store keeps beside memories and their graph: documents, vectors, deletions, clashes, foreign rows, its log."""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from memglot.model.ids import derive_id
+from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE
+
+IDENTITY = "identity"
+"""The name of documents that tell who somebody is."""
+
+
+class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A whole text such as an identity snapshot; each version is a document of its own."""
+
+    id: str
+    name: str
+    content: str
+    version: int = 1
+    scope: str = DEFAULT_SCOPE
+    created_at: int = 0
+    meta: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+
+def identity_document(content: str, *, scope: str = DEFAULT_SCOPE, created_at: int = 0) -> Document:
+    """What somebody is said to be at a time; the same text has the same id on every machine."""
+    hash = sha256(content.encode("utf-8")).hexdigest()
+    id = derive_id("memglot-identity", scope, hash)
+    return Document(id=id, name=IDENTITY, content=content, scope=scope, created_at=created_at)
+
+
+class Embedding(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The vector of a record, as little-endian float32 bytes; `model` is empty when nobody told it."""
+
+    record: str
+    vector: bytes
+    dimensions: int
+    model: str = ""
+
+
+class Tombstone(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The mark of a deleted memory, so that it stays deleted when an old file brings it again."""
+
+    id: str
+    content_hash: str
+    kind: str = DEFAULT_KIND
+    scope: str = DEFAULT_SCOPE
+    deleted_at: int
+    reason: str = ""
+
+
+class Conflict(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Values of one field, set at one time, that no rule decides between; a person settles it by a later edit."""
+
+    record: str
+    field: str
+    clock: int
+    values: list[Any]
+
+
+class Blob(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Whatever else a source keeps (conversations, images, unknown tables), so that it can be given back."""
+
+    tool: str
+    table: str
+    key: str
+    owner: str = ""
+    row: Any = None
+    data: bytes | None = None
+
+
+CONVERSATION_TABLES = frozenset({"conversations", "messages"})
+"""The tables of blobs that are conversations."""
+
+
+class Event(msgspec.Struct, kw_only=True):
+    """One row of the audit chain; `this_hash` covers every other field and the row before it."""
+
+    seq: int
+    at: int
+    actor: str
+    action: str
+    target: str
+    scope: str
+    details: dict[str, Any]
+    prev_hash: str
+    this_hash: str

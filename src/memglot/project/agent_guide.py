@@ -1,0 +1,69 @@
+"""The block for agents in AGENTS.md and CLAUDE.md, and the place of the product map behind it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from memglot.notes.guidance import GUIDANCE as WORDS
+from memglot.notes.repo import (
+    NO_FILE,
+    note_guidance_ambiguous,
+    note_guidance_outside,
+    note_guidance_skipped,
+    note_guidance_there,
+)
+from memglot.project.map import TARGETS, has_own_words
+from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
+from memglot.project.project import Project
+from memglot.project.storage.files import write_file
+from memglot.project.storage.vocabulary import INDEX
+
+
+def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> list[dict[str, str]]:
+    """Put both blocks where they are missing; tells what became of each file.
+
+    A block that is there keeps its words: they may be the real tool's, or the user's own. So does the map where no
+    text is given for it.
+    """
+    return [{"path": name, "status": _guide(project, name, map_text, dry_run=dry_run)} for name in TARGETS]
+
+
+def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
+    path = Path(os.path.realpath(project.root / name))
+    if not path.is_relative_to(os.path.realpath(project.root)):  # A link may lead out of the project.
+        return _skipped(project, note_guidance_outside(name))
+    if path.exists() and not path.is_file():
+        return _skipped(project, note_guidance_skipped(name, NO_FILE))
+    try:
+        present = path.read_bytes().decode(errors="surrogateescape") if path.is_file() else None
+        if has_own_words(present or ""):
+            return _skipped(project, note_guidance_there(name))
+        text = _guided(present or "", map_text)
+        if text is None:
+            return _skipped(project, note_guidance_ambiguous(name))
+        if text == present:
+            return "unchanged"
+        if not dry_run:
+            write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
+    except OSError as error:
+        return _skipped(project, note_guidance_skipped(name, error.strerror or str(error)))
+    return "updated" if present is not None else "created"
+
+
+def _skipped(project: Project, note: str) -> str:
+    project.warnings.append(note)
+    return "skipped"
+
+
+def _guided(present: str, map_text: str | None) -> str | None:
+    """A file with both blocks; `None` for one with markers that are not one pair of each."""
+    guided: str | None = present
+    if extract_section(present, OLD_GUIDANCE) is not None:
+        guided = apply_section(present, OLD_GUIDANCE, WORDS)
+        guided = guided and guided.replace(OLD_GUIDANCE.start, GUIDANCE.start).replace(OLD_GUIDANCE.end, GUIDANCE.end)
+    elif extract_section(present, GUIDANCE) is None:
+        guided = apply_section(present, GUIDANCE, WORDS)
+    if guided is None or (map_text is None and extract_section(guided, MAP) is not None):
+        return guided
+    return apply_section(guided, MAP, map_text or "")

@@ -1,0 +1,164 @@
+"""Anchors: the paths, folders and globs that tie a node to the code of its repository."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from memglot.errors import repo as messages
+from memglot.project.glob_syntax import MOST_CHARACTERS
+from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
+from memglot.project.storage.vocabulary import FOLDER
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def normalize_anchor(text: str) -> str:
+    """An anchor as it is kept: trimmed, without `./` before it. Raises `ValueError` with the reason it is none."""
+    anchor = text.strip()
+    for bad, reason in (
+        (not anchor, messages.ANCHOR_EMPTY),
+        (_CONTROLS.search(anchor), messages.ANCHOR_CONTROLS),
+        ("\\" in anchor, messages.ANCHOR_BACKSLASH),
+        ("://" in anchor, messages.ANCHOR_URL),
+    ):
+        if bad:
+            raise ValueError(reason)
+    anchor = anchor.removeprefix("./")
+    for bad, reason in (
+        (anchor.startswith("/") or _DRIVE.match(anchor), messages.ANCHOR_ABSOLUTE),
+        (anchor in ("", "."), messages.ANCHOR_NOWHERE),
+        (".." in anchor.split("/"), messages.ANCHOR_LEAVES),
+        (anchor == FOLDER or anchor.startswith(FOLDER + "/"), messages.ANCHOR_STORAGE),
+        (len(anchor) > MOST_CHARACTERS or _is_too_large(anchor), messages.ANCHOR_LARGE),
+    ):
+        if bad:
+            raise ValueError(reason)
+    return anchor
+
+
+def check_anchors(anchors: Sequence[str], field: str) -> list[str]:
+    """The anchors of a node as they are kept, each once. Raises `ProjectError` with an issue for each bad one.
+
+    `field` is where they are in the input, as a JSON pointer: `/changes/0/anchors`.
+    """
+    kept: dict[str, None] = {}
+    bad: list[tuple[int, str]] = []
+    for number, anchor in enumerate(anchors):
+        try:
+            kept[normalize_anchor(anchor)] = None
+        except ValueError as error:
+            bad.append((number, str(error)))
+    if bad:
+        raise messages.bad_anchors(field, bad)
+    return list(kept)
+
+
+class Files:
+    """The files of a repository, to be asked which of them an anchor means.
+
+    `opaque` are those of the paths that are folders whose files are not known: submodules that are not checked out.
+    An anchor that begins in one of them means that path.
+    """
+
+    def __init__(self, paths: Iterable[str], opaque: Iterable[str] = ()) -> None:
+        self.paths = sorted(set(paths))
+        self._opaque = frozenset(opaque)
+        self._all = frozenset(self.paths)
+        self._found: dict[str, list[str]] = {}
+        self._alive: dict[str, bool] = {}
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._all
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def matches(self, anchor: str) -> list[str]:
+        """The files that an anchor means, sorted."""
+        if anchor not in self._found:
+            self._found[anchor] = self._match(_plain(anchor))
+        return self._found[anchor]
+
+    def any(self, anchor: str) -> bool:
+        """Tell whether an anchor means any file at all; this is quicker than to ask which."""
+        if anchor not in self._alive:
+            self._alive[anchor] = self._is_alive(_plain(anchor))
+        return self._alive[anchor]
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders that the files lie in, at every depth."""
+        found: set[str] = set()
+        for path in self.paths:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    def below(self, folder: str) -> list[str]:
+        """The files in a folder, at every depth."""
+        return self.paths[self._first(folder + "/") : self._first(folder + "0")]
+
+    def _match(self, anchor: str) -> list[str]:
+        found = [anchor] if anchor in self._all else []
+        if anchor in self.folders:
+            found += self.below(anchor)
+        glob = _glob_of(anchor)
+        if glob is not None:
+            found += [path for path in self._candidates(glob) if glob.matches(path)]
+        return sorted({*found, *self._behind(anchor)})
+
+    def _is_alive(self, anchor: str) -> bool:
+        if anchor in self._all or anchor in self.folders or self._behind(anchor):
+            return True
+        glob = _glob_of(anchor)
+        return glob is not None and any(map(glob.matches, self._candidates(glob)))
+
+    def _candidates(self, glob: Glob) -> Sequence[str]:
+        prefix = glob.prefix
+        if glob.names is not None:
+            found = [path for name in glob.names for path in self._by_name.get(name, ())]
+            return [path for path in found if path.startswith(prefix)] if prefix else found
+        if prefix:
+            # `src/**` also means a file `src`.
+            whole = [prefix[:-1]] if prefix[:-1] in self._all else []
+            return whole + self.below(prefix[:-1])
+        return self.paths
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self.paths:
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
+
+    def _behind(self, anchor: str) -> list[str]:
+        if not self._opaque:
+            return []
+        folder = literal_prefix(anchor).rstrip("/") if is_glob(anchor) else anchor
+        found = []
+        while folder:
+            if folder in self._opaque:
+                found.append(folder)
+            folder = folder.rpartition("/")[0]
+        return found
+
+    def _first(self, prefix: str) -> int:
+        return bisect_left(self.paths, prefix)
+
+
+def _plain(anchor: str) -> str:
+    return anchor.strip().removeprefix("./").rstrip("/")
+
+
+def _glob_of(anchor: str) -> Glob | None:
+    return compile_glob(anchor) if is_glob(anchor) else None
+
+
+def _is_too_large(anchor: str) -> bool:
+    return is_glob(anchor) and compile_glob(anchor) is None

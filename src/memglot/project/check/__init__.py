@@ -1,0 +1,1 @@
+"""Check project memory: what is wrong with its files."""

@@ -1,0 +1,112 @@
+"""The log of events: how it grows, and how a torn end is mended from what the files say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memglot.errors.repo_save import conflict_markers
+from memglot.project.snapshot import Snapshot
+from memglot.project.status import moment_of
+from memglot.project.storage.hashes import canonical_json
+from memglot.project.storage.journal import Grown
+from memglot.project.storage.vocabulary import EVENTS, FOLDER
+
+_MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
+_DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id":"([^"]+)"')
+
+
+class Tail(NamedTuple):
+    """How a log ends: how much of it is whole, and what is torn."""
+
+    keep: int
+    torn: bytes
+    lacks_newline: bool = False
+
+
+def tail_of(path: Path) -> Tail:
+    """Look at the end of a log; one that is not there is empty and whole. Blank lines at its end are no part of it.
+
+    Raises `ProjectError` for one with an unfinished merge in it: to add to that would hide it.
+    """
+    try:
+        with open(path, "rb") as log:
+            size = end = 0
+            line = b""
+            for number, raw in enumerate(log, 1):
+                if raw.startswith(_MARKERS):
+                    raise conflict_markers(f"{FOLDER}/{EVENTS}", number)
+                size += len(raw)
+                if raw.strip():
+                    end, line = size, raw
+    except FileNotFoundError:
+        return Tail(0, b"")
+    if not line:
+        return Tail(0, b"")
+    if _event(line) is None:
+        return Tail(end - len(line), line)
+    return Tail(end, b"", not line.endswith(b"\n"))
+
+
+def grown(tail: Tail, events: Iterable[dict[str, Any]]) -> Grown:
+    """The log with more events behind what is whole of it."""
+    lines = b"".join(canonical_json(event) + b"\n" for event in events)
+    return Grown(tail.keep, (b"\n" if tail.lacks_newline else b"") + lines)
+
+
+def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
+    """The events of a torn end, made anew: what the files tell to have happened since, and the log does not.
+
+    Reasons are gone with the line. A deletion leaves no file; it counts where the torn line still tells it.
+    """
+    told, last, latest = set(), moment_of(None), ""
+    for event in _events(snapshot.project.folder / EVENTS, tail.keep):
+        time = str(event.get("timestamp", ""))
+        told.add((event.get("id") or event.get("relation_id"), time))
+        if moment_of(time) >= last:
+            last, latest = moment_of(time), time
+    found = []
+    for node in snapshot.nodes():
+        is_first = node.kind == "project" and node.created_at == node.updated_at
+        if moment_of(node.updated_at) >= last and (node.id, node.updated_at) not in told and not is_first:
+            how = "memory.created" if node.created_at == node.updated_at else "memory.updated"
+            how = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, how)
+            found.append({"actor": "agent", "event": how, "id": node.id, "timestamp": node.updated_at})
+    for link in snapshot.links():
+        fields = snapshot.link_fields(link)
+        moment = fields["updated_at"]
+        if moment_of(moment) >= last and (link.id, moment) not in told:
+            how = "relation.created" if fields["created_at"] == moment else "relation.updated"
+            found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": moment})
+    return [*found, *_deleted(snapshot, tail, latest)]
+
+
+def _deleted(snapshot: Snapshot, tail: Tail, moment: str) -> Iterator[dict[str, Any]]:
+    if (seen := _DELETED.search(tail.torn)) is None:
+        return
+    what, id = seen[1].decode(), seen[2].decode("utf-8", "replace")
+    is_there = snapshot.node(id) is not None if what == "memory" else snapshot.has_link_id(id)
+    if not is_there:
+        key = "id" if what == "memory" else "relation_id"
+        yield {"actor": "agent", "event": f"{what}.deleted", key: id, "timestamp": moment}
+
+
+def _events(path: Path, keep: int) -> Iterator[dict[str, Any]]:
+    with open(path, "rb") as log:
+        for line in log:
+            keep -= len(line)
+            if keep < 0:
+                return
+            if (event := _event(line)) is not None:
+                yield event
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,0 +1,182 @@
+"""Git, as project memory asks it: paths come NUL-terminated, so that every name survives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memglot.errors.repo import ProjectError, git_failed
+from memglot.project.git_output import Change, read_files, read_raw, read_status, without_password
+from memglot.project.storage.vocabulary import FOLDER
+from memglot.settings import git_environment
+
+__all__ = ["NO_GIT", "Change", "Git", "Tree"]
+
+_MAX_PATHS = 200
+"""How many paths are asked for one by one; a command line ends somewhere."""
+_OUTSIDE = ("--", ".", f":(exclude){FOLDER}")
+_RENAMES = ("-M", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev")
+_UNTOLD = (f"{FOLDER}/index/", f"{FOLDER}/context/", f"{FOLDER}/exports/", f"{FOLDER}/recovery/", f"{FOLDER}/.lock")
+
+
+class Tree(NamedTuple):
+    """The files of a repository."""
+
+    paths: list[str]
+    opaque: list[str]
+    """Those of the paths that are folders git does not look into: submodules that are not checked out, and
+    repositories within this one that it knows nothing of."""
+
+
+class Git:
+    """The repository that a folder lies in."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def find(cls, folder: Path) -> Git | None:
+        """The repository around a folder; `None` where there is none, or no git."""
+        found = _run(["rev-parse", "--show-toplevel"], folder)
+        if found is None or found.returncode or not found.stdout:
+            return None
+        return cls(Path(found.stdout.decode(errors="surrogateescape").rstrip("\n")))
+
+    def run(self, *arguments: str) -> bytes:
+        """What a git command says. Raises `ProjectError` when it fails."""
+        found = _run(list(arguments), self.root)
+        if found is None:
+            raise git_failed(arguments[0], "git is not there")
+        if found.returncode:
+            raise git_failed(arguments[0], found.stderr.decode(errors="replace").strip() or f"exit {found.returncode}")
+        return found.stdout
+
+    def ask(self, *arguments: str) -> bytes | None:
+        """What a git command says, or `None` where it fails: for questions whose answer may be no."""
+        found = _run(list(arguments), self.root)
+        return None if found is None or found.returncode else found.stdout
+
+    def dirty(self, paths: list[str]) -> list[str]:
+        """Which of these files are tracked, and differ from what is committed."""
+        asked = paths if len(paths) <= _MAX_PATHS else [FOLDER]
+        wanted = set(paths)
+        found = self.run("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--", *asked)
+        entries = found.decode(errors="surrogateescape").split("\0")
+        # A file that was only ever staged is not in any commit, and its old text nowhere but here.
+        return sorted(entry[3:] for entry in entries if entry[3:] in wanted)
+
+    def state(self) -> dict[str, Any]:
+        """Branch, commit, and whether `.memory` differs from what is committed, in one call."""
+        state: dict[str, Any] = {"available": True, "branch": None, "commit": None, "dirty": False}
+        arguments = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--", FOLDER)
+        for entry in self.run(*arguments).decode(errors="surrogateescape").split("\0"):
+            if entry.startswith("# branch.oid "):
+                commit = entry.removeprefix("# branch.oid ")
+                state["commit"] = None if commit == "(initial)" else commit
+            elif entry.startswith("# branch.head "):
+                branch = entry.removeprefix("# branch.head ")
+                state["branch"] = None if branch == "(detached)" else branch
+            elif entry and not entry.startswith("#"):
+                state["dirty"] = state["dirty"] or not _path_of(entry).startswith(_UNTOLD)
+        return state
+
+    def head(self) -> str | None:
+        """The commit that is checked out; `None` where nothing is committed yet."""
+        return _line(self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+
+    def is_ancestor(self, commit: str, other: str = "HEAD") -> bool:
+        """Tell whether one commit leads to another; also `False` where this clone does not have it."""
+        return self.ask("merge-base", "--is-ancestor", commit, other) is not None
+
+    def merge_base(self, commit: str, other: str = "HEAD") -> str | None:
+        """The last commit that two have in common."""
+        return _line(self.ask("merge-base", commit, other))
+
+    def show(self, commit: str, path: str) -> bytes | None:
+        """A file as it was in a commit; `None` where it was not there."""
+        return self.ask("cat-file", "blob", f"{commit}:{path}")
+
+    def remote(self) -> str | None:
+        """Where the repository comes from: the address of `origin`, else of the first remote; never a password."""
+        names = (self.ask("remote") or b"").decode(errors="replace").split()
+        if not names:
+            return None
+        # What the configuration says, not what `insteadOf` makes of it: that is one user's affair.
+        key = f"remote.{'origin' if 'origin' in names else names[0]}.url"
+        found = (self.ask("config", "--get-all", "-z", key) or b"").decode(errors="replace").split("\0")[0]
+        return without_password(found) or None
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The files there are: tracked and not deleted, or untracked and not ignored; those of submodules too."""
+        arguments = ("ls-files", "-z", "-t", "--stage", "--deleted", "--others", "--exclude-standard", *_OUTSIDE)
+        found = read_files(_text(self.run(*arguments)))
+        paths, opaque = [], []
+        for path in found.submodules:
+            below = self._below(path)
+            paths += [f"{path}/{name}" for name in below.paths]
+            opaque += [f"{path}/{name}" for name in below.opaque]
+            # One without any file is there nevertheless.
+            opaque += [] if below.paths else [path]
+        return Tree([*found.paths, *paths, *opaque, *found.nested], [*opaque, *found.nested])
+
+    def _below(self, path: str) -> Tree:
+        """The files of a submodule; none where it is not checked out, or is broken."""
+        inner = self.root / path
+        # Without its own `.git`, git would take the outer repository for the inner one.
+        if not os.path.lexists(inner / ".git"):
+            return Tree([], [])
+        try:
+            return Git(inner).tree
+        except ProjectError:
+            return Tree([], [])
+
+    def files(self) -> list[str]:
+        """The paths of all files there are; a submodule that is not checked out is one path."""
+        return sorted(set(self.tree.paths))
+
+    def changes(self, base: str) -> list[Change]:
+        """What differs between a commit and the one that is checked out; what was renamed has both names."""
+        return read_raw(_text(self.run("diff-tree", "-r", "-z", *_RENAMES, base, "HEAD", *_OUTSIDE)))
+
+    def past_renames(self, commits: int) -> list[Change]:
+        """What was renamed in the last commits, newest first."""
+        listed = ("log", f"-{commits}", "--format=", "--no-show-signature", "--raw", "-z", "--diff-filter=R")
+        return read_raw(_text(self.ask(*listed, *_RENAMES, "HEAD", *_OUTSIDE) or b""))
+
+    def working(self) -> list[Change]:
+        """What differs between the last commit and the files there are, staged or not; untracked files are `?`."""
+        arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--renames", "--ignored=no", *_OUTSIDE)
+        return read_status(_text(self.run(*arguments)))
+
+
+NO_GIT: dict[str, Any] = {"available": False, "branch": None, "commit": None, "dirty": None}
+"""The state of git outside of a repository."""
+
+
+def _path_of(entry: str) -> str:
+    """The path in an entry of `git status --porcelain=v2`."""
+    fields = {"1": 8, "u": 10}.get(entry[0], 1)
+    return entry.split(" ", fields)[-1]
+
+
+def _text(output: bytes) -> str:
+    return output.decode(errors="surrogateescape")
+
+
+def _line(output: bytes | None) -> str | None:
+    return output.decode().split("\n")[0] or None if output else None
+
+
+def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[bytes] | None:
+    try:
+        # Nothing is asked of the user, nothing is locked or fetched, and a name is never rewritten.
+        command = ["git", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", *arguments]
+        return subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, env=git_environment(), check=False
+        )
+    except OSError:
+        return None

@@ -1,0 +1,200 @@
+"""The index of a store: its nodes and relations in SQLite, brought up to date by reading only what changed.
+
+It is generated, lies in `.memory/index/`, and may be deleted at any time. Where it cannot be kept, it lies in memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from memglot.project.storage.files import Stamp, files_below, stamps_of
+from memglot.project.storage.vocabulary import INDEX, NODES, RELATIONS
+from memglot.project.tokenize import words_of
+
+FILE = f"{INDEX}/memglot.sqlite"
+"""Where it lies, below `.memory`."""
+TOOLS_OWN = f"{INDEX}/memory.sqlite"
+"""The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
+_VERSION = 2
+_BUSY_MILLISECONDS = 10_000
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
+_SCHEMA = """
+CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE nodes (
+    seq INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
+    title TEXT NOT NULL, body_path TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, stage TEXT,
+    anchors TEXT NOT NULL, tags TEXT NOT NULL, intent TEXT NOT NULL, sidecar BLOB NOT NULL, body BLOB
+);
+CREATE INDEX nodes_by_id ON nodes (id);
+CREATE INDEX nodes_by_body ON nodes (body_path);
+CREATE TABLE links (
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+    status TEXT NOT NULL, fields BLOB NOT NULL
+);
+CREATE INDEX links_by_id ON links (id);
+CREATE INDEX links_by_subject ON links (subject, predicate, object);
+CREATE INDEX links_by_object ON links (object);
+CREATE TABLE faults (path TEXT NOT NULL, issue BLOB NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(
+    title, body, tags, anchors, evidence,
+    content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+);
+"""
+_FIND = """
+SELECT rowid, bm25(words, 4.0, 1.0, 5.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT 400
+"""
+
+
+class Index:
+    """An index, open. `kept` tells whether it lies on disk; else it was made in memory, for this once."""
+
+    def __init__(self, folder: Path, *, keep: bool = True) -> None:
+        self.folder = folder
+        self.kept = keep
+        self.db = self._open() if keep else self._in_memory()
+
+    def _open(self) -> apsw.Connection:
+        place = self.folder / FILE
+        if any((self.folder / (FILE + suffix)).is_symlink() for suffix in _SUFFIXES):
+            drop_index(self.folder)  # A repository may bring a link along, to a database of somebody else's.
+        for attempt in range(2):
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                db = apsw.Connection(str(place))
+                db.set_busy_timeout(_BUSY_MILLISECONDS)
+                self._prepare(db)
+                return db
+            except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
+                # Damaged, or of another version: it is generated, so it is made anew.
+                if attempt == 0:
+                    self._remove()
+            except (apsw.Error, OSError, UnicodeEncodeError):
+                break
+        return self._in_memory()
+
+    def _prepare(self, db: apsw.Connection) -> None:
+        version = db.pragma("user_version")
+        if version not in (0, _VERSION):
+            raise apsw.SQLError("an index of another version")
+        if version == 0:
+            db.pragma("journal_mode", "wal")
+            with _writing(db):
+                if db.pragma("user_version") == 0:
+                    db.execute(_SCHEMA)
+                    db.pragma("user_version", _VERSION)
+
+    def _in_memory(self) -> apsw.Connection:
+        self.kept = False
+        db = apsw.Connection(":memory:")
+        self._prepare(db)
+        return db
+
+    def _remove(self) -> None:
+        drop_index(self.folder)
+
+    def close(self) -> None:
+        """Close it."""
+        self.db.close()
+
+    def refresh(self, paths: Iterable[str] | None = None) -> None:
+        """Bring it up to date with the files; where these are given, no others have changed.
+
+        One that is damaged, or that others hold too long, is done without: all files are read again.
+        """
+        try:
+            self._refresh(paths)
+        except apsw.Error as error:
+            if not self.kept:
+                raise
+            self.close()
+            if isinstance(error, apsw.BusyError):
+                self.db = self._in_memory()
+            else:
+                self._remove()
+                self.db = self._open()
+            self._refresh(None)
+
+    def _refresh(self, paths: Iterable[str] | None) -> None:
+        if self.db.in_transaction:
+            self.db.execute("COMMIT")
+        now = time.time_ns()
+        if paths is not None:
+            wanted = [path for path in paths if path.startswith((NODES + "/", RELATIONS + "/"))]
+            present = stamps_of(self.folder, wanted, now)
+            self._take(set(present), set(wanted) - present.keys(), present)
+            return
+        present = files_below(self.folder, NODES, now) | files_below(self.folder, RELATIONS, now)
+        known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
+        touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
+        self._take(touched, known.keys() - present.keys(), present)
+
+    def _take(self, touched: set[str], gone: set[str], present: dict[str, Stamp | None]) -> None:
+        if touched or gone:
+            from memglot.project.index_reader import Indexing
+
+            with _writing(self.db):
+                Indexing(self.db, self.folder).take(touched, gone, present)
+
+    def rebuild(self) -> None:
+        """Forget everything, and read all files again."""
+        if self.kept:
+            self.close()
+            self._remove()
+            self.db = self._open()
+        self.refresh()
+
+    def rows(self, sql: str, *values: Any) -> Iterable[tuple[Any, ...]]:
+        """What a query finds."""
+        return self.db.execute(sql, values)
+
+    def find(self, terms: list[str], beginnings: Iterable[str] = ()) -> list[tuple[int, float]]:
+        """Nodes with any of these words, or with words that begin so, by their place in the index.
+
+        Each with its bm25 score: the smaller the better.
+        """
+        wanted = [_phrase(term) for term in terms] + [_phrase(word) + "*" for word in beginnings if word]
+        rows = self.db.execute(_FIND, (" OR ".join(wanted),)) if wanted else ()
+        return [(int(seq), float(score)) for seq, score in rows]
+
+    def counts(self, terms: list[str]) -> tuple[dict[str, int], int]:
+        """How many nodes have each of some words, and how many there are."""
+        having = {}
+        for term in terms:
+            ((having[term],),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (_phrase(term),))
+        ((all,),) = self.db.execute("SELECT count(*) FROM nodes")
+        return having, int(all)
+
+
+def drop_index(folder: Path) -> None:
+    """Remove the index of a `.memory` folder; whoever needs it makes it anew."""
+    for suffix in _SUFFIXES:
+        with suppress(OSError):
+            (folder / (FILE + suffix)).unlink(missing_ok=True)
+
+
+def _phrase(term: str) -> str:
+    return '"' + words_of(term).strip() + '"'
+
+
+@contextmanager
+def _writing(db: apsw.Connection) -> Iterator[None]:
+    """A transaction that holds the right to write from its start: one that asks for it later may be refused at once."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def decoded(text: str) -> tuple[str, ...]:
+    """A list of texts as the index keeps it."""
+    return tuple(msgspec.json.decode(text, type=list[str])) if text != "[]" else ()

@@ -1,0 +1,100 @@
+"""A project: where its memory lies, which repository that is in, and what it says of itself."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.errors.repo import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
+from memglot.project.check.schema_issues import broken_shape
+from memglot.project.git import NO_GIT, Git
+from memglot.project.storage.shapes import Config
+from memglot.project.storage.vocabulary import (
+    BACKUPS,
+    CONFIG,
+    FOLDER,
+    INDEX,
+    NODES,
+    RECOVERY,
+    RELATIONS,
+    SCHEMAS,
+    STORAGE_VERSION,
+)
+
+
+class Project:
+    """A folder that has, or may get, a `.memory/`."""
+
+    def __init__(self, root: Path, git: Git | None) -> None:
+        self.root = root
+        self.git = git
+        self.folder = root / FOLDER
+        self.warnings: list[str] = []
+        """What a person should know of the work done so far."""
+
+    @classmethod
+    def find(cls, start: Path) -> Project:
+        """The project around a folder: its repository, else the nearest folder above with a `.memory/`, else itself."""
+        start = start.resolve()
+        git = Git.find(start)
+        if git is not None:
+            return cls(git.root, git)
+        for folder in (start, *start.parents):
+            if (folder / FOLDER / CONFIG).is_file():
+                return cls(folder, None)
+        return cls(start, None)
+
+    @cached_property
+    def config(self) -> Config:
+        """Its `config.json`. Raises `ProjectError` where there is none, or one of another version."""
+        self.refuse_links()
+        path = f"{FOLDER}/{CONFIG}"
+        try:
+            found = msgspec.json.decode((self.folder / CONFIG).read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            has_backup = any((self.folder / BACKUPS).glob("*.tar.gz"))
+            raise not_initialized(str(self.root), has_backup=has_backup) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise invalid_json(path, str(error)) from None
+        version = found.get("version") if isinstance(found, dict) else None
+        # `True == 1` and `5.0 == 5` in Python; only the whole number is meant.
+        if isinstance(version, bool) or version != STORAGE_VERSION:
+            raise unsupported_version(version)
+        try:
+            return msgspec.convert(found, Config)
+        except msgspec.ValidationError as error:
+            raise broken_shape(path, error) from None
+
+    def refuse_links(self) -> None:
+        """Raise `ProjectError` where `.memory`, or a folder of it, is a link: a repository may bring such along."""
+        for name in ("", NODES, RELATIONS, SCHEMAS, INDEX, RECOVERY, BACKUPS):
+            if (self.folder / name).is_symlink():
+                raise unsafe_path(f"{FOLDER}/{name}".rstrip("/"))
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether it has a memory."""
+        return (self.folder / CONFIG).is_file()
+
+    def forget(self) -> None:
+        """Read its config anew: it was written or cleared."""
+        self.__dict__.pop("config", None)
+
+    def meta(self) -> dict[str, Any]:
+        """Where this is and how git sees it, for the envelope of an answer."""
+        state = NO_GIT
+        if self.git is not None:
+            try:
+                state = self.git.state()
+            except ProjectError:
+                state = NO_GIT | {"available": True}
+        return {"project_root": printable(self.root), "memory_root": printable(self.folder), "git": state}
+
+
+def printable(path: Path) -> str:
+    """A path as text that can be written anywhere; bytes that are no UTF-8 are shown by a sign that says so."""
+    return os.fsencode(path).decode(errors="replace")

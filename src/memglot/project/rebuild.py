@@ -1,0 +1,54 @@
+"""Building the index anew, when somebody asks for it; what is missing around it is made too."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from memglot.notes.repo import note_log_mended
+from memglot.project.event_log import Tail, grown, lost_events, tail_of
+from memglot.project.project import Project
+from memglot.project.schemas import make_folders, missing_schemas
+from memglot.project.snapshot import Snapshot, memory_path, snapshot_of
+from memglot.project.storage.hashes import local_time
+from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
+from memglot.project.storage.lock import locked
+from memglot.project.storage.vocabulary import EVENTS
+from memglot.settings import moment
+
+
+def rebuild(project: Project) -> dict[str, Any]:
+    """Read every file again, write what is missing of schemas and folders, and log it. Raises `ProjectError`."""
+    project.config  # noqa: B018 - another version is refused before anything is written
+    with locked(project.folder, "rebuild"):
+        project.warnings.extend(finish_change(project.folder))
+        with snapshot_of(project, rebuild=True) as snapshot:
+            log = project.folder / EVENTS
+            tail = tail_of(log)
+            lost = _mended(project, snapshot, tail) if tail.torn else []
+            event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
+            make_folders(project.folder, snapshot.layout)
+            files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
+            change_files(project.folder, files)
+            return {
+                "index_rebuilt": snapshot.index.kept,
+                "objects_indexed": len(snapshot.nodes()),
+                "relations_indexed": len(snapshot.links()),
+                "events_indexed": _lines(project),
+                "event_appended": True,
+            }
+
+
+def _mended(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
+    """The events of a torn end, made anew; a copy of the log as it was is kept."""
+    lost = lost_events(snapshot, tail)
+    kept = f"{recovery_folder(project.folder, local_time(moment()))}/{EVENTS}"
+    (project.folder / kept).parent.mkdir(parents=True)
+    shutil.copy2(project.folder / EVENTS, project.folder / kept)
+    project.warnings.append(note_log_mended(memory_path(kept), len(lost)))
+    return lost
+
+
+def _lines(project: Project) -> int:
+    with open(project.folder / EVENTS, "rb") as log:
+        return sum(1 for line in log if line.strip())

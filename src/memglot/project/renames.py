@@ -1,0 +1,236 @@
+"""Where the files of a dead anchor went, by what git knows of renames."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha1, sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from memglot.project.anchors import Files
+from memglot.project.git import Change
+from memglot.project.globs import compile_glob, is_glob, literal_prefix
+
+_MOST_READ = 5_000
+_MOST_BYTES = 8 * 1024 * 1024
+_MOST_NAMED = 8
+_SPECIAL = re.compile(r"[][*?{}(),!+@\\]")
+
+
+class _Vote(NamedTuple):
+    """What one file says of where its folder went."""
+
+    target: str
+    """Where the file is."""
+    folder: str
+    """What the folder became; empty for the root."""
+    kept: bool
+    """Whether the file lies in it as it did before."""
+    steps: int
+
+
+class Moves:
+    """What was renamed: old names with new ones. Renames of renamed files are followed to the end."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._moves: dict[str, str] = {}
+        self._submodules: set[str] = set()
+        self._old: Files | None = None
+        self.doubtful: set[str] = set()
+        """Anchors whose files lie otherwise in the folder that was suggested; smaller steps may tell better."""
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Learn of renames; what is already known of a name stays."""
+        for change in changes:
+            if change.old_path is not None and change.status == "R":
+                self._moves.setdefault(change.old_path, change.path)
+                if change.is_submodule:
+                    self._submodules |= {change.old_path, change.path}
+        self._old = None
+
+    def target(self, path: str) -> str | None:
+        """Where a file is now, or a submodule; `None` where it is nowhere."""
+        last = self._names(path)[-1]
+        return last if self._is_there(last) else None
+
+    def suggest(self, anchor: str) -> str | None:
+        """What an anchor should say, now that its files are elsewhere; `None` where they are not, or not together."""
+        plain = anchor.strip().removeprefix("./").rstrip("/")
+        slash = "/" if anchor.rstrip().endswith("/") else ""
+        if plain in self._moves:
+            target = self.target(plain)
+            return target + slash if target is not None else None
+        if self._old is None:
+            self._old = Files(self._moves)
+        folder, rest = plain, ""
+        if is_glob(plain) and plain not in self._old.folders:
+            folder = literal_prefix(plain).rstrip("/")
+            rest = plain[len(folder) :]
+        if not folder:
+            return None
+        inner = self._in_submodule(folder)
+        found = f"{inner}{rest}{slash}" if inner else self._by_votes(anchor, folder, rest, slash)
+        return found if found is not None and self._files.any(found) else None
+
+    def _names(self, path: str) -> list[str]:
+        """The names that a file had, from this one on."""
+        names = {path: None}
+        while path in self._moves and not self._is_there(path):
+            path = self._moves[path]
+            if path in names:
+                break
+            names[path] = None
+        return list(names)
+
+    def _is_there(self, path: str) -> bool:
+        # A submodule that is checked out is a folder with files.
+        return path in self._files or (path in self._submodules and path in self._files.folders)
+
+    def _in_submodule(self, path: str) -> str | None:
+        """Where a path in a submodule is that was moved as a whole."""
+        outer = path
+        while outer:
+            target = self.target(outer) if outer in self._submodules else None
+            if target is not None and target != outer:
+                return target + path[len(outer) :]
+            outer = _parent(outer)
+        return None
+
+    def _by_votes(self, anchor: str, folder: str, rest: str, slash: str) -> str | None:
+        votes = self._votes(anchor, folder, rest)
+        winner = _winner(votes)
+        if winner is None:
+            return None
+        if not any(vote.kept for vote in votes if vote.folder == winner):
+            self.doubtful.add(anchor)
+        if winner:
+            return f"{winner}{rest}{slash}"
+        if rest.strip("/") not in ("", "**"):
+            return rest.strip("/")
+        there = (vote.target for vote in votes if not vote.folder)
+        return _at_root(path + "/" if path in self._submodules else path for path in there)
+
+    def _votes(self, anchor: str, folder: str, rest: str) -> list[_Vote]:
+        """What each file says that the anchor meant; a file that had several names says what the last of them did."""
+        old = self._old or Files(())
+        found: dict[str, _Vote] = {}
+        inside = (path for path in old.below(folder) if path in self._submodules)
+        for path in dict.fromkeys((*old.matches(anchor), *inside)):
+            vote = self._vote(path, folder, rest) if path.startswith(folder + "/") else None
+            if vote is not None and (vote.target not in found or vote.steps < found[vote.target].steps):
+                found[vote.target] = vote
+        return list(found.values())
+
+    def _vote(self, path: str, folder: str, rest: str) -> _Vote | None:
+        names = self._names(path)
+        kept = True
+        for before, after in pairwise(names):
+            # What the anchor would still mean after a step did not leave its folder by it.
+            if not _means(folder, rest, after):
+                inner = before[len(folder) + 1 :] if folder else before
+                moved = _folder_after(inner, after)
+                if moved is None:
+                    return None
+                kept = kept and _parent(after) == _parent(f"{moved}/{inner}".lstrip("/"))
+                folder = moved
+        return _Vote(names[-1], folder, kept, len(names)) if self._is_there(names[-1]) else None
+
+
+def _winner(votes: list[_Vote]) -> str | None:
+    """Where a folder went: where more than half of its files did."""
+    kept = {vote.folder for vote in votes if vote.kept}
+    counts = Counter[str]()
+    for vote in votes:
+        folder = vote.folder
+        # A file that was also moved within the folder is in it nevertheless.
+        while folder and folder not in kept:
+            folder = _parent(folder)
+        counts[folder or vote.folder] += 1
+    if not counts:
+        return None
+    best, count = counts.most_common(1)[0]
+    return best if count * 2 > len(votes) else None
+
+
+def _means(folder: str, rest: str, path: str) -> bool:
+    """Tell whether an anchor, which is a folder and what follows it, means a path."""
+    if not rest:
+        return bool(folder) and path.startswith(folder + "/")
+    glob = compile_glob((folder + rest).lstrip("/"))
+    return glob is not None and glob.matches(path)
+
+
+def _at_root(paths: Iterable[str]) -> str:
+    """An anchor for what a folder held that was dissolved into the root: everything, where it is too much to name."""
+    names = sorted({name + "/" if slash else name for name, slash, _ in (path.partition("/") for path in paths)})
+    if len(names) == 1:
+        return names[0]
+    if len(names) > _MOST_NAMED or any(_SPECIAL.search(name) for name in names):
+        return "**"
+    return "{" + ",".join(name + "**" if name.endswith("/") else name for name in names) + "}"
+
+
+def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list[Change]:
+    """Files that were moved without telling git: one is gone, and a new one has exactly its content."""
+    changes = list(changes)
+    gone = [change for change in changes if change.status == "D" and change.blob and change.path not in files]
+    fresh = [change.path for change in changes if change.status == "?" and not change.is_submodule]
+    if not gone or not fresh:
+        return []
+    by_content: dict[str, list[str]] = {}
+    algorithm = sha256 if len(gone[0].blob or "") == 64 else sha1
+    for path in fresh[:_MOST_READ]:
+        for content in _contents(root / path):
+            blob = algorithm(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+            by_content.setdefault(blob, []).append(path)
+    found = []
+    for change in gone:
+        candidates = by_content.get(change.blob or "", [])
+        best = max(candidates, key=lambda path: _same_end(change.path, path), default=None)
+        # Many files are empty, or the same licence: of several, one must at least have the same name.
+        if best is not None and (len(candidates) == 1 or _same_end(change.path, best)):
+            found.append(Change("R", best, change.path))
+    return found
+
+
+def _contents(path: Path) -> list[bytes]:
+    """What git may have kept of a file: its bytes, or those with the line ends that a checkout turned round."""
+    try:
+        if path.is_symlink():
+            return [os.fsencode(os.readlink(path))]
+        if path.stat().st_size > _MOST_BYTES:
+            return []
+        content = path.read_bytes()
+    except OSError:
+        return []
+    return [content, content.replace(b"\r\n", b"\n")] if b"\r\n" in content else [content]
+
+
+def _same_end(path: str, other: str) -> int:
+    count = 0
+    for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
+        if one != two:
+            break
+        count += 1
+    return count
+
+
+def _folder_after(inner: str, target: str) -> str | None:
+    """The folder that holds a file under the path that it had within its former folder, or what of that is left."""
+    same = _same_end(inner, target)
+    if same == 0:
+        # The file has a new name; its folder tells.
+        inner, target = _parent(inner), _parent(target)
+        same = _same_end(inner, target) if inner else 0
+        if inner and not same:
+            return None
+    return target if same == 0 else "/".join(target.split("/")[:-same])
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]

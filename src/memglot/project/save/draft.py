@@ -1,0 +1,264 @@
+"""The plan of a save: nodes and relations as they will be, beside what is there; nothing is written here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from memglot.errors.repo_save import duplicate_id, id_in_several_files, node_not_found, path_taken, supersedes_itself
+from memglot.project.node import Link
+from memglot.project.save.intent import trimmed
+from memglot.project.snapshot import Snapshot, memory_path
+from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, node_hash, stable_json
+from memglot.project.storage.ids import link_id
+from memglot.project.storage.vocabulary import STATUSES
+
+
+class _DraftNode(Struct):
+    sidecar: dict[str, Any]
+    body: bytes | None
+    path: str
+    body_path: str
+    tool_hash: bool
+    was_there: bool
+    touched: bool = False
+    new_body: bool = False
+    gone: bool = False
+    shares_body: bool = False
+
+
+class _DraftLink(Struct):
+    fields: dict[str, Any]
+    path: str
+    was_there: bool
+    touched: bool = False
+    gone: bool = False
+
+
+class Draft:
+    """What a save will have changed. One method for each kind of change; each raises `ProjectError`."""
+
+    def __init__(self, snapshot: Snapshot, task: str, now: str) -> None:
+        self._snapshot = snapshot
+        self._source = {"kind": "agent", "task": task}
+        self._now = now
+        self._nodes: dict[str, _DraftNode] = {}
+        self._links: dict[str, _DraftLink] = {}
+        """By their paths: after a merge two files may say the same."""
+        self._at: dict[str, list[_DraftLink]] = {}
+        """The relations that touch a node, by its id."""
+        self._link_ids: set[str] = set()
+        self._places: set[str] = set()
+        self.events: list[dict[str, Any]] = []
+        self._told: dict[tuple[str, str], dict[str, None]] = {
+            (what, how): {} for what in ("memory", "relations") for how in ("created", "updated", "deleted")
+        }
+
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """The ids of what is created, updated and deleted, each once."""
+        return {f"{what}_{how}": list(ids) for (what, how), ids in self._told.items()}
+
+    def make(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        """Plan one change; `to_come` are the ids of nodes that this save makes."""
+        match change["op"]:
+            case "create_object":
+                self._create(change, field)
+            case "update_object":
+                self._update(change)
+            case "create_relation":
+                self._relate(change, to_come, field)
+            case "mark_stale":
+                self._mark_stale(change, field)
+            case "supersede_object":
+                self._supersede(change, to_come, field)
+            case _:
+                self._delete(change, field)
+
+    def _find(self, id: str) -> _DraftNode | None:
+        if id not in self._nodes:
+            node = self._snapshot.node(id)
+            if node is None:
+                return None
+            if len(places := self._snapshot.places(id)) > 1:
+                raise id_in_several_files(id, [memory_path(path) for path in places])
+            sidecar = self._snapshot.sidecar(node)
+            body = self._snapshot.body_bytes(node)
+            follows = follows_tool(sidecar, body or b"")
+            rule = self._snapshot.layout.tool_hash if follows is None else follows
+            shares = self._snapshot.shares_body(node)
+            self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True, shares_body=shares)
+        found = self._nodes[id]
+        return None if found.gone else found
+
+    def _must_find(self, id: str, field: str) -> _DraftNode:
+        found = self._find(id)
+        if found is None:
+            raise node_not_found(id, field)
+        return found
+
+    def _create(self, change: dict[str, Any], field: str) -> None:
+        id, kind = change["id"], change["type"]
+        if self._find(id) is not None:
+            raise duplicate_id(id, f"{field}/id")
+        natural = self._snapshot.layout.place(id, lambda _: False)
+        if self._snapshot.is_faulty(natural + ".json"):
+            # What lies there may well be this node, in a state that nobody can read.
+            raise path_taken(memory_path(natural + ".json"))
+        place = self._snapshot.layout.place(id, self._is_taken)
+        for ending in (".json", ".md"):
+            if (self._snapshot.project.folder / (place + ending)).exists():
+                raise path_taken(memory_path(place + ending))
+        self._places.add(place)
+        sidecar: dict[str, Any] = {
+            "id": id, "type": kind, "status": change.get("status", STATUSES[kind][0]), "title": change["title"],
+            "body_path": place + ".md", "tags": change.get("tags", []), "evidence": change.get("evidence", []),
+            "source": self._source, "created_at": self._now, "updated_at": self._now,
+        }  # fmt: skip
+        sidecar |= {name: change[name] for name in ("stage", "anchors") if change.get(name)}
+        rule = self._snapshot.layout.tool_hash
+        body = change["body"].encode()
+        self._nodes[id] = _DraftNode(sidecar, body, place + ".json", place + ".md", rule, False, True, True)
+        self._log("memory.created", id)
+
+    def _is_taken(self, place: str) -> bool:
+        return place in self._places or self._snapshot.has_path(place + ".json")
+
+    def _update(self, change: dict[str, Any]) -> None:
+        node = self._must_find(change["id"], "")
+        before = dict(node.sidecar)
+        for name in ("title", "stage", "status", "tags", "evidence", "anchors"):
+            if name in change and change[name] != (node.sidecar.get(name) or ([] if change[name] == [] else None)):
+                node.sidecar[name] = change[name]
+        if node.sidecar.get("anchors") == []:
+            del node.sidecar["anchors"]
+        if change.get("status", "stale") != "stale" and node.sidecar.get("superseded_by") is not None:
+            del node.sidecar["superseded_by"]
+            self._unsupersede(change["id"])
+        body = change.get("body")
+        new_body = body is not None and (node.body is None or trimmed(node.body.decode("utf-8", "replace")) != body)
+        if new_body:
+            node.body, node.new_body = str(body).encode(), True
+        if new_body or node.sidecar != before:
+            self._touch(node)
+            self._log("memory.updated", change["id"])
+
+    def _unsupersede(self, id: str, by: str = "") -> None:
+        """Nothing but `by` replaces a node any more."""
+        for link in self._links_of(id):
+            said = link.fields
+            is_other = said["predicate"] == "supersedes" and said["to"] == id and said["from"] != by
+            if is_other and said["status"] == "active":
+                self._change_link(link, status="stale")
+
+    def _mark_stale(self, change: dict[str, Any], field: str) -> None:
+        node = self._must_find(change["id"], f"{field}/id")
+        if node.sidecar["status"] != "stale":
+            node.sidecar["status"] = "stale"
+            self._touch(node)
+            self._log("memory.marked_stale", change["id"], change["reason"])
+
+    def _supersede(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        id, by = change["id"], change["superseded_by"]
+        node = self._must_find(id, f"{field}/id")
+        if id == by:
+            raise supersedes_itself(f"{field}/superseded_by")
+        self._must_find(by, f"{field}/superseded_by")
+        if (node.sidecar["status"], node.sidecar.get("superseded_by")) != ("superseded", by):
+            node.sidecar |= {"status": "superseded", "superseded_by": by}
+            self._touch(node)
+            self._log("memory.superseded", id, change["reason"])
+            self._unsupersede(id, by)
+        self._relate({"from": by, "predicate": "supersedes", "to": id}, to_come, field)
+
+    def _delete(self, change: dict[str, Any], field: str) -> None:
+        id = change["id"]
+        node = self._must_find(id, f"{field}/id")
+        for link in self._links_of(id):
+            link.gone = True
+            self._log("relation.deleted", link.fields["id"], change["reason"])
+        node.gone = True
+        self._log("memory.deleted", id, change["reason"])
+
+    def _links_of(self, id: str) -> list[_DraftLink]:
+        """The relations that touch a node, ordered by id."""
+        for link in self._snapshot.links(id):
+            self._known_link(link)
+        found = [link for link in self._at.get(id, ()) if not link.gone]
+        return sorted(found, key=lambda link: str(link.fields["id"]))
+
+    def _known_link(self, link: Link) -> None:
+        if link.path not in self._links:
+            self._keep_link(_DraftLink(self._snapshot.link_fields(link), link.path, True))
+
+    def _keep_link(self, link: _DraftLink) -> None:
+        self._links[link.path] = link
+        self._link_ids.add(link.fields["id"])
+        for id in {link.fields["from"], link.fields["to"]}:
+            self._at.setdefault(id, []).append(link)
+
+    def _relate(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+        subject, predicate, object = key = (change["from"], change["predicate"], change["to"])
+        for name in ("from", "to"):
+            if change[name] not in to_come:
+                self._must_find(change[name], f"{field}/{name}")
+        confidence = {"confidence": change["confidence"]} if "confidence" in change else {}
+        for link in self._links_of(subject):
+            if (link.fields["from"], link.fields["predicate"], link.fields["to"]) == key:
+                self._change_link(link, status="active", **confidence)
+                return
+        id = link_id(subject, predicate, object, self._has_link_id)
+        place = self._snapshot.layout.link_place(id, self._is_taken) + ".json"
+        fields = {"id": id, "from": subject, "predicate": predicate, "to": object, "status": "active"}
+        fields |= confidence | {"created_at": self._now, "updated_at": self._now}
+        self._places.add(place.removesuffix(".json"))
+        self._keep_link(_DraftLink(fields, place, False, True))
+        self._log("relation.created", id)
+
+    def _change_link(self, link: _DraftLink, **values: str) -> None:
+        if {**link.fields, **values} != link.fields:
+            link.fields |= values | {"updated_at": self._now}
+            link.touched = True
+            self._log("relation.updated", link.fields["id"])
+
+    def _has_link_id(self, id: str) -> bool:
+        return id in self._link_ids or self._snapshot.has_link_id(id)
+
+    def _touch(self, node: _DraftNode) -> None:
+        node.sidecar["updated_at"] = self._now
+        node.touched = True
+
+    def _log(self, event: str, id: str, reason: str | None = None) -> None:
+        what, _, how = event.partition(".")
+        deed = how if how in ("created", "deleted") else "updated"
+        self._told["relations" if what == "relation" else what, deed][id] = None
+        key = "relation_id" if what == "relation" else "id"
+        line = {"actor": "agent", "event": event, key: id, "timestamp": self._now}
+        self.events.append(line if reason is None else line | {"reason": reason})
+
+    def files(self) -> dict[str, bytes | None]:
+        """The files as they will be, by their paths below `.memory`; `None` for those that go. Bodies come first."""
+        found: dict[str, bytes | None] = {}
+        for node in self._nodes.values():
+            if node.gone:
+                if node.was_there:
+                    found |= {node.path: None} if node.shares_body else {node.body_path: None, node.path: None}
+            elif node.touched:
+                if node.new_body:
+                    found[node.body_path] = node.body
+                found[node.path] = _sidecar(node)
+        for link in self._links.values():
+            if link.gone:
+                if link.was_there:
+                    found[link.path] = None
+            elif link.touched:
+                link.fields["content_hash"] = link_hash(link.fields)
+                found[link.path] = stable_json(link.fields)
+        return found
+
+
+def _sidecar(node: _DraftNode) -> bytes:
+    body = node.body or b""
+    node.sidecar["content_hash"] = node_hash(node.sidecar, body) if node.tool_hash else body_hash(body)
+    return stable_json(node.sidecar)

@@ -1,0 +1,73 @@
+"""What a store has beside its memory: folders, and JSON schemas made from the shapes that files are checked by.
+
+The real tool reads its checks from these files of a store; memglot does not, so that a missing one is no harm to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memglot.project.storage.hashes import stable_json
+from memglot.project.storage.layout import Layout
+from memglot.project.storage.shapes import Config, Link, MemoryEvent, Sidecar
+from memglot.project.storage.vocabulary import KIND_FOLDERS, NODES, RELATIONS, SCHEMAS
+
+NAMES = ("config", "object", "relation", "event", "patch")
+"""The five schemas there are."""
+_SHAPES = {"config": Config, "object": Sidecar, "relation": Link, "event": MemoryEvent}
+_OPERATIONS = (
+    "create_object", "update_object", "mark_stale", "supersede_object", "delete_object",
+    "create_relation", "update_relation", "delete_relation",
+)  # fmt: skip
+
+
+def schema_path(name: str) -> str:
+    """Where a schema lies, below `.memory`."""
+    return f"{SCHEMAS}/{name}.schema.json"
+
+
+def missing_schemas(folder: Path) -> dict[str, bytes]:
+    """The schemas that a store lacks, by their paths."""
+    return {schema_path(name): schema_of(name) for name in NAMES if not (folder / schema_path(name)).is_file()}
+
+
+def make_folders(folder: Path, layout: Layout) -> None:
+    """Make the folders that a store should have; git keeps no empty ones."""
+    kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if layout.by_kind else []
+    for path in (NODES, *kinds, RELATIONS):
+        (folder / path).mkdir(exist_ok=True)
+
+
+def schema_of(name: str) -> bytes:
+    """A schema as its file holds it."""
+    found: dict[str, Any] = _patch() if name == "patch" else msgspec.json.schema(_SHAPES[name])
+    defined = found.get("$defs", {})
+    if name == "object":
+        own = defined["Sidecar"]
+        for field in ("anchors", "tags"):
+            own["properties"][field]["uniqueItems"] = True
+        # Only features have a stage.
+        own["if"] = {"properties": {"type": {"not": {"const": "feature"}}}}
+        own["then"] = {"properties": {"stage": False}}
+    if name == "event":
+        defined["MemoryEvent"]["allOf"] = [_needs("memory", "id"), _needs("relation", "relation_id")]
+    return stable_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found})
+
+
+def _needs(what: str, field: str) -> dict[str, Any]:
+    named = {"properties": {"event": {"type": "string", "pattern": f"^{what}\\."}}}
+    return {"if": named, "then": {"properties": {field: True}, "required": [field]}}
+
+
+def _patch() -> dict[str, Any]:
+    change = {"type": "object", "properties": {"op": {"enum": list(_OPERATIONS)}}, "required": ["op"]}
+    source = {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]}
+    return {
+        "type": "object",
+        "properties": {"source": source, "changes": {"type": "array", "items": change, "minItems": 1}},
+        "required": ["source", "changes"],
+        "additionalProperties": False,
+    }

@@ -1,1 +1,0 @@
-"""Project memory: what a project knows of itself, kept in `.memory/` of its repository."""

@@ -1,0 +1,1 @@
+"""Search: parse the query, find candidates, rank them, pack the results."""

@@ -1,0 +1,117 @@
+"""Meaning: which model a store has, what is given a vector, and how near memories are to a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from memglot.embed import BUILT_IN, Embedder, embedder
+from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
+from memglot.notes import note_not_embedded, note_stale_vectors
+from memglot.search.vectors import Far, Near, Vectors, packed
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Store
+from memglot.store.query import VectorState
+
+
+class Embedded(msgspec.Struct):
+    """How many memories were given a vector, of which model, and how many have one now."""
+
+    embedded: int
+    model: str
+    dimensions: int
+    total: int
+
+
+class Meaning:
+    """The vectors of a store. They are read once, and again when they changed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._embedder: Embedder | None = None
+        self._vectors = Vectors(store)
+
+    def state(self) -> VectorState:
+        """What the store knows of its vectors; asking loads nothing."""
+        return self._store.vector_state()
+
+    def near(self, text: str, weigh: Callable[[Sequence[str]], Sequence[float]]) -> Near | Far | None:
+        """How near each memory is to a question; nothing where no vector can tell."""
+        state = self.state()
+        model = self._known(state) if state.count else None
+        if model is None:
+            return None
+        query = model.embed_query(text, weigh)
+        return self._vectors.near(query, state) if query.any() else None
+
+    def _known(self, state: VectorState) -> Embedder | None:
+        """The model of the vectors, if it is here: a plugin may be gone, or have changed under its name."""
+        try:
+            model = self._model(state.model)
+        except (UnknownEmbedder, FailedEmbedder):
+            return None
+        return model if model.dimensions == state.dimensions else None
+
+    def _own(self) -> Embedder:
+        """The model that the store has, as it is now; where that is gone, or there was none, the built-in one."""
+        try:
+            return self._model(self.state().model or None)
+        except UnknownEmbedder:
+            return self._model(None)
+
+    def is_stale(self) -> bool:
+        """Tell whether there are vectors that nothing here can be compared with."""
+        state = self.state()
+        return bool(state.count) and self._known(state) is None
+
+    def embed_new(self, ids: Sequence[str]) -> None:
+        """Give vectors to memories that were just written. What stands in the way is noted: they are kept anyway."""
+        if self.is_stale():
+            self._store.notes.append(note_stale_vectors(self.state().model))
+            return
+        try:
+            with self._store.writing():
+                numbers = list(self._store.numbers_of(ids).values())
+                self._embed(self._store.without_vector(0, len(numbers), numbers))
+        except MemglotError as error:
+            self._store.notes.append(note_not_embedded(str(error)))
+
+    def embed(
+        self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Embedded:
+        """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
+        wanted = self._model(model) if model else self._own()
+        if wanted.name != self.state().model or again:
+            # One that cannot work must not cost the vectors that are there.
+            wanted.embed(["a"])
+        with self._store.writing():
+            if again:
+                self._store.use_model("", 0)
+            self._store.use_model(wanted.name, wanted.dimensions)
+        whole = self.state().missing
+        done = after = 0
+        while True:
+            with self._store.writing():
+                texts = self._store.without_vector(after, BATCH_SIZE)
+                self._embed(texts)
+            if not texts:
+                break
+            self._store.give_way()
+            done, after = done + len(texts), texts[-1][0]
+            if progress is not None:
+                progress(done, max(whole, done))
+        state = self.state()
+        return Embedded(embedded=done, model=state.model, dimensions=state.dimensions, total=state.count)
+
+    def _embed(self, texts: Sequence[tuple[int, str]]) -> None:
+        if texts:
+            model = self._model(self.state().model or None)
+            self._store.use_model(model.name, model.dimensions)
+            vectors = packed(model.embed([text for _, text in texts]))
+            self._store.put_vectors([(number, vector) for (number, _), vector in zip(texts, vectors, strict=True)])
+
+    def _model(self, name: str | None) -> Embedder:
+        if self._embedder is None or self._embedder.name != (name or BUILT_IN):
+            self._embedder = embedder(name)
+        return self._embedder

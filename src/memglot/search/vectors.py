@@ -1,0 +1,221 @@
+"""Vectors: how near the memories of a store are to a question, compared with every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import nlargest
+from itertools import islice
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from memglot.store.contract import Store
+from memglot.store.query import VectorState
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+    Numbers = NDArray[numpy.int64]
+
+_MOST = 300_000
+"""Beyond so many vectors they are not held in memory: those of candidates are read, or all of them, block by block."""
+_MANY = 20_000
+_NEAREST = 200
+_SAMPLE, _BLOCK, _AT_ONCE = 4_000, 20_000, 4_096
+
+
+class Near:
+    """How near the memories of a store are to a question; of many, this is found out while others go on."""
+
+    def __init__(self, numbers: Numbers, rows: Floats, query: Floats) -> None:
+        self._numbers, self._rows, self._query = numbers, rows, query
+        self._cosines: Floats
+        self._mean, self._deviation = 0.0, 1.0
+        self._nearest: Numbers
+        self._thread: Thread | None = None
+        if len(numbers) > _MANY:
+            self._thread = Thread(target=self._compare, daemon=True)
+            self._thread.start()
+        else:
+            self._compare()
+
+    def _compare(self) -> None:
+        import numpy
+
+        # Faster than a product of matrices, for which the library would start threads of its own.
+        self._cosines = numpy.vecdot(self._rows, self._query)
+        self._mean, self._deviation = float(self._cosines.mean()), float(self._cosines.std()) or 1.0
+        self._nearest = self._ordered(_NEAREST)
+
+    def _ordered(self, count: int) -> Numbers:
+        import numpy
+
+        count = min(count, len(self._cosines))
+        places = numpy.argpartition(-self._cosines, count - 1)[:count]
+        order = numpy.lexsort((-self._numbers[places], -self._cosines[places]))
+        return self._numbers[places[order]]
+
+    def _wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def best(self, count: int, offset: int = 0) -> list[int]:
+        """The numbers of the nearest memories, nearest first."""
+        self._wait()
+        wanted = offset + count
+        nearest = self._nearest if wanted <= len(self._nearest) else self._ordered(wanted)
+        found: list[int] = nearest[offset:wanted].tolist()
+        return found
+
+    def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
+        """The nearest among some memories, nearest first."""
+        import numpy
+
+        self._wait()
+        places = numpy.flatnonzero(numpy.isin(self._numbers, numpy.asarray(numbers, dtype=numpy.int64)))
+        order = numpy.lexsort((-self._numbers[places], -self._cosines[places]))[:count]
+        found: list[int] = self._numbers[places[order]].tolist()
+        return found
+
+    def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """The cosine of each memory, and by how many standard deviations it lies above the average one."""
+        import numpy
+
+        self._wait()
+        wanted = numpy.asarray(numbers, dtype=numpy.int64)
+        places = numpy.minimum(numpy.searchsorted(self._numbers, wanted), len(self._numbers) - 1)
+        there = self._numbers[places] == wanted
+        cosines = self._cosines[places]
+        above = (cosines - self._mean) / self._deviation
+        rows = zip(wanted.tolist(), there.tolist(), cosines.tolist(), above.tolist(), strict=True)
+        return {number: (cosine, high) for number, known, cosine, high in rows if known}
+
+
+class Far:
+    """The same for more vectors than memory should hold: only those that are asked for are read."""
+
+    def __init__(self, store: Store, query: Floats, sample: Floats) -> None:
+        import numpy
+
+        self._store, self._query = store, query
+        cosines = numpy.vecdot(sample, query)
+        self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
+
+    def best(self, count: int, offset: int = 0) -> list[int]:
+        """The numbers of the nearest memories, nearest first; reads all vectors."""
+        found = nlargest(offset + count, self._all())
+        return [number for _, number in found[offset:]]
+
+    def _all(self) -> Iterator[tuple[float, int]]:
+        after = 0
+        while block := list(self._store.vectors(after, limit=_BLOCK)):
+            after = block[-1][0]
+            yield from ((cosine, number) for number, cosine in self._compared(block))
+
+    def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
+        """The nearest among some memories, nearest first."""
+        found = self._compared(list(self._store.vectors(among=numbers)))
+        return [number for _, number in nlargest(count, ((cosine, number) for number, cosine in found))]
+
+    def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """The cosine of each memory, and by how many standard deviations it lies above the average one."""
+        found = self._compared(list(self._store.vectors(among=numbers)))
+        return {number: (cosine, (cosine - self._mean) / self._deviation) for number, cosine in found}
+
+    def _compared(self, pairs: Sequence[tuple[int, bytes]]) -> list[tuple[int, float]]:
+        import numpy
+
+        kept = [pair for pair in pairs if len(pair[1]) == len(self._query)]
+        if not kept:
+            return []
+        cosines = numpy.vecdot(unpacked(b"".join(vector for _, vector in kept), len(self._query)), self._query)
+        return [(number, cosine) for (number, _), cosine in zip(kept, cosines.tolist(), strict=True)]
+
+
+class Vectors:
+    """The vectors of a store, held in memory. They are read once, and again when they changed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._state: VectorState | None = None
+        self._numbers: Numbers
+        self._rows: Floats
+        self._filled = 0
+        self._sampled: tuple[tuple[str, int], Floats] | None = None
+
+    def near(self, query: Floats, state: VectorState) -> Near | Far | None:
+        """How near each memory is to a question, given as a vector."""
+        near: Near | Far | None = None
+        if state.count > _MOST:
+            near = Far(self._store, query, self._sample(state))
+        else:
+            self._refresh(state)
+            if self._filled:
+                near = Near(self._numbers[: self._filled], self._rows[: self._filled], query)
+        if self._store.is_writing:
+            # What was read inside a transaction may never have been.
+            self._state = self._sampled = None
+        return near
+
+    def _sample(self, state: VectorState) -> Floats:
+        """Some vectors from all over the store, to tell what is usual."""
+        mark = state.model, state.changes
+        if self._sampled is None or self._sampled[0] != mark:
+            newest = self._store.newest()
+            found = self._store.vectors(among=range(1, newest + 1, max(1, newest // _SAMPLE)))
+            data = b"".join(vector for _, vector in found if len(vector) == state.dimensions)
+            self._sampled = mark, unpacked(data, state.dimensions)
+        return self._sampled[1]
+
+    def _refresh(self, state: VectorState) -> None:
+        import numpy
+
+        before = self._state
+        if before is None or (before.model, before.changes) != (state.model, state.changes):
+            self._filled = 0
+            room = max(1_024, state.count + state.count // 8)
+            self._rows = numpy.empty((room, state.dimensions), dtype=numpy.float32)
+            self._numbers = numpy.empty(room, dtype=numpy.int64)
+        self._state = state
+        if self._filled < state.count:
+            self._read(int(self._numbers[self._filled - 1]) if self._filled else 0, state.dimensions)
+
+    def _read(self, after: int, dimensions: int) -> None:
+        """Read the vectors that came since, some at a time: as bytes they would take up room a second time."""
+        import numpy
+
+        found = (pair for pair in self._store.vectors(after) if len(pair[1]) == dimensions)
+        while block := list(islice(found, _AT_ONCE)):
+            end = self._filled + len(block)
+            if end > len(self._numbers):
+                room = max(2 * len(self._numbers), end)
+                rows, numbers = self._rows, self._numbers
+                self._rows = numpy.empty((room, dimensions), dtype=numpy.float32)
+                self._numbers = numpy.empty(room, dtype=numpy.int64)
+                self._rows[: self._filled] = rows[: self._filled]
+                self._numbers[: self._filled] = numbers[: self._filled]
+            self._rows[self._filled : end] = unpacked(b"".join(vector for _, vector in block), dimensions)
+            self._numbers[self._filled : end] = [number for number, _ in block]
+            self._filled = end
+
+
+def packed(vectors: Floats) -> list[bytes]:
+    """Vectors as the store keeps them: a byte for each number, as great as they can be."""
+    import numpy
+
+    largest = numpy.maximum(numpy.abs(vectors).max(axis=1, keepdims=True), 1e-12)
+    bytes_of = numpy.rint(vectors * (127 / largest)).astype(numpy.int8)
+    return [row.tobytes() for row in bytes_of]
+
+
+def unpacked(data: bytes, dimensions: int) -> Floats:
+    """Vectors from the bytes of many, each of length 1, or of none."""
+    import numpy
+
+    rows = numpy.frombuffer(data, dtype=numpy.int8).reshape(-1, dimensions).astype(numpy.float32)
+    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows))
+    lengths[lengths == 0] = 1
+    rows /= lengths[:, None]
+    return rows

@@ -1,0 +1,138 @@
+"""Everything a store holds, in the order that writers take it: each record with its riders, then what has no record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+import msgspec
+
+from memglot.model import (
+    CONVERSATION_TABLES,
+    DEFAULT_SCOPE,
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    Entity,
+    Item,
+    Record,
+    Relation,
+    Supersession,
+    Thing,
+    Tombstone,
+    owner_of,
+)
+from memglot.settings import BATCH_SIZE
+from memglot.store.contract import Store
+from memglot.store.hidden import Hiding, batches
+from memglot.store.query import Filter
+
+_RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
+ALONE: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
+"""What belongs to no record."""
+
+
+def all_items(
+    store: Store,
+    *,
+    embeddings: bool = True,
+    conversations: bool = True,
+    sealed: bool = False,
+    scope: str | None = None,
+    hiding: Hiding | None = None,
+    graph_first: bool = False,
+) -> Iterator[Item]:
+    """Everything, or everything of one scope; without `conversations` neither what came from one nor themselves.
+
+    What `hiding` leaves out is not among it. With `graph_first`, entities and the relations between them come before
+    the records.
+    """
+    filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
+    riding = _riding(store, embeddings)
+    found_records = store.records(open_filter(filter, hiding), sealed=sealed)
+    records: Iterator[Item] = _with_riders(store, found_records, riding, hiding)
+    if scope is not None:
+        # What a memory of the scope has to do with another one's affairs is that one's.
+        records = (item for item in records if not isinstance(item, Relation) or item.scope in (scope, DEFAULT_SCOPE))
+
+    def alone(kinds: Iterable[type[Thing]], riders: list[type[Thing]]) -> Iterator[Thing]:
+        things: Iterator[Thing] = chain(*(store.things(kind) for kind in kinds), _ownerless(store, riders))
+        if scope is not None:
+            things = _of_scope(store, things, scope)
+        return hiding.open(things) if hiding is not None else things
+
+    if graph_first:
+        first = alone([Entity], [kind for kind in riding if kind is Relation])
+        rest = alone([kind for kind in ALONE if kind is not Entity], [kind for kind in riding if kind is not Relation])
+        found = chain(first, records, rest)
+    else:
+        found = chain(records, alone(ALONE, riding))
+    return found if conversations else (item for item in found if not _is_conversation(item))
+
+
+def some_items(
+    store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hiding: Hiding | None = None
+) -> Iterator[Item]:
+    """The records that a filter selects, each with its riders behind it; sealed."""
+    records = store.records(open_filter(filter, hiding), limit=limit, sealed=True)
+    return _with_riders(store, records, _riding(store, embeddings), hiding)
+
+
+def open_filter(filter: Filter, hiding: Hiding | None) -> Filter:
+    """The same filter, without the records that are to be hidden."""
+    return msgspec.structs.replace(filter, without_scopes=tuple(sorted(hiding.scopes))) if hiding else filter
+
+
+def _riding(store: Store, embeddings: bool) -> list[type[Thing]]:
+    kinds = (*_RIDING, Embedding) if embeddings else _RIDING
+    return [kind for kind in kinds if store.count_things(kind)]
+
+
+def _with_riders(
+    store: Store, records: Iterator[Record], riding: list[type[Thing]], hiding: Hiding | None
+) -> Iterator[Item]:
+    if not riding:
+        yield from records
+    while batch := list(islice(records, BATCH_SIZE)):
+        ids = [record.id for record in batch]
+        found: dict[str, list[Thing]] = {}
+        for kind in riding:
+            things: Iterator[Thing] = store.things(kind, ids)
+            for thing in hiding.open(things) if hiding else things:
+                found.setdefault(owner_of(thing), []).append(thing)
+        for record in batch:
+            yield record
+            yield from found.get(record.id, ())
+
+
+def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Thing]:
+    """What would ride with a record that is not there rides with nobody."""
+    for kind in riding:
+        for thing in store.things(kind):
+            if not store.known([owner_of(thing)]):
+                yield thing
+
+
+def _of_scope(store: Store, things: Iterator[Thing], scope: str) -> Iterator[Thing]:
+    """What belongs to a scope of what rides with none of its records."""
+    for batch in batches(things):
+        subjects = [thing.subject.id for thing in batch if isinstance(thing, Relation)]
+        entities = store.all_kept([Entity(id=id, name="") for id in subjects])
+        own = {entity.id: entity.scope for entity in entities if isinstance(entity, Entity)}
+        there = store.known([id for thing in batch for id in _hangs_on(thing)], [scope])
+        for thing in batch:
+            said = getattr(thing, "scope", None)
+            if isinstance(thing, Relation) and said == DEFAULT_SCOPE:
+                # A relation that names no scope of its own is its subject's.
+                said = own.get(thing.subject.id, said)
+            if said == scope or not there.isdisjoint(_hangs_on(thing)):
+                yield thing
+
+
+def _hangs_on(thing: Thing) -> tuple[str, ...]:
+    return (thing.older,) if isinstance(thing, Supersession) else (owner_of(thing),)
+
+
+def _is_conversation(item: Item) -> bool:
+    return isinstance(item, Blob) and item.table in CONVERSATION_TABLES

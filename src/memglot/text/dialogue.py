@@ -1,0 +1,84 @@
+"""Which conversation a memory belongs to, and what it is in it: said by whom, how long, a question or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from memglot.text.words import folded
+
+_THREADS = ("session", "conversation", "thread")
+_NOTES = ("note", "document", "file", "path")
+_NOTE = "note\0"
+_SPEAKERS = ("speaker", "author", "role", "from", "name")
+_SAID = re.compile(r"([^\s:][^:\n]{0,39}):\s+(?=\S)")
+_TIME = re.compile(
+    r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|yesterday|today|tonight|tomorrow|ago|"
+    r"(?:last|next|this|past|every|few|couple|\d+|two|three|four|five|six|seven|ten) (?:\w+ )?"
+    r"(?:days?|nights?|weeks?|weekends?|months?|years?|hours?|summer|winter|spring|fall|autumn)|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|"
+    r"september|october|november|december|recently|since|o'clock)\b",
+    re.IGNORECASE,
+)
+ENDS_ASKING, ASKS, TELLS_TIME = 1, 2, 4
+"""What a turn is, as bits: it ends with a question mark, holds one, holds a word for a time."""
+MAY_BELONG = " OR ".join(
+    f"instr({column}, '\"{key}\"')"
+    for column, key in (
+        *(("meta", key) for key in (*_THREADS, *_NOTES)),
+        *(("rest", key) for key in ("conversation", *_NOTES)),
+    )
+)
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A memory's place in a thread: a conversation, a session, a note that was cut up."""
+
+    thread: int
+    speaker: str
+    """The name of whoever said it, folded; empty where nobody did."""
+    words: int
+    traits: int
+
+
+def turn_of(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any], content: str) -> Turn | None:
+    """The turn that a memory is, if it says itself what it belongs to."""
+    key = _key(scope, meta, source)
+    if key is None:
+        return None
+    if key.startswith(_NOTE):
+        # The pieces of a note have an author at most: nobody speaks there, whatever stands before a colon.
+        return Turn(_number(key), "", len(content.split()), 0)
+    said = _SAID.match(content)
+    given = next((value for name in _SPEAKERS if isinstance(value := meta.get(name), str) and value.strip()), "")
+    speaker = folded(given.strip() or (said[1] if said and len(said[1].split()) <= 3 else ""))[:80]
+    text = content[said.end() :] if said and speaker and folded(said[1]).startswith(speaker) else content
+    traits = (ENDS_ASKING if text.rstrip().endswith("?") else 0) | (ASKS if "?" in text else 0)
+    traits |= TELLS_TIME if _TIME.search(text) else 0
+    return Turn(_number(key), speaker, len(text.split()), traits)
+
+
+def _number(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
+
+
+def _key(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any]) -> str | None:
+    if (found := _text(source.get("conversation"))) is not None:
+        return f"conversation\0{found}"
+    for kind, names in (("session\0", _THREADS), (_NOTE, _NOTES)):
+        for name in names:
+            if (found := _text(meta.get(name))) is not None:
+                return f"{kind}{scope}\0{found}"
+            if kind == _NOTE and (found := _text(source.get(name))) is not None:
+                return f"{kind}{scope}\0{found}"
+    return None
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        return None
+    return str(value)

@@ -1,0 +1,552 @@
+"""AgentOS's brain: every row comes back, whatever is in it, and nothing that cannot be read passes in silence."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import SHARED
+from memglot import Memory
+from memglot.exporting.convert import convert
+from memglot.exporting.verify import verify_path
+from memglot.formats.agentos.sqlite import FORMAT
+from memglot.formats.agentos.sqlite_schema import INDEXES, TABLES, TEXT, quoted
+from memglot.formats.base import Options
+from memglot.formats.core.read import read_inputs
+from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.target import Target
+from memglot.model import (
+    Blob,
+    Conflict,
+    Document,
+    Embedding,
+    End,
+    Entity,
+    Foreign,
+    Item,
+    Record,
+    Relation,
+    Tombstone,
+    derive_id,
+    plain,
+)
+from memglot.report import Report
+from strategies import JSON
+
+FIXTURE = SHARED / "fixtures/agentos/sqlite/brain.sqlite"
+AT = 1_760_000_002_000
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def rows(path: Path, *, brains: bool = False) -> Rows:
+    """The rows of all ordinary tables but our own, without NULLs, in an order of their own."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found: Rows = {}
+        for name in names:
+            if name.startswith(("sqlite_", "memory_traces_fts")) or name == "memglot":
+                continue
+            columns = [column for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", (name,))]
+            found[name] = sorted(
+                (
+                    {
+                        column: value
+                        for column, value in zip(columns, row, strict=True)
+                        if value is not None and (brains or column != "brain_id")
+                    }
+                    for row in db.execute(f"SELECT * FROM {quoted(name)}")
+                ),
+                key=repr,
+            )
+    db.close()
+    return {name: values for name, values in found.items() if values}
+
+
+def make_brain(path: Path, *statements: str) -> Path:
+    """A brain of schema 2, and what else is asked for."""
+    with sqlite3.connect(path) as db:
+        db.executescript(TABLES + INDEXES)
+        for statement in statements:
+            db.executescript(statement)
+        db.executescript(TEXT)
+    db.close()
+    return path
+
+
+def trace(id: str, content: str = "x", brain: str = "brain", **columns: Any) -> str:
+    values = {"brain_id": brain, "id": id, "type": "semantic", "scope": "user", "content": content, "created_at": AT}
+    values |= columns
+    return f"INSERT INTO memory_traces ({', '.join(values)}) VALUES ({', '.join(map(sql, values.values()))});"
+
+
+def sql(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return "NULL" if value is None else repr(value) if isinstance(value, (int, float)) else f"'{value}'"
+
+
+def read(path: Path, options: Options = Options()) -> tuple[list[Item], Report]:
+    report = Report()
+    found = []
+    for item in read_inputs([path], None, report, options):
+        report.read += isinstance(item, Record)
+        found.append(item)
+    return found, report
+
+
+def there_and_back(path: Path, target: Path) -> None:
+    """Through a store and out again."""
+    with Memory.open(":memory:") as memory:
+        memory.import_from(path)
+        memory.export(target, format="agentos-sqlite")
+
+
+def brains(folder: Path) -> tuple[Path, Path]:
+    (folder / "back").mkdir()
+    return folder / "brain.sqlite", folder / "back" / "brain.sqlite"
+
+
+@pytest.mark.skipif(not FIXTURE.exists(), reason="no fixture here")
+@pytest.mark.parametrize("name", ["brain.sqlite", "renamed backup.db"])
+def test_every_row_of_the_real_thing_comes_back(tmp_path: Path, name: str) -> None:
+    there_and_back(FIXTURE, tmp_path / name)
+    assert rows(tmp_path / name) == rows(FIXTURE)
+    assert verify_path(tmp_path / name, Report()).state == "whole"
+    with sqlite3.connect(tmp_path / name) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA journal_mode").fetchall() == [("delete",)]
+        found = db.execute("SELECT count(*) FROM memory_traces_fts WHERE memory_traces_fts MATCH 'docker'").fetchone()
+        assert found[0] > 0
+    db.close()
+    items, report = read(tmp_path / name)
+    assert list(report.faults()) == []
+    assert {plain(item)["id"] for item in items if isinstance(item, Record)} == {
+        plain(item)["id"] for item in read(FIXTURE)[0] if isinstance(item, Record)
+    }
+
+
+def test_odd_values_come_back_as_they_were(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        "ALTER TABLE memory_traces ADD COLUMN mood; ALTER TABLE memory_traces ADD COLUMN never TEXT;",
+        trace("mt_1", "spaced", tags='[ "a", "a", "" ]', metadata='{"z": 1,  "a": {"y": 1, "b": 2}}', mood="blue"),
+        trace("mt_2", "not json", tags="a, b", emotions="none", metadata="oops", deleted=2, mood=b"\0\1"),
+        trace("mt_3", "numbers", created_at=1.5, last_accessed=2.25, strength=3, retrieval_count=-1),
+        trace("mt_4", "old vector", embedding="[0.5, 1]"),
+        trace("mt_5", "odd vector", embedding=b"abc"),
+        trace("mt_6", "colon", scope="user:1"),
+        trace("mt_7", "hash", metadata='{"contentHash":"wrong"}'),
+        trace("local", "an id that is not unique", metadata="{}"),
+    )
+    there_and_back(source, target)
+    assert rows(target)["memory_traces"] == rows(source)["memory_traces"]
+    items, _ = read(target)
+    records = {item.content: item for item in items if isinstance(item, Record)}
+    assert records["spaced"].tags == ["a"]
+    assert records["spaced"].extra["agentos"]["more"] == {"mood": "blue"}
+    assert records["not json"].status == "deleted"
+    vectors = [item for item in items if isinstance(item, Embedding)]
+    assert [(vector.record, vector.dimensions) for vector in vectors] == [(records["old vector"].id, 2)]
+    there_and_back(source, tmp_path / "other.sqlite")
+    assert rows(tmp_path / "other.sqlite")["memory_traces"] == rows(source)["memory_traces"]
+
+
+def test_what_was_kept_of_a_column_is_used_only_while_it_is_true(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(source, trace("mt_1", "x", tags='[ "a" ]', metadata='{"z": 1}'))
+    with Memory.open(":memory:") as memory:
+        memory.import_from(source)
+        (record,) = memory.list()
+        memory.update(record.id, tags=["b"])
+        memory.export(target, format="agentos-sqlite")
+    (row,) = rows(target)["memory_traces"]
+    assert row["tags"] == '["b"]'
+    # The edit's time has no column, so a carry slot is needed, and the kept text has no room for one.
+    assert json.loads(row["metadata"])["z"] == 1
+    (again,) = (item for item in read(target)[0] if isinstance(item, Record))
+    assert again.tags == ["b"]
+    assert again.extra["agentos.sqlite"]["metadata"]["raw"] == '{"z": 1}'
+
+
+def test_a_row_that_is_no_memory_is_reported_and_comes_back(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("mt_1", "fine"),
+        trace("mt_2", ""),
+        "INSERT INTO memory_traces (brain_id, id, type, scope, content, created_at) VALUES "
+        "('brain', 'mt_3', 'semantic', 'user', 'a' || char(0) || 'b', 1), "
+        "('brain', 'mt_4', 'semantic', 'user', x'ff', 1), "
+        "('brain', 'mt_5', 'semantic', 'user', CAST(x'ff' AS TEXT), 1);",
+        trace("mt_6", "bad time", created_at="never"),
+        trace("mt_7", "fine too"),
+    )
+    items, report = read(source)
+    assert [(fault.item, fault.error) for fault in report.faults()] == [
+        (2, "`content` is empty"),
+        (3, "`content` contains NUL at character 1"),
+        (4, "`content` must be text, not bytes"),
+        (5, "invalid UTF-8 at byte 0"),
+        (6, "`never` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`"),
+    ]
+    assert [item.content for item in items if isinstance(item, Record)] == ["fine", "fine too"]
+    assert report.read == 7
+    there_and_back(source, target)
+    kept = {row["id"] for row in rows(target)["memory_traces"]}
+    assert kept == {f"mt_{number}" for number in range(1, 8)}
+
+
+def test_unknown_tables_and_columns_come_back(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("mt_1"),
+        'CREATE TABLE "odd ""name" (a INTEGER PRIMARY KEY, "b c" VARCHAR(10) NOT NULL, d BLOB);',
+        """INSERT INTO "odd ""name" VALUES (3, 'x', x'00ff'), (7, 'y', NULL);""",
+        "CREATE TABLE bare (a, b); INSERT INTO bare VALUES (1, 'x'), (1, 'x'), (NULL, 2.5);",
+        "CREATE TABLE pairs (k TEXT, v, PRIMARY KEY (k)) WITHOUT ROWID; INSERT INTO pairs VALUES ('k', 1);",
+        "CREATE TABLE empty (a TEXT);",
+        "ALTER TABLE conversations ADD COLUMN pinned INTEGER;",
+        "INSERT INTO conversations VALUES ('brain', 'c', NULL, 1, 2, '{}', 1);",
+        "CREATE VIEW v AS SELECT 1; CREATE TRIGGER t AFTER INSERT ON bare BEGIN SELECT 1; END;",
+        "CREATE INDEX i ON bare (a);",
+        "CREATE VIRTUAL TABLE notes USING fts5(text); INSERT INTO notes VALUES ('x');",
+    )
+    _, report = read(source)
+    assert report.notes == [
+        "left out 1 virtual table, which hold no rows of their own: notes",
+        "left out 1 index and 1 trigger and 1 view of the database: they hold no rows of their own",
+    ]
+    there_and_back(source, target)
+    expected = {name: values for name, values in rows(source).items() if not name.startswith("notes")}
+    assert {name: values for name, values in rows(target).items() if name != "brain_meta"} == expected
+    with sqlite3.connect(target) as db:
+        columns = [row[1:4] for row in db.execute('PRAGMA table_info("odd ""name")')]
+        assert columns == [("a", "INTEGER", 0), ("b c", "VARCHAR(10)", 1), ("d", "BLOB", 0)]
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'empty'").fetchone() == (1,)
+    db.close()
+    assert in_order(read(target)[0]) == in_order(read(source)[0])
+
+
+def test_no_sql_of_a_file_is_run(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("mt_1"),
+        "CREATE TABLE t (a TEXT COLLATE nocase DEFAULT 'x', rowid TEXT, oid INT, _rowid_ INT);",
+        "INSERT INTO t VALUES ('a', 'b', 3, 4);",
+        """CREATE TABLE "x); DROP TABLE memory_traces; --" ("y); --" "z); --");""",
+        """INSERT INTO "x); DROP TABLE memory_traces; --" VALUES (1);""",
+    )
+    there_and_back(source, target)
+    assert rows(target)["memory_traces"] == rows(source)["memory_traces"]
+    assert in_order(read(target)[0]) == in_order(read(source)[0])
+    items, _ = read(source)
+    for item in items:
+        if isinstance(item, Blob) and item.table == "sqlite_schema":
+            item.row["columns"][0]["type"] = "TEXT); DROP TABLE memory_traces; --"
+    FORMAT.write(iter(items), Target(tmp_path / "hostile.sqlite"), Report(), Options())  # type: ignore[misc]
+    assert in_order(read(tmp_path / "hostile.sqlite")[0]) == in_order(items)
+
+
+def in_order(items: list[Item]) -> list[str]:
+    return sorted(line_of(item).decode() for item in items)
+
+
+def test_several_brains_in_one_file_keep_their_names(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("local", "of the main one"),
+        trace("local", "of another", brain="other", metadata="{}"),
+        "INSERT INTO knowledge_nodes (brain_id, id, type, label, created_at) VALUES "
+        "('brain', 'n', 'person', 'A', 1), ('other', 'n', 'person', 'B', 1), ('other', 'm', 'person', 'C', 1);",
+        "INSERT INTO knowledge_edges (brain_id, id, source_id, target_id, type, created_at) VALUES "
+        "('other', 'e', 'n', 'm', 'knows', 5);",
+        "INSERT INTO brain_meta VALUES ('brain', 'schema_version', '2'), ('other', 'schema_version', '2');",
+        "INSERT INTO brain_meta VALUES ('brain', 'created_at', '5'), ('brain', 'embedding_dimensions', '8');",
+        "INSERT INTO conversations VALUES ('brain', 'c', 't', 1, 2, '{}'), ('other', 'c', 't', 1, 2, '{}');",
+    )
+    there_and_back(source, target)
+    assert rows(target, brains=True) == rows(source, brains=True)
+    ids = {item.content: item.id for item in read(target)[0] if isinstance(item, Record)}
+    assert ids["of the main one"] == derive_id("agentos", "brain", "local")
+    assert ids["of another"] == derive_id("agentos", "other", "local")
+
+
+def test_a_brain_under_another_name_is_read_as_itself(tmp_path: Path) -> None:
+    source = make_brain(tmp_path / "brain.sqlite", trace("local"))
+    (first,) = (item for item in read(source)[0] if isinstance(item, Record))
+    shutil.copy(source, tmp_path / "backup")
+    (second,) = (item for item in read(tmp_path / "backup")[0] if isinstance(item, Record))
+    assert first == second
+
+
+def test_schema_1_and_a_table_of_three_columns_are_read(tmp_path: Path) -> None:
+    source, target = tmp_path / "old.sqlite", tmp_path / "new.sqlite"
+    with sqlite3.connect(source) as db:
+        db.executescript(
+            "CREATE TABLE brain_meta (key TEXT PRIMARY KEY, value TEXT);"
+            "INSERT INTO brain_meta VALUES ('schema_version', '1'), ('created_at', '7');"
+            "CREATE TABLE memory_traces (id TEXT PRIMARY KEY, content TEXT, created_at INTEGER);"
+            f"INSERT INTO memory_traces VALUES ('mt_1', 'x', {AT});"
+            "CREATE TABLE conversations (id TEXT PRIMARY KEY, title TEXT, created_at INTEGER, updated_at INTEGER);"
+            "INSERT INTO conversations VALUES ('c', 't', 1, 2);"
+        )
+    db.close()
+    items, report = read(source)
+    assert list(report.faults()) == []
+    (record,) = (item for item in items if isinstance(item, Record))
+    assert (record.kind, record.strength, record.created_at) == ("episodic", 1.0, AT * 1000)
+    convert(source, target, to="agentos-sqlite")
+    found = rows(target)
+    assert found["conversations"] == [{"id": "c", "title": "t", "created_at": 1, "updated_at": 2, "metadata": "{}"}]
+    assert {row["key"]: row["value"] for row in found["brain_meta"]} == {
+        "schema_version": "2",
+        "created_at": "7",
+        "embedding_dimensions": "1536",
+    }
+    (row,) = found["memory_traces"]
+    assert (row["id"], row["metadata"]) == ("mt_1", "{}")
+
+
+def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
+    path = tmp_path / "brain.sqlite"
+    a, b = derive_id("t", "", "a"), derive_id("t", "", "b")
+    items: list[Item] = [
+        Record(id=a, content="x", title="t", created_at=1_000_000, updated_at=1_000_000),
+        Conflict(record=a, field="title", clock=1, values=[1, 2]),
+        Record(id=b, content="y", created_at=1, updated_at=1, status="deleted"),
+        Relation(id="r", subject=End(a), predicate="p", object=End("gone")),
+        Entity(id="e", name="E"),
+        Document(id="d", name="n", content="c"),
+        Tombstone(id="t", content_hash="00", deleted_at=1),
+        Blob(tool="other", table="t", key="k", row={"a": 1}, data=b"\0"),
+        Blob(tool="agentos", table="messages", key="z/m", row={"id": "m"}),
+        Blob(tool="agentos", table="memglot", key="k", row={"id": "m"}),
+        Blob(tool="agentos", table="messages", key="no/row", row=[1]),
+    ]
+    report = Report()
+    FORMAT.write(iter(items), Target(path), report, Options())  # type: ignore[misc]
+    assert report.losses() == []
+    assert in_order(read(path)[0]) == in_order(items)
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA foreign_key_check(knowledge_edges)").fetchall() == []
+    db.close()
+    assert verify_path(path, Report()).state == "whole"
+    plain_path = tmp_path / "plain.sqlite"
+    report = Report()
+    FORMAT.write(iter(items), Target(plain_path, plain=True), report, Options(plain=True))  # type: ignore[misc]
+    dropped = {loss["field"] for loss in report.losses()}
+    assert {"title", "conflicts", "document", "tombstone", "blob"} <= dropped
+    with sqlite3.connect(plain_path) as db:
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'memglot'").fetchone() == (0,)
+        assert not [text for (text,) in db.execute("SELECT metadata FROM memory_traces") if "memglot" in text]
+    db.close()
+
+
+def test_rows_of_two_brains_do_not_push_each_other_out(tmp_path: Path) -> None:
+    log = "INSERT INTO consolidation_log (id, brain_id, ran_at) VALUES (1, '{0}', {1});"
+    chats = "INSERT INTO conversations VALUES ('{0}', 'c', '{0}', 1, 2, '{{}}'), ('{0}', '{0}', 't', 1, 2, '{{}}');"
+    with Memory.open(":memory:") as memory:
+        for number, name in enumerate(("one", "two")):
+            path = make_brain(
+                tmp_path / f"{name}.sqlite",
+                trace("local", f"of {name}", brain=name),
+                log.format(name, number),
+                chats.format(name),
+            )
+            memory.import_from(path)
+        memory.export(tmp_path / "both.sqlite", format="agentos-sqlite")
+        before = in_order([*memory.store.things(Blob), *memory.list()])
+    found = rows(tmp_path / "both.sqlite")
+    assert [row["id"] for row in found["consolidation_log"]] == [1, 2]
+    assert {row["id"] for row in found["conversations"]} == {"c", "one", "two"}
+    assert len(found["memory_traces"]) == 2
+    assert in_order(read(tmp_path / "both.sqlite")[0]) == before
+
+
+def test_a_second_import_changes_nothing_and_an_undo_takes_all_back(tmp_path: Path) -> None:
+    source = make_brain(
+        tmp_path / "brain.sqlite",
+        trace("mt_1", "x", embedding=b"\0\0\0\0"),
+        "INSERT INTO conversations VALUES ('brain', 'c', 't', 1, 2, '{}');",
+        "INSERT INTO knowledge_nodes (brain_id, id, type, label, created_at) VALUES ('brain', 'n', 'person', 'A', 1);",
+        "INSERT INTO knowledge_edges (brain_id, id, source_id, target_id, type, created_at) VALUES "
+        "('brain', 'e', 'n', 'n', 'knows', 5);",
+    )
+    with Memory.open(":memory:") as memory:
+        assert memory.import_from(source).imported == 1
+        again = memory.import_from(source)
+        assert (again.imported, again.skipped, again.import_id) == (0, 1, None)
+        memory.undo("last")
+        assert list(memory.list()) == []
+        assert memory.store.count_things(Blob) == memory.store.count_things(Entity) == 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda whole: b"just text", "not a SQLite database, or an encrypted one"),
+        (lambda whole: sha256(b"x").digest() * 200, "not a SQLite database, or an encrypted one"),
+        (lambda whole: whole[:16] + sha256(b"x").digest() * 200, "not a SQLite database, or an encrypted one"),
+        (lambda whole: whole[: len(whole) // 2], "cut off or damaged"),
+        (lambda whole: whole[:-100], "cut off or damaged"),
+        (lambda whole: b"", "it is empty"),
+    ],
+)
+@pytest.mark.parametrize("name", [None, "agentos-sqlite", "sqlite"])
+def test_what_is_no_whole_database_is_told(tmp_path: Path, damage: Any, reason: str, name: str | None) -> None:
+    whole = make_brain(tmp_path / "brain.sqlite", trace("mt_1")).read_bytes()
+    bad = tmp_path / "bad.sqlite"
+    bad.write_bytes(damage(whole))
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(bad, format=name)
+    (fault,) = result.errors
+    assert reason in fault.error
+    assert result.exit_code == 2
+
+
+def test_another_programs_database_is_told(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "a.db") as db:
+        db.execute("CREATE TABLE x (a)")
+    db.close()
+    (fault,) = read(tmp_path / "a.db")[1].faults()
+    assert "neither a memglot store nor an AgentOS brain" in fault.error
+    assert fault.hint
+
+
+def test_a_live_brain_is_read_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    path = make_brain(tmp_path / "brain.sqlite", trace("mt_1"))
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(trace("mt_2", "in the log").rstrip(";"))
+        db.commit()
+        assert len([item for item in read(path)[0] if isinstance(item, Record)]) == 2
+    db.close()
+    before = sorted(tmp_path.iterdir()), path.read_bytes()
+    assert len([item for item in read(path)[0] if isinstance(item, Record)]) == 2
+    assert (sorted(tmp_path.iterdir()), path.read_bytes()) == before
+
+
+def test_a_brain_may_come_as_bytes_and_go_to_a_stream(tmp_path: Path) -> None:
+    path = make_brain(tmp_path / "brain.sqlite", trace("mt_1"))
+    with Memory.open(":memory:") as memory:
+        assert memory.import_from(path.read_bytes()).imported == 1
+        stream = io.BytesIO()
+        memory.export(stream=stream, format="agentos-sqlite")
+    (tmp_path / "out.db").write_bytes(stream.getvalue())
+    assert rows(tmp_path / "out.db")["memory_traces"] == rows(path)["memory_traces"]
+
+
+def test_a_brain_in_use_is_not_overwritten(tmp_path: Path) -> None:
+    from memglot.errors import CannotWrite, TargetExists
+
+    path = make_brain(tmp_path / "brain.sqlite", trace("mt_1"))
+    with Memory.open(":memory:") as memory:
+        with pytest.raises(TargetExists):
+            memory.export(path, format="agentos-sqlite")
+        (tmp_path / "brain.sqlite-wal").write_bytes(b"x")
+        with pytest.raises(CannotWrite, match="brain.sqlite-wal"):
+            memory.export(path, format="agentos-sqlite", force=True)
+        (tmp_path / "brain.sqlite-wal").unlink()
+        memory.export(path, format="agentos-sqlite", force=True)
+    assert rows(path).keys() == {"brain_meta"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["brain.sqlite"]
+
+
+def test_two_memories_of_one_foreign_id_are_both_written(tmp_path: Path) -> None:
+    items: list[Item] = [
+        Record(
+            id=derive_id("agentos", space, "same"),
+            content=space,
+            foreign=[Foreign("agentos", "same", space)],
+            created_at=1_000_000,
+            updated_at=1_000_000,
+        )
+        for space in ("one", "two")
+    ]
+    FORMAT.write(iter(items), Target(tmp_path / "x.sqlite"), Report(), Options())  # type: ignore[misc]
+    assert [row["id"] for row in rows(tmp_path / "x.sqlite")["memory_traces"]][-1] == "same"
+    assert in_order(read(tmp_path / "x.sqlite")[0]) == in_order(items)
+    with sqlite3.connect(tmp_path / "x.sqlite") as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+
+
+THERE = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, 2, 1.5, -0.5, "", "x", b"", b"\0\1\2\3"])
+VALUES = st.none() | THERE
+WORDS = st.sampled_from(["semantic", "user", "user:1", "", "a:b:c", "é", "x"])
+JSON_TEXT = JSON.map(lambda value: json.dumps(value)) | st.sampled_from(
+    ["", "{", "[]", "{}", "[ ]", "{ }", "null", "a,b"]
+)
+METADATA = (
+    st.dictionaries(
+        st.sampled_from(["content_hash", "contentHash", "import_hash", "scopeId", "entities", "decay", "k", "memglot"]),
+        JSON,
+        max_size=4,
+    )
+    # What looks like a slot of ours is one.
+    .map(lambda value: {key: inner for key, inner in value.items() if key != "memglot" or not isinstance(inner, dict)})
+    .map(lambda value: json.dumps(value, separators=(",", ":")))
+    | JSON_TEXT
+)
+TRACES = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["mt_1", "local", "x/y", ""]) | st.uuids().map(str),
+        "type": WORDS,
+        "scope": WORDS,
+        "content": st.sampled_from(["same", "", "x", " y "]),
+        "embedding": VALUES | st.sampled_from(["[1,2]", b"[1,2]", "[", b"[12]"]),
+        "strength": THERE,
+        "created_at": THERE,
+        "last_accessed": VALUES,
+        "retrieval_count": THERE,
+        "tags": JSON_TEXT,
+        "emotions": JSON_TEXT,
+        "metadata": METADATA,
+        "deleted": THERE,
+        "mood": VALUES,
+    }
+)
+
+
+@given(found=st.lists(TRACES, max_size=3, unique_by=lambda row: row["id"]))
+def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = brains(Path(folder))
+        make_brain(source, "ALTER TABLE memory_traces ADD COLUMN mood;")
+        with sqlite3.connect(source) as db:
+            for row in found:
+                marks = ", ".join("?" * (len(row) + 1))
+                sql = f"INSERT INTO memory_traces (brain_id, {', '.join(row)}) VALUES ({marks})"
+                db.execute(sql, ("brain", *row.values()))
+        db.close()
+        items, _ = read(source)
+        FORMAT.write(iter(items), Target(target), Report(), Options())  # type: ignore[misc]
+        assert rows(target).get("memory_traces") == rows(source).get("memory_traces")
+        assert in_order(read(target)[0]) == in_order(items)
+
+
+def test_what_cannot_be_given_back_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE memory_traces (id TEXT, content TEXT, created_at INT, n INT AS (created_at * 2))")
+        db.execute("INSERT INTO memory_traces VALUES ('mt_1', 'x', 1)")
+        db.execute("CREATE TABLE memglot (own TEXT)")
+    with Memory.open(":memory:") as memory:
+        notes = memory.import_from(path).notes
+    assert any("memory_traces.n" in note for note in notes) and any("table memglot" in note for note in notes)

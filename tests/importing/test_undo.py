@@ -1,0 +1,157 @@
+"""Undo: each import by itself, in any order, and never over what somebody did since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from memglot import Memory
+from memglot.cli.main import cli
+from memglot.cli.session import Face
+from memglot.formats.core.sidecar import line_of
+from memglot.model import Conflict, Document, Entity, Relation, Supersession, Tombstone
+
+MINE, BROUGHT, OTHER = (f"0190a0b0-0000-7000-8000-00000000000{number}" for number in (1, 2, 3))
+OLD = "0190a0b0-0000-7000-8000-000000000000"
+KINDS = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
+
+
+def whole(memory: Memory) -> list[bytes]:
+    """All that a store holds."""
+    found = [line_of(record) for record in memory.list(with_deleted=True)]
+    return found + [line_of(thing) for kind in KINDS for thing in memory.store.things(kind)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with one memory."""
+    with Memory.open(":memory:") as other:
+        other.add("brought", id=BROUGHT)
+        other.export(tmp_path / "brought.json", format="memories-json")
+    return tmp_path / "brought.json"
+
+
+@pytest.fixture
+def mine(memory: Memory) -> Memory:
+    memory.add("mine", id=MINE)
+    return memory
+
+
+def state(memory: Memory, id: str) -> str:
+    return next(entry.state for entry in memory.imports() if entry.id == id)
+
+
+def test_supersessions_of_one_memory_are_told_apart(mine: Memory, tmp_path: Path) -> None:
+    for id in (BROUGHT, OTHER):
+        mine.add(id, id=id)
+    mine.supersede(MINE, BROUGHT, reason="r1")
+    mine.supersede(MINE, OTHER, reason="q1")
+    mine.export(tmp_path / "a.json", format="memories-json")
+    with Memory.open(":memory:") as other:
+        other.import_from(tmp_path / "a.json")
+        other.supersede(MINE, BROUGHT, reason="r2")
+        other.export(tmp_path / "b.json", format="memories-json")
+    mine.import_from(tmp_path / "b.json")
+    assert [one.reason for one in mine.chain(MINE)] == ["q1", "r2"]
+    mine.supersede(MINE, OTHER, reason="q2")
+    assert mine.undo("last").notes == []
+    assert [one.reason for one in mine.chain(MINE)] == ["r1", "q2"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_two_imports_are_undone_out_of_order(mine: Memory, tmp_path: Path, force: bool) -> None:
+    before = whole(mine)
+    imports = []
+    with Memory.open(":memory:") as other:
+        other.add("seed", id=BROUGHT)
+        for aliases in ([], ["Ann"]):
+            other.add_entity("Anna", "person", aliases=aliases)
+            other.export(tmp_path / "x.json", format="memories-json", force=True)
+            imports.append(mine.import_from(tmp_path / "x.json").import_id or "")
+    first, second = imports
+    result = mine.undo(first, force=force)
+    if force:
+        assert result.notes == [] and whole(mine) == before
+        return
+    assert "1 thing beside the memories has been changed since" in result.notes[0]
+    assert state(mine, first) == "partly undone" and len(list(mine.entities())) == 1
+    assert mine.undo(second).notes == []
+    assert mine.undo(first).notes == []
+    assert whole(mine) == before and state(mine, first) == state(mine, second) == "undone"
+
+
+def test_a_change_from_before_the_import_is_none_since(mine: Memory, file: Path) -> None:
+    found = mine.import_from(file).import_id or ""
+    mine.update(BROUGHT, title="t")
+    assert "1 memory has been changed since" in mine.undo(found).notes[0]
+    assert mine.undo(found, force=True).imported == 1
+    mine.import_from(file)
+    result = mine.undo("last")
+    assert (result.imported, result.notes) == (1, [])
+
+
+@pytest.mark.parametrize("deed", ["link", "linked", "supersede", "superseded", "delete", "undelete", "merge"])
+def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed: str) -> None:
+    before = whole(mine)
+    found = mine.import_from(file).import_id or ""
+    if deed == "link":
+        mine.link(BROUGHT, "knows", MINE)
+    elif deed == "linked":
+        mine.link(MINE, "knows", BROUGHT)
+    elif deed == "supersede":
+        mine.supersede(BROUGHT, MINE)
+    elif deed == "superseded":
+        mine.supersede(MINE, BROUGHT)
+    elif deed in ("delete", "undelete"):
+        mine.delete(BROUGHT)
+        if deed == "undelete":
+            mine.undelete(BROUGHT)
+    else:
+        mine.update(MINE, content="brought")
+        mine.consolidate()
+        assert mine.count() == 1
+    after = whole(mine)
+    result = mine.undo(found)
+    assert (result.imported, result.merged) == (0, 0)
+    assert "1 memory has been changed since" in result.notes[0] and state(mine, found) == "partly undone"
+    assert whole(mine) == after
+    forced = mine.undo(found, force=True)
+    assert (forced.imported, forced.notes, state(mine, found)) == (1, [], "undone")
+    assert BROUGHT not in {record.id for record in mine.list()}
+    assert mine.get(MINE).status == "active"
+    for kind in KINDS:
+        assert not [thing for thing in mine.store.things(kind) if BROUGHT in line_of(thing).decode()]
+    if deed not in ("supersede", "merge"):
+        assert whole(mine) == before
+
+
+def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_path: Path) -> None:
+    with Memory.open(":memory:") as other:
+        record = other.add("mine", id=OLD)
+        record.created_at = 1
+        with other.store.writing():
+            other.store.replace(record)
+        other.export(tmp_path / "old.json", format="memories-json")
+    found = mine.import_from(tmp_path / "old.json").import_id or ""
+    assert mine.consolidate().merged == 1
+    assert [one.id for one in mine.list()] == [OLD]
+    assert "1 memory has been changed since" in mine.undo(found).notes[0]
+    mine.undo(found, force=True)
+    assert [one.id for one in mine.list()] == [MINE]
+
+
+def test_an_import_that_only_marks_a_scope_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+    with Memory.open(":memory:") as other:
+        other.mark_sensitive("work")
+        other.export(tmp_path / "marks.sqlite", format="sqlite")
+    said = []
+    for _ in range(2):
+        found = CliRunner().invoke(
+            cli, ["--store", str(tmp_path / "s.db"), "import", str(tmp_path / "marks.sqlite")], obj=Face()
+        )
+        assert found.exit_code == 0
+        said.append(found.output)
+    assert "nothing changed" not in said[0] and "marked 1 scope as sensitive" in said[0]
+    assert "nothing changed" in said[1]

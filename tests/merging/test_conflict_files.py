@@ -1,0 +1,281 @@
+"""The files beside a store that show its conflicts: always what the store says, and nothing that could mislead."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import tracemalloc
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from test_conflicts import A, B, clash, line
+
+from memglot import Memory, restore
+from memglot.cli.main import cli, run
+from memglot.cli.session import Face
+from memglot.merging import conflict_files
+from memglot.merging.conflicts import standing
+from memglot.notes.pages import conflict_page
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """What is shown beside a store, by the names of the files."""
+    found = sorted((folder / "_conflicts").iterdir()) if (folder / "_conflicts").is_dir() else []
+    return {path.name: path.read_bytes().decode() for path in found}
+
+
+def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
+    folder = tmp_path / "_conflicts"
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.import_from(line(A, "x", updated_at=5), format="ndjson")
+        assert not folder.exists()
+        clash(memory, title=("a\nb", "c"), extra=({"t": {"a/../b": 1}}, {"t": {"a/../b": 2}}))
+        names = sorted(path.name for path in folder.iterdir())
+        assert names == [f"mine.db.{A}.extra~2e~t~2e~a~2f~~2e~~2e~~2f~b.md", f"mine.db.{A}.title.md"]
+        text = (folder / names[1]).read_text(encoding="utf-8")
+        stands = standing(memory.get(A), memory.conflicts(A, "title")[0])
+        assert "1970-01-01T00:00:00.000005Z" in text and "    a\n    b\n" in text and "    c\n" in text
+        assert f"## {stands} (stands meanwhile)" in text
+        command = next(text for text in text.splitlines() if "conflicts resolve" in text).split()
+        (folder / "mine.db.notes.md").write_text("my own\n")
+        (folder / f"mine.db.too.{A}.title.md").write_text("<!-- memglot conflict of mine.db.too -->\n")
+        (folder / f"other.{A}.title.md").write_text("<!-- memglot conflict of other.db -->\n")
+    assert CliRunner().invoke(cli, command[1:], obj=Face()).exit_code == 0
+    assert not (folder / names[1]).exists()
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.undo("last", force=True)
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "mine.db.notes.md",
+            f"mine.db.too.{A}.title.md",
+            f"other.{A}.title.md",
+        ]
+
+
+def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"))
+        assert (tmp_path / "_conflicts").is_dir()
+        memory.delete(A)
+        assert not (tmp_path / "_conflicts").exists()
+        memory.undelete(A)
+        assert (tmp_path / "_conflicts").is_dir()
+        memory.update(A, title="c")
+        assert not (tmp_path / "_conflicts").exists()
+
+
+def test_files_that_show_conflicts_are_no_memories(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"))
+    (tmp_path / "_conflicts" / "own.md").write_text("my own note\n", encoding="utf-8")
+    (tmp_path / "mine.db").rename(tmp_path.with_suffix(".kept"))
+    with Memory.open(":memory:") as memory:
+        memory.import_from(tmp_path, format="markdown")
+        assert [record.content for record in memory.list()] == ["my own note"]
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "_conflicts").symlink_to(tmp_path / "elsewhere")
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"))
+        assert len(memory.conflicts()) == 1
+        assert any("cannot be written" in note for note in memory.notes)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_sensitive_scope_is_not_readable_from_the_moment_it_is_marked(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("secret one", "secret two"), meta=({"k": "secret"}, {"k": 2}))
+        before = pages(tmp_path)
+        assert any("secret" in text for text in before.values())
+        memory.mark_sensitive("user")
+        assert pages(tmp_path).keys() == before.keys()
+        for text in pages(tmp_path).values():
+            assert "secret" not in text and "conflicts resolve" in text and "sensitive" in text
+        memory.mark_normal("user")
+        assert pages(tmp_path) == before
+
+
+def supersede(memory: Memory) -> object:
+    return memory.supersede(B, A)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        supersede,
+        lambda memory: memory.update(A, status="c"),
+        lambda memory: memory.delete(A),
+        lambda memory: memory.resolve(A, take=1),
+        lambda memory: memory.undo("last", force=True),
+        lambda memory: memory.import_from(line(A, "x", status="d", updated_at=9), format="ndjson", conflict="merge"),
+    ],
+)
+def test_whatever_settles_a_clash_takes_its_page_away(deed: Callable[[Memory], object], tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.add("b", id=B)
+        clash(memory, status=("stale", "closed"))
+        assert len(pages(tmp_path)) == 1
+        deed(memory)
+        assert memory.conflicts() == [] and pages(tmp_path) == {}
+
+
+def test_moving_a_branch_settles_where_its_memories_lie(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, tree=("a", "b"))
+        memory.move(memory.get(A).tree, "c")
+        assert memory.conflicts() == [] and pages(tmp_path) == {}
+
+
+def test_a_restored_store_shows_its_own_conflicts(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.add("b", id=B)
+        memory.backup(tmp_path / "before.db")
+        clash(memory, title=("a", "b"))
+        memory.backup(tmp_path / "after.db")
+    restore(tmp_path / "before.db", str(tmp_path / "mine.db"), force=True)
+    assert pages(tmp_path) == {}
+    restore(tmp_path / "after.db", str(tmp_path / "mine.db"), force=True)
+    assert [name for name in pages(tmp_path)] == [f"mine.db.{A}.title.md"]
+    (tmp_path / "_conflicts" / f"mine.db.{A}.title.md").unlink()
+    (tmp_path / "_conflicts").rmdir()
+    (tmp_path / "_conflicts").touch()
+    told: list[str] = []
+    restore(tmp_path / "after.db", str(tmp_path / "mine.db"), force=True, tell=told.append)
+    assert len(told) == 1 and "cannot be written" in told[0]
+
+
+def test_stores_of_one_folder_and_keys_of_one_spelling_have_pages_of_their_own(tmp_path: Path) -> None:
+    for name in ("s.db", "s.sqlite"):
+        with Memory.open(tmp_path / name) as memory:
+            clash(memory, meta=({"K": name, "k": 1, "ſ": 1, "s": 1}, {"K": 2, "k": 2, "ſ": 2, "s": 2}))
+    names = list(pages(tmp_path))
+    assert len({name.casefold() for name in names}) == len(names) == 8
+    with Memory.open(tmp_path / "s.db") as memory:
+        memory.delete(A)
+    assert list(pages(tmp_path)) == [name for name in names if name.startswith("s.sqlite.")]
+
+
+def test_a_file_of_ones_own_is_never_overwritten(tmp_path: Path) -> None:
+    own = tmp_path / "_conflicts" / f"mine.db.{A}.title.md"
+    own.parent.mkdir()
+    own.write_text("my own\n")
+    link = own.with_name(f"mine.db.{A}.kind.md")
+    link.symlink_to(own)
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"), kind=("note", "fact"))
+        assert sum("is not memglot's" in note for note in memory.notes) == 2
+        memory.delete(A)
+    assert own.read_text() == "my own\n" and link.is_symlink()
+
+
+def test_a_store_behind_a_link_has_its_pages_where_it_lies(tmp_path: Path) -> None:
+    for name in ("real", "elsewhere"):
+        (tmp_path / name).mkdir()
+    with Memory.open(tmp_path / "real" / "mine.db") as memory:
+        clash(memory, title=("a", "b"))
+    (tmp_path / "elsewhere" / "link.db").symlink_to(tmp_path / "real" / "mine.db")
+    with Memory.open(tmp_path / "elsewhere" / "link.db") as memory:
+        clash(memory, kind=("note", "fact"))
+        assert len(memory.conflicts()) == len(pages(tmp_path / "real")) == 2
+        memory.delete(A)
+    assert pages(tmp_path / "real") == {} and not (tmp_path / "elsewhere" / "_conflicts").exists()
+
+
+# Line ends of Markdown and of Unicode, and what begins or ends something in Markdown or HTML.
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["\n", "\r", "\v", "\f", "\x85", "\u2028", "\t", "\x1b", "\u202e", "`", "```", "~~~", "# To settle it"]
+    )
+    | st.sampled_from(["<script>", "-->", "<!--", "    ", " ", "", "'", "\\", "$(id)", "a", "é", "👩\u200d💻"]),
+    min_size=1,
+    max_size=8,
+).map("".join)
+
+
+@given(title=HOSTILE, key=HOSTILE, values=st.tuples(HOSTILE, HOSTILE).filter(lambda pair: pair[0] != pair[1]))
+def test_nothing_leaves_its_block(title: str, key: str, values: tuple[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "it's \n a store.db"
+        with Memory.open(file) as memory:
+            for value in values:
+                text = line(A, "x", title=title, meta={key: value}, updated_at=5)
+                memory.import_from(text, format="ndjson", conflict="merge")
+            (conflict,) = memory.conflicts()
+        (page,) = pages(Path(folder)).values()
+        assert len(page.splitlines()) == page.count("\n")
+        ours = [text for text in page.split("\n") if text and not text.startswith("    ")]
+        assert [" ".join(text.split()[:2]) for text in ours] == [
+            "<!-- memglot", "# A", "This field", "## 1", "## 2", "To settle", "`--value TEXT`",
+        ]  # fmt: skip
+        (command,) = (text for text in page.split("\n") if " conflicts resolve " in text)
+        said = subprocess.run(["bash", "-c", command.replace("memglot", "printf '%s\\0'", 1)], capture_output=True)
+        assert said.stdout.decode().split("\0")[:-1] == [
+            "--store", os.path.realpath(file), "conflicts", "resolve", A, conflict.field, "--take", "1",
+        ]  # fmt: skip
+
+
+def test_an_edit_of_one_memory_leaves_the_pages_of_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[str] = []
+
+    def page(**given: Any) -> str:
+        rendered.append(given["record"])
+        return conflict_page(**given)
+
+    with Memory.open(tmp_path / "mine.db") as memory:
+        clash(memory, title=("a", "b"), kind=("note", "fact"))
+        memory.import_from(line(B, "y", title="a", updated_at=5), format="ndjson")
+        memory.import_from(line(B, "y", title="b", updated_at=5), format="ndjson", conflict="merge")
+        monkeypatch.setattr(conflict_files, "conflict_page", page)
+        other = pages(tmp_path)[f"mine.db.{B}.title.md"]
+        memory.update(A, title="c")
+        assert set(rendered) == {A} and pages(tmp_path).keys() == {f"mine.db.{A}.kind.md", f"mine.db.{B}.title.md"}
+        assert pages(tmp_path)[f"mine.db.{B}.title.md"] == other
+        # What somebody took away comes back when all are looked at.
+        (tmp_path / "_conflicts" / f"mine.db.{B}.title.md").unlink()
+        memory.mirror_conflicts()
+        assert pages(tmp_path)[f"mine.db.{B}.title.md"] == other
+
+
+def test_conflicts_are_shown_and_listed_one_at_a_time(tmp_path: Path) -> None:
+    size = 1_000_000
+    rows = [f"0194a000-0001-7000-8000-0000000000{number:02d}" for number in range(30)]
+    with Memory.open(tmp_path / "mine.db") as memory:
+        for sign in "ab":
+            for id in rows:
+                memory.import_from(line(id, sign * size, updated_at=5), format="ndjson", conflict="merge")
+        for path in (tmp_path / "_conflicts").iterdir():
+            path.unlink()
+        tracemalloc.start()
+        memory.mirror_conflicts()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert len(pages(tmp_path)) == len(rows) and peak < 20 * size
+    tracemalloc.start()
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        assert run(Face(), ["--store", str(tmp_path / "mine.db"), "conflicts"]) == 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * size
+
+
+def test_the_command_line_tells_what_comes_up_during_a_deed(tmp_path: Path) -> None:
+    (tmp_path / "_conflicts").touch()
+    store = tmp_path / "mine.db"
+    with Memory.open(store) as memory:
+        memory.import_from(line(A, "x", title="a", updated_at=5), format="ndjson")
+    (tmp_path / "b.ndjson").write_bytes(line(A, "x", title="b", updated_at=5))
+    for more in ([], ["--json"]):
+        arguments = ["--store", str(store), "import", str(tmp_path / "b.ndjson"), "--conflict", "merge", *more]
+        result = CliRunner().invoke(cli, arguments, obj=Face())
+        assert result.exit_code == 0
+        assert result.stderr.count("cannot be written") == 1 and "cannot be written" not in result.stdout

@@ -1,0 +1,481 @@
+"""Reset packs a store before it removes it, restore brings it back, and neither can be tricked or stopped half-way."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memglot
+from memglot.errors.repo import ProjectError
+from memglot.project import archive
+from memglot.project import reset as resetting
+from memglot.project.project import Project
+from memglot.project.registry import Registry
+from memglot.project.reset import backups, reset, reset_all, restore
+from memglot.project.storage import journal
+from repo_stores import config_of, put, write_config, write_store
+
+NAME = "memory-2026-01-02T03-04-05-678Z-01234567-89ab-cdef-0123-456789abcdef.tar.gz"
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """All files of a store but for backups and what is generated."""
+    folder = root / ".memory"
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.relative_to(folder).as_posix().startswith((".backup", ".lock", "index"))
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "project"
+    root.mkdir()
+    return write_store(root)
+
+
+def archived(project: Project, members: list[tuple[tarfile.TarInfo, bytes]], name: str = NAME) -> str:
+    """A backup with these entries."""
+    place = project.folder / ".backup" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(place, "w:gz") as out:
+        for member, content in members:
+            member.size = len(content)
+            out.addfile(member, io.BytesIO(content))
+    return name
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    found = tarfile.TarInfo(name)
+    found.type, found.linkname = kind, link
+    return found
+
+
+def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
+    put(project.root, "index/memory.sqlite", b"\0\1\2")
+    put(project.root, "memory/" + "x" * 200 + ".md", "long name")
+    put(project.root, os.fsdecode(b"memory/caf\xe9 \\ b:c.md"), "odd name")
+    (project.folder / "empty").mkdir()
+    os.link(project.folder / "config.json", project.folder / "same.json")
+    before = files(project.root)
+    done = reset(project)
+    assert done["destroyed"] is False and "config.json" in done["entries_removed"]
+    assert sorted(entry.name for entry in project.folder.iterdir()) == [".backup"]
+    assert (project.root / done["backup_path"]).is_file()
+    back = restore(project)
+    assert back == {
+        "restored": sorted(set(done["entries_removed"]) - {"index"}),
+        "backup_path": done["backup_path"],
+        "replaced_backup": None,
+    }
+    assert files(project.root) == before and (project.folder / "empty").is_dir()
+    assert project.warnings == []
+    assert [entry.name for entry in (project.folder / ".backup").iterdir()] == [backups(project)[0]["name"]]
+
+
+def test_a_dry_run_changes_nothing(project: Project) -> None:
+    before = files(project.root)
+    planned = reset(project, dry_run=True)
+    assert planned["dry_run"] and planned["backup_path"] is None and "memory" in planned["entries_removed"]
+    assert files(project.root) == before and backups(project) == []
+    (project.folder / ".backup").mkdir()
+    assert ".backup" in reset(project, destroy=True, dry_run=True)["entries_removed"]
+    assert (project.folder / ".backup").is_dir()
+
+
+def test_destroy_keeps_nothing(project: Project) -> None:
+    reset(project)
+    restore(project)
+    assert reset(project, destroy=True)["backup_path"] is None
+    assert not project.folder.exists()
+    with pytest.raises(ProjectError) as nothing:
+        reset(project)
+    assert nothing.value.code == "MemoryNotInitialized"
+
+
+@pytest.mark.parametrize("broken", ["version", "torn"])
+def test_a_store_that_cannot_be_read_can_be_reset_and_restored(project: Project, broken: str) -> None:
+    if broken == "version":
+        write_config(project.root, version=4)
+    else:
+        put(project.root, "config.json", b'{"vers')
+    before = files(project.root)
+    name = Path(reset(project)["backup_path"]).name
+    restore(project, name)
+    assert files(project.root) == before
+
+
+def test_a_backup_that_holds_no_store_replaces_none(project: Project) -> None:
+    (project.folder / "config.json").unlink()
+    rest = reset(project)["backup_path"]
+    write_store(project.root)
+    before = files(project.root)
+    with pytest.raises(ProjectError, match="no memory") as refused:
+        restore(project, Path(rest).name)
+    assert refused.value.code == "MemoryValidationFailed"
+    assert files(project.root) == before
+    assert [entry.name for entry in (project.folder / ".backup").iterdir()] == [Path(rest).name]
+
+
+def test_a_registry_in_a_backup_stays_there(project: Project) -> None:
+    """The user's own may lie in the same folder, and is no part of a store."""
+    put(project.root, "projects.json", "mine")
+    members = [("config.json", b"{}"), ("projects.json", b"theirs"), ("projects.lock", b"x"), (".lock", b"x")]
+    name = archived(project, [(member(each), content) for each, content in members])
+    assert restore(project, name)["restored"] == ["config.json"]
+    assert (project.folder / "projects.json").read_text() == "mine"
+    assert not (project.folder / "projects.lock").exists()
+
+
+def test_a_second_reset_tells_of_the_backup(project: Project) -> None:
+    reset(project)
+    with pytest.raises(ProjectError, match="Nothing is left to reset.*repo restore") as nothing:
+        reset(project)
+    assert nothing.value.code == "MemoryNotInitialized"
+
+
+def test_restore_packs_the_store_that_is_there(project: Project) -> None:
+    first = files(project.root)
+    reset(project)
+    write_store(project.root)
+    put(project.root, "memory/alpha.md", "Second life.")
+    second = files(project.root)
+    back = restore(project)
+    assert files(project.root) == first
+    assert restore(project, Path(back["replaced_backup"]).name)["replaced_backup"]
+    assert files(project.root) == second
+    names = [row["name"] for row in backups(project)]
+    assert names == sorted(names, reverse=True) and len(names) == 3
+
+
+def test_what_a_killed_reset_left_is_packed_but_is_no_store(project: Project) -> None:
+    before = files(project.root)
+    whole = reset(project)["backup_path"]
+    put(project.root, "memory/left.md", "x")
+    rest = reset(project)["backup_path"]
+    assert restore(project)["backup_path"] == whole
+    assert files(project.root) == before
+    assert [row["path"] for row in backups(project)] == [rest, whole]
+
+
+def test_backups_are_listed_and_named(project: Project) -> None:
+    assert backups(project) == []
+    with pytest.raises(ProjectError) as none:
+        restore(project)
+    assert none.value.code == "MemoryValidationFailed" and "no backup" in none.value.message
+    path = reset(project)["backup_path"]
+    (row,) = backups(project)
+    assert row["path"] == path and row["name"] == Path(path).name
+    assert row["size"] == (project.root / path).stat().st_size
+    assert row["created_at"].startswith("2025-10-09T08:53:20.")
+    with pytest.raises(ProjectError, match=row["name"]):
+        restore(project, "../../elsewhere.tar.gz")
+    assert restore(project, path)["backup_path"] == path
+
+
+def test_the_archive_of_the_real_tool_can_be_restored(project: Project) -> None:
+    """It is made by `tar -czf … --exclude .backup -C .memory .`, with `./` before each name."""
+    before = files(project.root)
+    place = project.folder / ".backup" / NAME
+    place.parent.mkdir()
+    subprocess.run(["tar", "-czf", place, "--exclude", ".backup", "-C", project.folder, "."], check=True)
+    reset(project)
+    restore(project, NAME)
+    assert files(project.root) == before
+
+
+HOSTILE: dict[str, list[tuple[tarfile.TarInfo, bytes]]] = {
+    "up": [(member("../evil"), b"x")],
+    "up below": [(member("memory/../../evil"), b"x")],
+    "absolute": [(member("/tmp/memglot-evil"), b"x")],
+    "device": [(member("memory/null", tarfile.CHRTYPE), b"")],
+    "pipe": [(member("memory/pipe", tarfile.FIFOTYPE), b"")],
+    "twice": [(member("memory/a"), b"x"), (member("memory/a"), b"y")],
+    "file and folder": [(member("memory"), b"x"), (member("memory/a"), b"y")],
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_archive_is_refused_before_anything_changes(project: Project, kind: str) -> None:
+    before = files(project.root)
+    name = archived(project, [(member("config.json"), b"{}"), *HOSTILE[kind]])
+    with pytest.raises(ProjectError) as refused:
+        restore(project, name)
+    assert refused.value.code == "MemoryValidationFailed" and "Nothing was changed" in refused.value.message
+    assert files(project.root) == before
+    assert not (project.root / "evil").exists() and not (project.folder / "evil").exists()
+    assert [entry.name for entry in (project.folder / ".backup").iterdir()] == [name]
+
+
+def test_links_in_an_archive_are_left_out(project: Project, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    name = archived(
+        project,
+        [
+            (member("config.json"), b"{}"),
+            (member("memory/a.md", tarfile.SYMTYPE, str(secret)), b""),
+            (member("memory/b.md", tarfile.LNKTYPE, "../../../secret"), b""),
+            (member("out", tarfile.SYMTYPE, str(outside)), b""),
+            (member("out/evil"), b"x"),
+        ],
+    )
+    restore(project, name)
+    assert list(outside.iterdir()) == [] and not (project.folder / "memory/a.md").exists()
+    assert not any(path.is_symlink() for path in project.folder.rglob("*"))
+    assert "3 links" in project.warnings[0]
+
+
+@pytest.mark.parametrize("kind", ["cut", "no gzip", "no tar", "empty", "header"])
+def test_a_damaged_archive_is_refused(project: Project, kind: str) -> None:
+    before = files(project.root)
+    path = project.root / reset(project)["backup_path"]
+    whole = path.read_bytes()
+    write_store(project.root)
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 1 << 40
+    content = {
+        "cut": whole[: len(whole) // 2],
+        "no gzip": b"hello",
+        "no tar": gzip.compress(b"hello" * 999),
+        "empty": b"",
+        "header": gzip.compress(header.tobuf() + bytes(1 << 20)),
+    }[kind]
+    path.write_bytes(content)
+    with pytest.raises(ProjectError) as refused:
+        restore(project, path.name)
+    assert refused.value.code == "MemoryValidationFailed"
+    with pytest.raises(ProjectError, match="was not restored"):
+        restore(project)  # An older one is not taken in its place without a word.
+    assert files(project.root) == before
+
+
+def test_a_bomb_is_refused_within_its_bound(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = archived(project, [(member("config.json"), b"{}"), (member("memory/a"), bytes(10_000))])
+    monkeypatch.setattr(archive, "MAX_BYTES", 5_000)
+    with pytest.raises(ProjectError, match="unpacks to more"):
+        restore(project, name)
+    monkeypatch.undo()
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
+    with pytest.raises(ProjectError, match="unpacks to more"):
+        restore(project, name)
+
+
+def test_links_in_a_store_are_not_followed(project: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    (project.folder / "memory/link").symlink_to(outside)
+    reset(project)
+    assert (outside / "kept").exists()
+    restore(project)
+    assert not (project.folder / "memory/link").exists()
+    real = tmp_path / "real"
+    project.folder.rename(real)
+    project.folder.symlink_to(real)
+    with pytest.raises(ProjectError, match="symbolic link"):
+        reset(project)
+    with pytest.raises(ProjectError, match="symbolic link"):
+        restore(project)
+
+
+def test_nothing_is_removed_when_the_backup_cannot_be_made(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files(project.root)
+    put(project.root, ".backup", "no folder")
+    with pytest.raises(ProjectError, match="Nothing was removed"):
+        reset(project)
+    (project.folder / ".backup").unlink()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ProjectError, match="No space left"):
+        reset(project)
+    assert files(project.root) == before and backups(project) == []
+
+
+def test_a_backup_that_reads_back_as_something_else_is_not_trusted(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files(project.root)
+    monkeypatch.setattr(archive, "_add", lambda *_: "0" * 64)
+    with pytest.raises(ProjectError, match="differs from what is in the store"):
+        reset(project)
+    assert files(project.root) == before and backups(project) == []
+
+
+def test_a_lock_is_waited_for_and_a_dead_one_taken_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(project.root, ".lock", json.dumps({"pid": os.getpid(), "operation": "save", "created_at": "now"}))
+    before = files(project.root)
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    for deed in (reset, lambda each: restore(each, None)):
+        (project.folder / ".backup").mkdir(exist_ok=True)
+        with pytest.raises(ProjectError) as busy:
+            deed(project)
+        assert busy.value.code == "MemoryLockBusy"
+    assert files(project.root) == before
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    put(project.root, ".lock", json.dumps({"pid": ended.pid, "operation": "save", "created_at": "now"}))
+    reset(project)
+    assert not (project.folder / ".lock").exists()
+    with pytest.raises(ProjectError) as nothing:
+        reset(project)
+    assert nothing.value.code == "MemoryNotInitialized" and len(backups(project)) == 1
+
+
+def test_a_stopped_save_lands_before_the_reset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_apply", lambda *_: None)
+        journal.change_files(project.folder, {"memory/alpha.md": b"Saved."})
+    assert journal.has_journal(project.folder)
+    reset(project)
+    restore(project)
+    assert (project.folder / "memory/alpha.md").read_bytes() == b"Saved."
+    assert not journal.has_journal(project.folder)
+
+
+def test_a_journal_in_a_backup_is_not_believed(project: Project) -> None:
+    """It would have the next command rename files to wherever it says."""
+    name = archived(project, [(member("config.json"), b"{}"), (member("index/journal"), b"{}"), (member("a"), b"x")])
+    assert restore(project, name)["restored"] == ["a", "config.json"]
+    assert not journal.has_journal(project.folder)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def steps(monkeypatch: pytest.MonkeyPatch, last: int, folder: Path) -> Iterator[None]:
+    """Count what changes the disk, and end at a step."""
+    taken = 0
+    targets = [(os, "replace"), (os, "fsync"), (shutil, "rmtree"), (Path, "unlink"), (Path, "mkdir"), (os, "sync")]
+    for owner, name in targets:
+        real = getattr(owner, name)
+
+        def stepped(*arguments: Any, _real: Any = real, **named: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            if taken == last:
+                raise Killed
+            return _real(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, stepped)
+    yield
+    monkeypatch.undo()
+    # The process that held it is gone, though its number is ours.
+    (folder / ".lock").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("last", range(1, 15))
+def test_a_reset_that_is_killed_leaves_the_store_or_a_whole_backup(
+    project: Project, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    before = files(project.root)
+    for _ in steps(monkeypatch, last, project.folder):
+        try:
+            reset(project)
+        except Killed:
+            pass
+    if (project.folder / "config.json").exists():
+        assert files(project.root) == before
+        reset(project)
+    restore(project)
+    assert files(project.root) == before
+
+
+@pytest.mark.parametrize("last", range(1, 60, 2))
+def test_a_restore_that_is_killed_is_finished_by_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    wanted = files(project.root)
+    name = Path(reset(project)["backup_path"]).name
+    write_store(project.root)
+    put(project.root, "memory/alpha.md", "In between.")
+    between = files(project.root)
+    for _ in steps(monkeypatch, last, project.folder):
+        try:
+            restore(project)
+        except Killed:
+            pass
+    if (project.folder / "config.json").exists():
+        assert files(project.root) in (between, wanted)
+    else:
+        assert restore(project)["backup_path"].endswith(name)
+        assert files(project.root) == wanted
+
+
+def test_a_process_that_is_killed_loses_nothing(project: Project) -> None:
+    code = (
+        "import sys; from pathlib import Path; from memglot.project.project import Project;"
+        "from memglot.project.reset import reset, restore; project = Project(Path(sys.argv[1]), None);\n"
+        "while True: reset(project); restore(project); print('.', flush=True)"
+    )
+    before = files(project.root)
+    for number in range(6):
+        running = subprocess.Popen(
+            [sys.executable, "-c", code, str(project.root)],
+            env=os.environ | {"PYTHONPATH": str(Path(memglot.__file__).parents[1])},
+            stdout=subprocess.PIPE,
+        )
+        assert running.stdout is not None
+        for _ in range(number + 1):
+            running.stdout.readline()
+        running.kill()
+        running.stdout.close()
+        running.wait()
+        if not (project.folder / "config.json").exists():
+            restore(project)
+        assert files(project.root) == before
+
+
+def test_reset_all_goes_on_where_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry(tmp_path / "home")
+    for name in ("bad", "gone", "good"):
+        (tmp_path / name).mkdir()
+        registry.add(tmp_path / name, config_of(name))
+    write_store(tmp_path / "good")
+    write_store(tmp_path / "bad")
+    put(tmp_path / "bad", ".backup", "no folder")
+    planned = reset_all(registry, dry_run=True)
+    assert [row["project"]["name"] for row in planned["projects_reset"]] == ["bad", "good"]
+    assert len(registry.list()) == 3
+    done = reset_all(registry)
+    by_part = {part: [row["project"]["name"] for row in rows] for part, rows in done.items()}
+    assert by_part == {"projects_reset": ["good"], "projects_skipped": ["gone"], "projects_failed": ["bad"]}
+    assert done["projects_reset"][0]["backup_path"].startswith(".memory/.backup/memory-")
+    failed = done["projects_failed"][0]
+    assert set(failed) == {"registry_id", "project", "project_root", "memory_root", "error", "warnings"}
+    assert failed["error"]["code"] == "MemoryInternalError" and "No backup could be made" in failed["error"]["message"]
+    assert [row["project"]["name"] for row in registry.list()] == ["bad", "gone"]
+
+
+def test_reset_all_can_be_told_how(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "home")
+    registry.add(tmp_path, config_of())
+    seen: list[Path] = []
+
+    def note(project: Project) -> dict[str, Any]:
+        seen.append(project.root)
+        return {"destroyed": False, "backup_path": None, "entries_removed": []}
+
+    reset_all(registry, reset_one=note)
+    assert seen == [tmp_path.resolve()] and registry.list() == []
+    assert resetting.backups(Project(tmp_path, None)) == []
