@@ -131,7 +131,7 @@ def test_eight_processes_saving_at_once_lose_nothing(root: Path) -> None:
 
 def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Path) -> None:
     code = (
-        "import os, sys, json; from pathlib import Path; from memglot.project import commands, journal;"
+        "import os, sys, json; from pathlib import Path; from memglot.project import commands; from memglot.project.storage import journal;"
         "from memglot.project.envelope import answer\n"
         "journal._apply = lambda *_: os._exit(9)\n"
         "text = json.dumps({'task': 't', 'nodes': [{'kind': 'feature', 'title': 'A', 'body': 'b'}]}).encode()\n"
@@ -150,7 +150,8 @@ def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Pat
 STOPPED = """
 import json, os, sys
 from pathlib import Path
-from memglot.project import commands, journal
+from memglot.project import commands
+from memglot.project.storage import journal
 from memglot.project.envelope import answer
 replace, count = os.replace, int(sys.argv[3])
 def stopping(source, target):
