@@ -57,7 +57,7 @@ FACE_REACHES = {
         *("memglot.mcp", "memglot.mcp.config", "memglot.mcp.roots"),
         *("memglot.mcp.tools", "memglot.mcp.token"),
     },
-    ("cli", "notes"): {"memglot.notes.mcp"},
+    ("cli", "notes"): {"memglot.mcp.texts"},
 }
 APART = {"project.storage", "formats.sqlite"}
 """Parts of a package with rules of their own."""

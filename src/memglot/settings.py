@@ -18,6 +18,20 @@ IDLE_SECONDS = 5.0
 BATCH_SIZE = 1_000
 BATCH_BYTES = 768 << 10
 """What the memories of one batch weigh at most, as JSON; a heavier one is a batch of its own."""
+MAX_DEPTH = 100
+"""Maximum nesting depth of JSON and YAML."""
+MAX_ALIAS_GROWTH = 10
+"""YAML aliases may expand a document to at most this many times its size."""
+MAX_ZIP_FILES = 100_000
+MAX_ZIP_BYTES = 4 << 30
+MAX_PASSPHRASE_BYTES = 64 << 10
+MAX_SECTION_BYTES = 16 << 20
+MAX_INLINE_BYTES = 1 << 20
+"""Maximum size of inline `content` in an MCP call."""
+MAX_ANSWER_BYTES = 1_000_000
+"""HTTP clients accept messages of up to 1 MiB, part of which surrounds the answer."""
+MAX_BODY_BYTES = 8 << 20
+"""Maximum size of one HTTP request: inline text, however it is escaped, and what surrounds it."""
 GREP_SECONDS = 2.0
 """How long a pattern may take beyond what a fair one needs, over all the memories of one search."""
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from memglot import MemglotError
 from memglot.cli.passphrase import passphrase, secret
-from memglot.errors import MAX_PASSPHRASE_BYTES, NoPassphrase, WrongPassphrase
+from memglot.errors import NoPassphrase, WrongPassphrase
+from memglot.settings import MAX_PASSPHRASE_BYTES
 
 SECRET = "hunter2 correct horse"
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from conftest import SHARED
 from memglot import Memory, convert
 from memglot.errors import CannotWrite, TargetExists, Unreadable
-from memglot.errors.repo import ProjectError
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
 from memglot.formats.base import Options
@@ -28,6 +27,7 @@ from memglot.formats.core.read import read_inputs
 from memglot.formats.core.target import Target
 from memglot.model import Blob, End, Foreign, Item, Record, Relation, Supersession, derive_id, plain
 from memglot.project.storage import shapes
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, stable_json
 from memglot.project.storage.remote import one_spelling, remote_of
 from memglot.project.storage.turn import turn_in

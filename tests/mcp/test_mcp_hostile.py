@@ -17,10 +17,10 @@ from mcp.shared.message import SessionMessage
 from mcp_agent import PATIENCE, Agent, reached, text_of
 from memglot import Memory
 from memglot.errors import UsageError
-from memglot.errors.mcp import MAX_ANSWER_BYTES
 from memglot.mcp import stdio
 from memglot.mcp.roots import Roots
 from memglot.mcp.tools.truncate import LISTED, fitted
+from memglot.settings import MAX_ANSWER_BYTES
 from repo_projects import new_project
 
 SECRET = "0194a000-0001-7000-8000-000000000001"

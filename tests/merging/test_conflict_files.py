@@ -21,8 +21,8 @@ from memglot import Memory, restore
 from memglot.cli.main import cli, run
 from memglot.cli.session import Face
 from memglot.merging import conflict_files
+from memglot.merging.conflict_pages import conflict_page
 from memglot.merging.conflicts import standing
-from memglot.notes.pages import conflict_page
 
 
 def pages(folder: Path) -> dict[str, str]:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.errors.repo import ProjectError
 from memglot.project.anchors import Files, check_anchors, normalize_anchor
 from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
+from memglot.project.storage.errors import ProjectError
 from memglot.project.tokens import check_budget, cut, tokens_of, units_of
 
 VECTORS = SHARED / "fixtures" / "repo" / "vectors"

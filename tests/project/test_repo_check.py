@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.errors.repo import ProjectError
 from memglot.project.check.run import check
 from memglot.project.git import Git
 from memglot.project.project import Project
+from memglot.project.storage.errors import ProjectError
 from repo_stores import SCHEMAS, git, put, write_config, write_link, write_node, write_store
 
 Found = list[tuple[str, str]]

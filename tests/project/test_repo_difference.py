@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memglot.errors.repo import ProjectError
 from memglot.project.diff import difference
 from memglot.project.git import Git
 from memglot.project.project import Project
+from memglot.project.storage.errors import ProjectError
 from repo_stores import git, put, write_config, write_link, write_node, write_store
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from memglot.errors.repo import ProjectError
 from memglot.project import commands
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.journal import change_files
 from memglot.project.storage.lock import locked
 from memglot.project.storage.turn import JOURNAL

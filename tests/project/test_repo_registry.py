@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import memglot
-from memglot.errors.repo import ProjectError
 from memglot.project.registry import Registry, registry_id_of
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.lock import locked
 from repo_stores import config_of, write_config
 

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 import memglot
-from memglot.errors.repo import ProjectError
 from memglot.project import archive
 from memglot.project import reset as resetting
 from memglot.project.project import Project
 from memglot.project.registry import Registry
 from memglot.project.reset import backups, reset, reset_all, restore
 from memglot.project.storage import journal
+from memglot.project.storage.errors import ProjectError
 from repo_stores import config_of, put, write_config, write_store
 
 NAME = "memory-2026-01-02T03-04-05-678Z-01234567-89ab-cdef-0123-456789abcdef.tar.gz"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.errors.repo import not_initialized, unsupported_version
 from memglot.project import commands
 from memglot.project.inspect import near_ids
 from memglot.project.node import Node
 from memglot.project.registry import Registry
 from memglot.project.status import status, status_all
+from memglot.project.storage.errors import not_initialized, unsupported_version
 from memglot.project.storage.vocabulary import KINDS, STAGES, STATUSES
 from repo_projects import do, feature, new_project, saved, sidecar
 from repo_stores import config_of

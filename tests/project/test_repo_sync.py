@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot.cli.repo_text import sync_text
-from memglot.errors.repo import ProjectError
-from memglot.notes.words import is_one_line
+from memglot.display import is_one_line
 from memglot.project import commands
 from memglot.project.anchors import Files
 from memglot.project.git import Change, Git
@@ -23,6 +22,7 @@ from memglot.project.markers import GUIDANCE, MAP, apply_section
 from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.renames import Moves
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.vocabulary import IGNORED
 from memglot.project.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
 from repo_projects import do, feature, new_project, save, saved

@@ -94,8 +94,8 @@ def _serve(
     gc.disable()
     if transport == "http":
         from memglot.mcp import http
+        from memglot.mcp.texts import note_serving
         from memglot.mcp.token import find_token
-        from memglot.notes.mcp import note_serving
 
         token, where = find_token(token_file)
         _settle()

@@ -8,8 +8,8 @@ from functools import cache, partial
 
 import click
 
-from memglot.errors import MAX_PASSPHRASE_BYTES, bad_passphrase, passphrase_too_long
-from memglot.settings import PASSPHRASE_VARIABLE, Passphrase
+from memglot.errors import bad_passphrase, passphrase_too_long
+from memglot.settings import MAX_PASSPHRASE_BYTES, PASSPHRASE_VARIABLE, Passphrase
 from memglot.settings import passphrase as passphrase_set
 
 passphrase_option = click.option(

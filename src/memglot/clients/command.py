@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from memglot.clients.errors import fleeting_store, nameless_path, secret_store
 from memglot.clients.table import Server
 from memglot.errors import unknown_store
-from memglot.errors.clients import fleeting_store, nameless_path, secret_store
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 

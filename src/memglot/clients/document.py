@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from memglot.clients.errors import no_utf8, not_only_ours
 from memglot.clients.json_edit import JsonDocument, Keys, Marks
 from memglot.clients.json_scan import Pairs
 from memglot.clients.splice import Splice
 from memglot.clients.table import Format
 from memglot.clients.toml_edit import TomlDocument
 from memglot.errors import MemglotError
-from memglot.errors.clients import no_utf8, not_only_ours
 
 
 class Document(Protocol):

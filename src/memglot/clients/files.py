@@ -8,8 +8,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from memglot.clients.errors import no_file
 from memglot.errors import CannotWrite, Unreadable
-from memglot.errors.clients import no_file
 
 
 def real_path(path: Path) -> Path:

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memglot.clients.document import Document, checked, document_of
-from memglot.clients.files import missing_folders, read, real_path, remove, write
-from memglot.clients.receipts import Receipt, Receipts
-from memglot.clients.splice import Splice, difference
-from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
-from memglot.errors import bad_choice
-from memglot.errors.clients import (
+from memglot.clients.errors import (
     bad_server_name,
     foreign_entry,
     keeps_changing,
@@ -22,7 +17,12 @@ from memglot.errors.clients import (
     not_only_ours,
     not_ours,
 )
-from memglot.notes.clients import note_brought_back, note_next, note_replaces, note_shared
+from memglot.clients.files import missing_folders, read, real_path, remove, write
+from memglot.clients.notes import note_brought_back, note_next, note_replaces, note_shared
+from memglot.clients.receipts import Receipt, Receipts
+from memglot.clients.splice import Splice, difference
+from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
+from memglot.errors import bad_choice
 from memglot.settings import Surroundings, surroundings
 
 Action: TypeAlias = Literal["added", "updated", "unchanged", "removed", "absent"]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memglot.clients.errors import no_object, twice
 from memglot.clients.json_scan import MARK, Member, Node, after_key, after_trivia, line_of, parse, plain, scan
 from memglot.clients.splice import Splice
-from memglot.errors.clients import no_object, twice
 
 Keys = tuple[str, ...]
 Marks = Sequence[tuple[str, str]]

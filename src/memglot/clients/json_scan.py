@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from memglot.errors import MAX_DEPTH
-from memglot.errors.clients import bad_syntax, too_deep
+from memglot.clients.errors import bad_syntax, too_deep
+from memglot.settings import MAX_DEPTH
 
 _TRIVIA = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')

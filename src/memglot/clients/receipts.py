@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memglot.clients.errors import keeps_changing
 from memglot.clients.files import read, write
 from memglot.errors import MemglotError
-from memglot.errors.clients import keeps_changing
 
 
 class Receipt(Struct, omit_defaults=True):

@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memglot.clients.errors import bad_toml, by_hand, no_table, too_deep
 from memglot.clients.json_edit import Keys, Marks
 from memglot.clients.json_scan import MARK
 from memglot.clients.splice import Splice
 from memglot.clients.toml_scan import Statement, statements
-from memglot.errors import MAX_DEPTH
-from memglot.errors.clients import bad_toml, by_hand, no_table, too_deep
+from memglot.settings import MAX_DEPTH
 
 
 class TomlDocument:

@@ -22,12 +22,16 @@ An error's text says what happened and where; its `hint` says what to do next.
 
 from collections.abc import Sequence
 
-MAX_DEPTH = 100
-MAX_ALIAS_GROWTH = 10
-MAX_ZIP_FILES = 100_000
-MAX_ZIP_BYTES = 4 << 30
-MAX_PASSPHRASE_BYTES = 64 << 10
-MAX_SECTION_BYTES = 16 << 20
+from memglot.display import shorten
+from memglot.settings import (
+    MAX_ALIAS_GROWTH,
+    MAX_DEPTH,
+    MAX_PASSPHRASE_BYTES,
+    MAX_SECTION_BYTES,
+    MAX_ZIP_BYTES,
+    MAX_ZIP_FILES,
+)
+
 _ALLOW_SENSITIVE = "`memglot mcp --allow-sensitive` opens sensitive scopes to agents"
 _GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
 
@@ -197,7 +201,7 @@ class NoPassphrase(MemglotError):
             )
             return
         noun = "the scope" if len(scopes) == 1 else "the scopes"
-        names = ", ".join(f"`{_short(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
+        names = ", ".join(f"`{shorten(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
         verb, them = ("is", "it") if len(scopes) == 1 else ("are", "them")
         super().__init__(
             f"{noun} {names} {verb} sensitive, and no passphrase was given to seal {them} with",
@@ -302,7 +306,9 @@ class FailedEmbedder(StoreError):
     code = "failed_embedder"
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"the embedder `{name}` failed: {_short(reason)}", "`memglot embed --model` takes another one")
+        super().__init__(
+            f"the embedder `{name}` failed: {shorten(reason)}", "`memglot embed --model` takes another one"
+        )
 
 
 class NotYet(StoreError):
@@ -324,7 +330,7 @@ def no_postgres() -> NotYet:
 
 def unknown_store(scheme: str) -> UsageError:
     """A store URL of a scheme that nothing is known about."""
-    return UsageError(f"no store is known for `{_short(scheme)}://`", "use a path, `sqlite:///path` or `:memory:`")
+    return UsageError(f"no store is known for `{shorten(scheme)}://`", "use a path, `sqlite:///path` or `:memory:`")
 
 
 def no_store_file(path: str) -> UsageError:
@@ -352,7 +358,7 @@ def sensitive_memory(id: str) -> NotFound:
 
 def sensitive_scope(scope: str) -> UsageError:
     """A new memory for a scope that is not shown."""
-    return UsageError(f"the scope `{_short(scope)}` is sensitive, and such scopes are not open here", _ALLOW_SENSITIVE)
+    return UsageError(f"the scope `{shorten(scope)}` is sensitive, and such scopes are not open here", _ALLOW_SENSITIVE)
 
 
 def closed_records(count: int) -> UsageError:
@@ -363,7 +369,7 @@ def closed_records(count: int) -> UsageError:
 
 def store_refused(url: str, reason: str) -> StoreError:
     """The database refused a change, for a reason that is its own."""
-    return StoreError(f"the store `{url}` refused a change: {_short(reason)}", "`memglot doctor` checks the store")
+    return StoreError(f"the store `{url}` refused a change: {shorten(reason)}", "`memglot doctor` checks the store")
 
 
 def changed_meanwhile(id: str) -> CheckFailed:
@@ -412,20 +418,20 @@ def wrong_types(reason: str) -> BadRecord:
 
 def bad_id(text: str) -> BadRecord:
     """An id that is no UUIDv7."""
-    return BadRecord(f"`id` must be a UUIDv7, not `{_short(text)}`", "leave `id` out to get a new one")
+    return BadRecord(f"`id` must be a UUIDv7, not `{shorten(text)}`", "leave `id` out to get a new one")
 
 
 def bad_tree(text: str) -> BadRecord:
     """A tree path of other letters or dots."""
     return BadRecord(
-        f"`tree` must be labels of letters, digits and `_` joined by dots, not `{_short(text)}`",
+        f"`tree` must be labels of letters, digits and `_` joined by dots, not `{shorten(text)}`",
         "`import --lenient` also takes `/` between labels, and `-` in them",
     )
 
 
 def bad_time(text: str) -> BadRecord:
     """A time without date, `T` or offset, or that does not exist."""
-    return BadRecord(f"`{_short(text)}` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`")
+    return BadRecord(f"`{shorten(text)}` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`")
 
 
 def time_out_of_range(value: int) -> BadRecord:
@@ -489,7 +495,7 @@ def too_many_fields(found: int, width: int) -> BadRecord:
 
 def no_content_column(names: Sequence[str]) -> BadRecord:
     """A CSV of something else."""
-    found = ", ".join(f"`{_short(name)}`" for name in names[:20]) + (", ..." if len(names) > 20 else "")
+    found = ", ".join(f"`{shorten(name)}`" for name in names[:20]) + (", ..." if len(names) > 20 else "")
     return BadRecord(
         f"no column is named `content`; the columns are {found}", "rename the one that holds the text of a memory"
     )
@@ -508,7 +514,7 @@ def bad_column(column: str, error: BadRecord) -> BadRecord:
 def unknown_time(text: str) -> BadRecord:
     """A time in a shape that could mean several."""
     return BadRecord(
-        f"`{_short(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"
+        f"`{shorten(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"
     )
 
 
@@ -547,12 +553,12 @@ def not_a_message() -> BadRecord:
 
 def circular(conversation: str) -> BadRecord:
     """Messages that follow each other in a circle."""
-    return BadRecord(f"the messages of `{_short(conversation)}` follow each other in a circle; each was read once")
+    return BadRecord(f"the messages of `{shorten(conversation)}` follow each other in a circle; each was read once")
 
 
 def bad_settings(conversation: str, error: BadRecord) -> BadRecord:
     """What is said of a whole conversation, in a form that no store can hold."""
-    return BadRecord(f"left out the settings of `{_short(conversation)}`: {error}; its messages were read")
+    return BadRecord(f"left out the settings of `{shorten(conversation)}`: {error}; its messages were read")
 
 
 def rest_lost(error: BadRecord) -> BadRecord:
@@ -568,12 +574,6 @@ def bad_syntax(language: str, reason: str) -> BadRecord:
 def _named(field: str) -> str:
     """A field in backticks; words that are no field as they are."""
     return field if " " in field else f"`{field}`"
-
-
-def _short(text: str) -> str:
-    """A value as a message can show it: one line, not too long."""
-    line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
-    return line if len(line) <= 60 else line[:57] + "..."
 
 
 def wrong_hash() -> BadRecord:
@@ -610,14 +610,14 @@ def bad_encryption(reason: str) -> BadRecord:
 def chunk_outside(path: str) -> BadRecord:
     """A pointer to a body that leads out of the folder of bodies."""
     return BadRecord(
-        f"its body is said to lie at `{_short(path)}`, which is outside the folder of bodies: it was not opened"
+        f"its body is said to lie at `{shorten(path)}`, which is outside the folder of bodies: it was not opened"
     )
 
 
 def bad_chunk(path: str, reason: str) -> BadRecord:
     """A body that lies apart and cannot be used."""
     return BadRecord(
-        f"its body `{_short(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
+        f"its body `{shorten(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
     )
 
 
@@ -744,7 +744,7 @@ def passphrase_too_long(where: str) -> UsageError:
 
 def no_identity(scope: str) -> NotFound:
     """A scope that nobody told the identity of."""
-    return NotFound("identity of scope", _short(scope), "`memglot identity set FILE` tells one")
+    return NotFound("identity of scope", shorten(scope), "`memglot identity set FILE` tells one")
 
 
 def no_version(number: int, count: int) -> NotFound:
@@ -754,7 +754,7 @@ def no_version(number: int, count: int) -> NotFound:
 
 def no_words(query: str) -> UsageError:
     """A query of nothing, or of nothing but punctuation."""
-    what = f"the query `{_short(query)}` has no word to look for" if query.strip() else "the query is empty"
+    what = f"the query `{shorten(query)}` has no word to look for" if query.strip() else "the query is empty"
     return UsageError(what, "`memglot list` shows memories without a query")
 
 
@@ -766,24 +766,24 @@ def phrase_too_long(most: int) -> UsageError:
 def bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
     """A regular expression that is none."""
     where = "" if position is None else f" at position {position}"
-    return UsageError(f"`{_short(pattern)}` is not a regular expression: {reason}{where}")
+    return UsageError(f"`{shorten(pattern)}` is not a regular expression: {reason}{where}")
 
 
 def pattern_too_large(pattern: str, reason: str) -> UsageError:
     """A regular expression that would take too much memory or time before it is even run."""
-    return UsageError(f"the pattern `{_short(pattern)}` is too large: {reason}", "search for a smaller part of it")
+    return UsageError(f"the pattern `{shorten(pattern)}` is too large: {reason}", "search for a smaller part of it")
 
 
 def pattern_calls_itself(pattern: str, position: int) -> UsageError:
     """A regular expression that calls a part of itself, which has no bound in memory."""
-    text = f"the pattern `{_short(pattern)}` calls a part of itself at position {position}"
+    text = f"the pattern `{shorten(pattern)}` calls a part of itself at position {position}"
     return UsageError(text, "write the part out where it is needed again")
 
 
 def pattern_too_slow(pattern: str, id: str, reason: str) -> UsageError:
     """A regular expression that was stopped at a memory."""
     return UsageError(
-        f"the pattern `{_short(pattern)}` was stopped at memory `{id}`: {reason}",
+        f"the pattern `{shorten(pattern)}` was stopped at memory `{id}`: {reason}",
         "give words or filters too, so that it is tried on fewer memories, or avoid a repeat inside a repeat, as in"
         " `(a+)+`",
     )
@@ -799,7 +799,7 @@ def budget_too_small(budget: int, least: int) -> UsageError:
 def bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:
     """A pattern of tree paths that breaks off, or has a sign where none can stand."""
     return UsageError(
-        f"`{_short(pattern)}` is not a tree pattern: expected {expected} at position {position}",
+        f"`{shorten(pattern)}` is not a tree pattern: expected {expected} at position {position}",
         "`work.*` matches `work` and all below, `*.a|b` what ends so, `a & !b` what has the one and not the other",
     )
 
@@ -807,7 +807,7 @@ def bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:
 def bad_moment(text: str) -> UsageError:
     """A time of a filter in none of the ways it can be written."""
     return UsageError(
-        f"`{_short(text)}` is not a time",
+        f"`{shorten(text)}` is not a time",
         "write `2024`, `2024-05`, `2024-05-31`, or the whole with an offset, `2024-05-31T10:30:00Z`",
     )
 
@@ -820,19 +820,19 @@ def bad_range(name: str) -> UsageError:
 def bad_source(text: str, reason: str) -> UsageError:
     """A source to look for that is neither a word, nor a key with its value, nor an object."""
     return UsageError(
-        f"`{_short(text)}` is not a source: {reason}",
+        f"`{shorten(text)}` is not a source: {reason}",
         'write the tool, such as `chatgpt`, or `tool=chatgpt`, or a JSON object such as `{"tool": "chatgpt"}`',
     )
 
 
 def no_whole_number(name: str, value: object) -> UsageError:
     """A number of things that is none."""
-    return UsageError(f"`{name}` must be a whole number, not `{_short(str(value))}`")
+    return UsageError(f"`{name}` must be a whole number, not `{shorten(str(value))}`")
 
 
 def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
     """A value that is none of those that are known."""
-    return UsageError(f"unknown {name} `{_short(str(value))}`", "one of: " + ", ".join(known))
+    return UsageError(f"unknown {name} `{shorten(str(value))}`", "one of: " + ", ".join(known))
 
 
 def one_of_clashes(fields: Sequence[str]) -> UsageError:
@@ -875,7 +875,7 @@ def too_many_conditions(count: int, most: int) -> UsageError:
 
 def no_such_exclusion(name: str, value: str) -> UsageError:
     """An operator with a `-` that only tags can have."""
-    what = f"`-{name}:{_short(value)}` cannot be asked: of the operators only `tag:` takes a `-`"
+    what = f"`-{name}:{shorten(value)}` cannot be asked: of the operators only `tag:` takes a `-`"
     hints = {"before": "`after:` is the other way round", "after": "`before:` is the other way round"}
     hints["tree"] = 'a pattern leaves labels out: `tree:"work & !draft"`'
     return UsageError(what, hints.get(name, f"say what you want instead; several `{name}:` mean any of them"))

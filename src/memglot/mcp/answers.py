@@ -9,10 +9,11 @@ import mcp_types as types
 import msgspec
 
 from memglot.errors import MemglotError
-from memglot.errors.mcp import MAX_ANSWER_BYTES, answer_too_large
+from memglot.mcp.errors import answer_too_large
+from memglot.mcp.texts import note_cut_text
 from memglot.mcp.tool import Answer, Tool
-from memglot.notes.mcp import note_cut_text
 from memglot.search.pack import closed
+from memglot.settings import MAX_ANSWER_BYTES
 
 _LONGEST_TEXT = 100_000
 _LONGEST_SENTENCE = 1_000

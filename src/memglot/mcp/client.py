@@ -16,9 +16,9 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import BaseModel
 
-from memglot.errors.mcp import no_client_folder, silent_client
+from memglot.mcp.errors import no_client_folder, silent_client
 from memglot.mcp.roots import folders_of
-from memglot.notes.mcp import note_progress
+from memglot.mcp.texts import note_progress
 from memglot.report import Report, Stopped
 
 Context: TypeAlias = ServerRequestContext[Any, Any]

@@ -12,9 +12,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memglot.errors.mcp import MAX_BODY_BYTES, needs_token, port_taken
 from memglot.mcp.config import Serving
+from memglot.mcp.errors import needs_token, port_taken
 from memglot.mcp.server import Agents
+from memglot.settings import MAX_BODY_BYTES
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

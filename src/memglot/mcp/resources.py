@@ -5,8 +5,8 @@ from itertools import islice
 import mcp_types as types
 import msgspec
 
-from memglot.errors.mcp import no_resource
 from memglot.json_values import import_value
+from memglot.mcp.errors import no_resource
 from memglot.mcp.tool import Call
 
 _IMPORTS = "memglot://imports"

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from memglot.errors.mcp import bad_path, no_folder, outside_roots, own_file, special_file
+from memglot.mcp.errors import bad_path, no_folder, outside_roots, own_file, special_file
 
 
 class Roots:

@@ -18,16 +18,16 @@ from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
 from memglot.errors import MemglotError
-from memglot.errors.mcp import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp import resources
 from memglot.mcp.answers import error_of, result_of, sentence_of
 from memglot.mcp.client import Context, folders, name_of, progress
 from memglot.mcp.config import Serving
+from memglot.mcp.errors import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
 from memglot.mcp.roots import Roots
 from memglot.mcp.stores import Stores
+from memglot.mcp.texts import INSTRUCTIONS
 from memglot.mcp.tool import Call, Tool
 from memglot.mcp.tools import all_tools
-from memglot.notes.mcp import INSTRUCTIONS
 from memglot.report import Stopped
 from memglot.settings import data_folder
 from memglot.store.own_files import paths_of

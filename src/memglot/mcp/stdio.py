@@ -14,8 +14,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from memglot.errors.mcp import no_message
 from memglot.mcp.config import Serving
+from memglot.mcp.errors import no_message
 from memglot.mcp.server import Agents
 
 _INTERRUPTED = 130

@@ -7,7 +7,7 @@ import re
 import secrets
 from pathlib import Path
 
-from memglot.errors.mcp import bad_token, unfit_token
+from memglot.mcp.errors import bad_token, unfit_token
 from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
 
 _FITS = re.compile(r"[!-~]{16,512}")

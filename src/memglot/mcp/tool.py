@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from memglot.errors.mcp import bad_parameter, missing_parameter, no_parameter
 from memglot.mcp.config import Serving
+from memglot.mcp.errors import bad_parameter, missing_parameter, no_parameter
 from memglot.mcp.roots import Roots
 from memglot.mcp.stores import Stores
 from memglot.memory import Memory

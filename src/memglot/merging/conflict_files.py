@@ -11,12 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
+from memglot.display import is_one_line
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
 from memglot.json_values import first_line
+from memglot.merging.conflict_pages import conflict_page, note_no_mirror, note_own_file
 from memglot.merging.conflicts import as_text, standing, with_memories
 from memglot.model import Conflict, Record, format_time
-from memglot.notes.pages import conflict_page, note_no_mirror, note_own_file
-from memglot.notes.words import is_one_line
 from memglot.store.contract import Store
 from memglot.store.hidden import sensitive_scopes
 

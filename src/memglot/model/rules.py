@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from memglot.errors import (
-    MAX_DEPTH,
     backward_time,
     bad_id,
     bad_number,
@@ -23,6 +22,7 @@ from memglot.errors import (
 from memglot.model.ids import UUID7, Minter, id_time
 from memglot.model.record import Record, Temporal
 from memglot.model.times import EARLIEST, LATEST
+from memglot.settings import MAX_DEPTH
 
 _TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
 ThingT = TypeVar("ThingT")

@@ -1,10 +1,10 @@
 """What the notes of reports and checks say: all sentences that are no errors, in one place.
 
 Those about the formats of particular tools are in `memglot.notes.tools`, those about pages that show conflicts
-in `memglot.notes.pages`.
+in `memglot.merging.conflict_pages`.
 """
 
-from memglot.notes.words import many, number_of, shown, some
+from memglot.display import many, number_of, shown, some
 
 
 def note_left_out(names: list[str]) -> str:

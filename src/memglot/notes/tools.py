@@ -1,6 +1,6 @@
 """What notes say about the formats of particular tools."""
 
-from memglot.notes.words import number_of, some
+from memglot.display import number_of, some
 
 
 def note_left_alone(attachments: list[str], hidden: int) -> str:

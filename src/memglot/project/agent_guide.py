@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memglot.notes.guidance import GUIDANCE as WORDS
-from memglot.notes.repo import (
+from memglot.project.agent_texts import GUIDANCE as WORDS
+from memglot.project.map import TARGETS, has_own_words
+from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
+from memglot.project.notes import (
     NO_FILE,
     note_guidance_ambiguous,
     note_guidance_outside,
     note_guidance_skipped,
     note_guidance_there,
 )
-from memglot.project.map import TARGETS, has_own_words
-from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
 from memglot.project.project import Project
 from memglot.project.storage.files import write_file
 from memglot.project.storage.vocabulary import INDEX

@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from memglot.errors import repo as messages
 from memglot.project.glob_syntax import MOST_CHARACTERS
 from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
+from memglot.project.storage import errors as messages
 from memglot.project.storage.vocabulary import FOLDER
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")

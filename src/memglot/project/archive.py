@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from memglot.errors.repo_care import (
+from memglot.project.messages import (
     OVERLONG_HEADER,
     bad_backup,
     bad_member,

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import ProjectError
-from memglot.errors.repo_care import project_gone
-from memglot.errors.repo_save import save_is_no_json
+from memglot.project.messages import project_gone
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
+from memglot.project.save.messages import save_is_no_json
 from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import local_time
 from memglot.settings import memory_home, moment
 

@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.errors.repo import ProjectError, files_failed, index_unavailable, unforeseen
 from memglot.project.git import NO_GIT
 from memglot.project.index import drop_index
 from memglot.project.project import Project
 from memglot.project.registry import Registry
+from memglot.project.storage.errors import ProjectError, files_failed, index_unavailable, unforeseen
 from memglot.settings import memory_home
 
 Deed = Callable[[Project], Any]

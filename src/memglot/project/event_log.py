@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.errors.repo_save import conflict_markers
+from memglot.project.save.messages import conflict_markers
 from memglot.project.snapshot import Snapshot
 from memglot.project.status import moment_of
 from memglot.project.storage.hashes import canonical_json

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.errors.repo import ProjectError, git_failed
 from memglot.project.git_output import Change, read_files, read_raw, read_status, without_password
+from memglot.project.storage.errors import ProjectError, git_failed
 from memglot.project.storage.vocabulary import FOLDER
 from memglot.settings import git_environment
 

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.errors import repo_care as said
+from memglot.project import messages as said
 from memglot.project.check.schema_issues import shape_issue
 from memglot.project.map import first_sentence
 from memglot.project.storage.files import Stamp

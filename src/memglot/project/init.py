@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from memglot.errors.repo import already_invalid, dirty_memory, half_there
-from memglot.notes.guidance import brief_for, next_steps
-from memglot.notes.repo import note_already_there
 from memglot.project.agent_guide import guide
+from memglot.project.agent_texts import brief_for, next_steps
 from memglot.project.check.run import check
 from memglot.project.map_refresh import map_of, unusable_nodes
+from memglot.project.notes import note_already_there
 from memglot.project.project import Project
 from memglot.project.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.errors import already_invalid, dirty_memory, half_there
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import body_hash, local_time, node_hash, stable_json
 from memglot.project.storage.ids import project_name, project_slug

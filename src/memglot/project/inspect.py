@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from memglot.errors.repo_care import unknown_node
+from memglot.project.messages import unknown_node
 from memglot.project.node import Link
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.ids import slug_of

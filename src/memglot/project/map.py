@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memglot.notes.repo import (
+from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
+from memglot.project.node import Node
+from memglot.project.notes import (
     NO_FILE,
     note_map_ambiguous,
     note_map_missing,
@@ -16,8 +18,6 @@ from memglot.notes.repo import (
     note_map_unmarked,
     note_map_unwritable,
 )
-from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
-from memglot.project.node import Node
 from memglot.project.storage.files import write_file
 from memglot.project.storage.ids import slug_of
 from memglot.project.storage.vocabulary import FOLDER, INDEX

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memglot.errors.repo import ProjectError
-from memglot.notes.repo import note_anchors_unchecked, note_map_held
 from memglot.project.map import refresh_map, render_map
+from memglot.project.notes import note_anchors_unchecked, note_map_held
 from memglot.project.snapshot import Snapshot, memory_path
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.vocabulary import FOLDER, NODES
 from memglot.project.sync import dead_anchors, repository_files
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
 from memglot.project.check.schema_issues import broken_shape
 from memglot.project.git import NO_GIT, Git
+from memglot.project.storage.errors import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
 from memglot.project.storage.shapes import Config
 from memglot.project.storage.vocabulary import (
     BACKUPS,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memglot.errors.repo import blank_question
-from memglot.notes.words import one_line
+from memglot.display import one_line
 from memglot.project.node import Node
 from memglot.project.rank import rank
 from memglot.project.snapshot import Snapshot
+from memglot.project.storage.errors import blank_question
 from memglot.project.tokens import check_budget, cut, tokens_of, units_of
 from memglot.text.cut import good_end
 

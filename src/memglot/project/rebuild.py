@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from memglot.notes.repo import note_log_mended
 from memglot.project.event_log import Tail, grown, lost_events, tail_of
+from memglot.project.notes import note_log_mended
 from memglot.project.project import Project
 from memglot.project.schemas import make_folders, missing_schemas
 from memglot.project.snapshot import Snapshot, memory_path, snapshot_of

@@ -14,11 +14,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memglot.errors.repo import ProjectError, cannot_write
-from memglot.errors.repo_care import NAMELESS_PLACE, ambiguous_project, said_by, unknown_project
-from memglot.notes.repo_care import note_bad_registry, note_not_registered
 from memglot.project.git import Git
+from memglot.project.messages import NAMELESS_PLACE, ambiguous_project, said_by, unknown_project
 from memglot.project.project import Project
+from memglot.project.registry_notes import note_bad_registry, note_not_registered
+from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.lock import locked

@@ -17,8 +17,8 @@ from uuid import uuid4
 
 import msgspec
 
-from memglot.errors.repo import ProjectError, cannot_write, unsafe_path
-from memglot.errors.repo_care import (
+from memglot.project.archive import Unlike, lacks, pack, unpack
+from memglot.project.messages import (
     NO_STORE_IN_IT,
     backup_failed,
     bad_backup,
@@ -27,10 +27,10 @@ from memglot.errors.repo_care import (
     removal_failed,
     said_by,
 )
-from memglot.notes.repo_care import note_links_left_out
-from memglot.project.archive import Unlike, lacks, pack, unpack
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
+from memglot.project.registry_notes import note_links_left_out
+from memglot.project.storage.errors import ProjectError, cannot_write, unsafe_path
 from memglot.project.storage.files import sync_folder
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.lock import locked

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import ProjectError
-from memglot.notes.repo import note_faults, note_unfinished
 from memglot.project.index import Index, decoded
 from memglot.project.node import Link, Node
+from memglot.project.notes import note_faults, note_unfinished
 from memglot.project.project import Project
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.layout import Layout, layout_of

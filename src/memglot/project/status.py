@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memglot.errors.repo import ProjectError
-from memglot.errors.repo_care import said_by
+from memglot.project.messages import said_by
 from memglot.project.node import Node
 from memglot.project.registry import Registry
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.shapes import Config
 from memglot.project.storage.vocabulary import STAGES, STORAGE_VERSION
 

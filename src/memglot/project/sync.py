@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.errors.repo import cannot_write, git_required, unsafe_path
-from memglot.notes.repo import note_marker_unknown, note_nothing_committed, note_sync_held
-from memglot.notes.words import one_line
+from memglot.display import one_line
 from memglot.project.anchors import Files, normalize_anchor
 from memglot.project.changed_files import changed_files
 from memglot.project.git import Change, Git
 from memglot.project.node import Node
+from memglot.project.notes import note_marker_unknown, note_nothing_committed, note_sync_held
 from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
+from memglot.project.storage.errors import cannot_write, git_required, unsafe_path
 from memglot.project.storage.files import write_file
 from memglot.project.storage.vocabulary import COMMIT, FOLDER, MARKER
 

@@ -6,7 +6,7 @@ safe in every script; a Chinese text takes about four times the tokens that this
 
 from __future__ import annotations
 
-from memglot.errors.repo import bad_budget
+from memglot.project.storage.errors import bad_budget
 
 LEAST_BUDGET = 501
 MOST_BUDGET = 50_000

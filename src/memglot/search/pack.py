@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from memglot.display import one_line
 from memglot.errors import budget_too_small
 from memglot.notes import note_cut, note_packed, note_recalled
-from memglot.notes.words import one_line
 from memglot.text.cut import beginning, good_end
 from memglot.text.tokens import cost_for, cost_of, longest_for, signs_for, tokens_for, tokens_of
 

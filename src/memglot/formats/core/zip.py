@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from memglot.errors import MAX_ZIP_BYTES, MAX_ZIP_FILES, Unreadable, zip_too_large
+from memglot.errors import Unreadable, zip_too_large
 from memglot.formats.core.source import FOLDER_PROOF, Source
 from memglot.notes import note_left_out, note_links
 from memglot.report import Report
+from memglot.settings import MAX_ZIP_BYTES, MAX_ZIP_FILES
 
 # What a damaged entry raises when it is read; an encrypted or exotic one cannot even be opened.
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)

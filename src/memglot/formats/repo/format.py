@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import NeedsFolder
-from memglot.errors.repo import linked, lone_file
 from memglot.formats.base import Format, Glimpse, Options
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
@@ -25,6 +24,7 @@ from memglot.formats.repo.reader import read_storage
 from memglot.formats.repo.sidecars import untouched
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
+from memglot.project.storage.errors import linked, lone_file
 from memglot.project.storage.turn import turn_in
 from memglot.project.storage.vocabulary import CONFIG, FOLDER, NODES, OWN, RELATIONS
 from memglot.report import Report

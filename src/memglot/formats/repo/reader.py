@@ -9,13 +9,6 @@ from typing import Any
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord, Unreadable
-from memglot.errors.repo import (
-    body_outside,
-    linked,
-    no_body,
-    no_sidecar,
-    same_id,
-)
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.target import path_inside
@@ -27,6 +20,7 @@ from memglot.formats.repo.relations import LinkFile, check_link, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
 from memglot.notes.tools import note_interrupted, note_loose_relations
 from memglot.project.storage import vocabulary
+from memglot.project.storage.errors import body_outside, linked, no_body, no_sidecar, same_id
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.ids import is_id
 from memglot.project.storage.turn import JOURNAL

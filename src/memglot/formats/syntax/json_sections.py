@@ -5,11 +5,12 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import MAX_SECTION_BYTES, BadRecord, bad_syntax, section_too_large
+from memglot.errors import BadRecord, bad_syntax, section_too_large
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_split import Splitter, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
 from memglot.report import Report
+from memglot.settings import MAX_SECTION_BYTES
 
 
 def sections(

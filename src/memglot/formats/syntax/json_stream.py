@@ -5,11 +5,12 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import MAX_DEPTH, BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
+from memglot.errors import BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
 from memglot.formats.core.source import Source
 from memglot.formats.memory_engine.wire import type_name
 from memglot.formats.syntax.json_split import Splitter, depth, is_json
 from memglot.report import Report
+from memglot.settings import MAX_DEPTH
 
 Decode = Callable[[bytes], Any]
 _TRUNCATED = "Input data was truncated"

@@ -13,8 +13,9 @@ import msgspec
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
-from memglot.errors import MAX_ALIAS_GROWTH, MAX_DEPTH, BadRecord, alias_bomb, bad_number, bad_syntax, too_deep
+from memglot.errors import BadRecord, alias_bomb, bad_number, bad_syntax, too_deep
 from memglot.formats.syntax.yaml_clean import CleanText
+from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.errors.mcp import MAX_INLINE_BYTES, content_too_large, labels_too_large, no_whole_id
+from memglot.mcp.errors import content_too_large, labels_too_large, no_whole_id
 from memglot.mcp.schemas import About, Own, Seen, Tags, Text, Tree, seen, span_of
+from memglot.mcp.texts import note_cut_content, note_cut_meta, note_from_store
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record, is_id
-from memglot.notes.mcp import note_cut_content, note_cut_meta, note_from_store
 from memglot.search.pack import shown
 from memglot.search.results import item_of
+from memglot.settings import MAX_INLINE_BYTES
 
 Id = Annotated[Text, Meta(description="The whole id of the memory, as a search tells it.")]
 _REPEATED = 100_000

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.errors.mcp import MAX_ANSWER_BYTES, project_outside
+from memglot.mcp.errors import project_outside
 from memglot.mcp.fence import fenced_json, fenced_text
 from memglot.mcp.schemas import Text
+from memglot.mcp.texts import note_cut_patch, note_from_project
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
-from memglot.notes.mcp import note_cut_patch, note_from_project
+from memglot.settings import MAX_ANSWER_BYTES
 
 if TYPE_CHECKING:
     from memglot.project.project import Project

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.errors.mcp import context_without_text, order_with_text
+from memglot.mcp.errors import context_without_text, order_with_text
 from memglot.mcp.schemas import FilterMeta, FilterTree, FilterWhen, Natural, Seen, filters_of, seen
+from memglot.mcp.texts import note_cut_results, note_from_store, note_shown, note_unused
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.memory import Memory
 from memglot.model import Record
 from memglot.notes import note_recalled
-from memglot.notes.mcp import note_cut_results, note_from_store, note_shown, note_unused
 from memglot.search.pack import shown
 from memglot.search.results import Hit, Results, item_of, pack_results
 

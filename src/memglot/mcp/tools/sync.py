@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.errors.mcp import plaintext_closed
+from memglot.mcp.errors import plaintext_closed
 from memglot.mcp.schemas import Text
+from memglot.mcp.texts import note_report
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
 from memglot.mcp.tools.truncate import shortened, whole
-from memglot.notes.mcp import note_report
 
 File = Annotated[Text, Meta(description="The memories.json file.")]
 No = bool | None

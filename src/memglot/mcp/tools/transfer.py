@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from memglot.errors import NeedsFolder
-from memglot.errors.mcp import (
-    MAX_INLINE_BYTES,
+from memglot.mcp.errors import (
     all_chunks_failed,
     content_without_format,
     inline_markdown,
@@ -23,13 +22,14 @@ from memglot.errors.mcp import (
 )
 from memglot.mcp.fence import fenced_text
 from memglot.mcp.schemas import FilterMeta, FilterTree, FilterWhen, Natural, Text, filters_of
+from memglot.mcp.texts import note_closed, note_from_export, note_merged, note_more_listed, note_report
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.mcp.tools.memory import check_size
 from memglot.mcp.tools.truncate import LISTED, fitted, shortened
 from memglot.memory import Memory
 from memglot.notes import note_missing_vectors
-from memglot.notes.mcp import note_closed, note_from_export, note_merged, note_more_listed, note_report
 from memglot.results import ExportResult, ImportResult
+from memglot.settings import MAX_INLINE_BYTES
 
 _EMBEDDED = 20_000
 """So many new memories are made findable by meaning at once, which takes a second."""

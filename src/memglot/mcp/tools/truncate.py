@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.errors.mcp import MAX_ANSWER_BYTES
-from memglot.notes.mcp import note_more_listed
+from memglot.mcp.texts import note_more_listed
+from memglot.settings import MAX_ANSWER_BYTES
 
 LISTED = 10_000
 """So many entries of a list are answered; more of them would make a message that clients refuse."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo_care import (
+from memglot.project.messages import (
     conflict_found,
     file_unreadable,
     file_unsafe,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from memglot.errors.repo import INDEX_NOT_KEPT
 from memglot.project.map import TARGETS, render_map
 from memglot.project.map_refresh import dead_of
 from memglot.project.markers import MAP, extract_section
 from memglot.project.project import Project
 from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.errors import INDEX_NOT_KEPT
 
 
 def facts_of(project: Project) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import repo_care as said
+from memglot.project import messages as said
 from memglot.project.check.findings import Findings, shown
 from memglot.project.check.schema_issues import shape_issue
 from memglot.project.storage.hashes import follows_tool, link_hash

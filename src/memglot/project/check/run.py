@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import repo_care as said
-from memglot.errors.repo import not_initialized, unsafe_path
+from memglot.project import messages as said
 from memglot.project.check.findings import Findings, shown
 from memglot.project.check.nodes import check_links, check_nodes
 from memglot.project.check.schema_issues import shape_issue
 from memglot.project.map import has_odd_markers, has_own_words
 from memglot.project.project import Project
+from memglot.project.storage.errors import not_initialized, unsafe_path
 from memglot.project.storage.shapes import Config, MemoryEvent
 from memglot.project.storage.vocabulary import (
     COMMIT,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import ProjectError, issue, schema_failed
+from memglot.project.storage.errors import ProjectError, issue, schema_failed
 
 _PLACE = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")

@@ -6,9 +6,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from memglot.errors.repo_save import duplicate_id, id_in_several_files, node_not_found, path_taken, supersedes_itself
 from memglot.project.node import Link
 from memglot.project.save.intent import trimmed
+from memglot.project.save.messages import (
+    duplicate_id,
+    id_in_several_files,
+    node_not_found,
+    path_taken,
+    supersedes_itself,
+)
 from memglot.project.snapshot import Snapshot, memory_path
 from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, node_hash, stable_json
 from memglot.project.storage.ids import link_id

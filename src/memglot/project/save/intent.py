@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from memglot.errors import repo_save as said
-from memglot.errors.repo_save import invalid_save
+from memglot.project.save import messages as said
+from memglot.project.save.messages import invalid_save
 from memglot.project.storage.ids import is_id
 from memglot.project.storage.vocabulary import CONFIDENCES, EVIDENCE_KINDS, PREDICATES, SAVED_KINDS, STAGES
 

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from memglot.errors import repo_save as said
-from memglot.errors.repo_save import (
+from memglot.project.anchors import check_anchors
+from memglot.project.notes import note_secret
+from memglot.project.save import messages as said
+from memglot.project.save.intent import Intent, NodeIntent
+from memglot.project.save.messages import (
     bad_tag,
     body_too_long,
     conflict_markers,
@@ -17,9 +20,6 @@ from memglot.errors.repo_save import (
     secret_issue,
     secrets_found,
 )
-from memglot.notes.repo import note_secret
-from memglot.project.anchors import check_anchors
-from memglot.project.save.intent import Intent, NodeIntent
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter

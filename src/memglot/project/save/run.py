@@ -8,10 +8,10 @@ from typing import Any
 
 import apsw
 
-from memglot.notes.repo import note_dirty, note_log_mended, note_map_behind, note_restored
 from memglot.project.event_log import Tail, grown, lost_events, tail_of
 from memglot.project.index import TOOLS_OWN, drop_index
 from memglot.project.map_refresh import refresh_maps
+from memglot.project.notes import note_dirty, note_log_mended, note_map_behind, note_restored
 from memglot.project.project import Project
 from memglot.project.save.draft import Draft
 from memglot.project.save.intent import Intent, read_intent

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from memglot.errors.repo import unsafe_path
+from memglot.project.storage.errors import unsafe_path
 from memglot.project.storage.vocabulary import FOLDER
 
 _SETTLED_NANOSECONDS = 2_000_000_000

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from memglot.errors import Unreadable, bad_syntax, wrong_type
-from memglot.errors.repo import broken_config, linked, no_storage, odd_name, other_storage
 from memglot.formats.base import Options
 from memglot.formats.repo.carry_file import Carried
 from memglot.formats.repo.other_files import small_file
 from memglot.project.storage import vocabulary
+from memglot.project.storage.errors import broken_config, linked, no_storage, odd_name, other_storage
 from memglot.project.storage.remote import remote_of
 from memglot.report import Report
 

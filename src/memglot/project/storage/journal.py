@@ -20,8 +20,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from memglot.errors.repo import ProjectError, cannot_write
-from memglot.notes.repo import note_bad_journal, note_finished, note_taken_back
+from memglot.project.notes import note_bad_journal, note_finished, note_taken_back
+from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import PART, refuse_links, sync_folder, write_file, write_lasting
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.ids import free

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors.repo import cannot_write, lock_busy
+from memglot.project.storage.errors import cannot_write, lock_busy
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.vocabulary import FOLDER, LOCK
 from memglot.settings import BUSY_SECONDS, moment

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from math import log2
 from typing import Literal, NamedTuple
 
-from memglot.errors.repo_care import secret_said
+from memglot.project.messages import secret_said
 from memglot.project.storage.vocabulary import ID
 
 Severity = Literal["block", "warn"]

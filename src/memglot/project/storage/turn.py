@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memglot.errors.repo import unfinished_save
+from memglot.project.storage.errors import unfinished_save
 from memglot.project.storage.lock import locked
 from memglot.project.storage.vocabulary import CONFIG, INDEX
 from memglot.settings import BUSY_SECONDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.errors.repo import ProjectError, issue, schema_failed
+from memglot.project.storage.errors import ProjectError, issue, schema_failed
 
 NO_OBJECT = "Save input must be an object."
 NO_TEXT = "Save input field must be a non-empty string."

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memglot.notes.words import one_line, shown, some
+from memglot.display import one_line, shown, some
 
 _ONE_PAIR = (
     "Remove all but one pair of markers (`<!-- memory:…start -->`, `<!-- memory:…end -->`) from it, or all of them"

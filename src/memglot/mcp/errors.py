@@ -4,12 +4,6 @@ from collections.abc import Sequence
 
 from memglot.errors import MemglotError, NotFound, StoreError, UsageError
 
-MAX_INLINE_BYTES = 1 << 20
-MAX_ANSWER_BYTES = 1_000_000
-"""Clients over HTTP take messages of up to 1 MiB, of which some is around the answer."""
-MAX_BODY_BYTES = 8 << 20
-"""What one HTTP request may weigh: text of the inline limit, however it is escaped, and what is around it."""
-
 _NAME_ROOT = "`memglot mcp --root DIR` names the folders that files may lie in"
 
 

@@ -1,6 +1,6 @@
 """What the care of project memory tells beside its answers: of the registry and of backups."""
 
-from memglot.notes.words import number_of, some
+from memglot.display import number_of, some
 
 
 def note_bad_registry(path: str, reason: str) -> str:

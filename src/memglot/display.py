@@ -34,3 +34,9 @@ def shown(name: str) -> str:
     """A name on one line that is not too long."""
     line = name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
     return f"`{line if len(line) <= 60 else line[:57] + '...'}`"
+
+
+def shorten(text: str) -> str:
+    """A value as a message can show it: one line, not too long."""
+    line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return line if len(line) <= 60 else line[:57] + "..."

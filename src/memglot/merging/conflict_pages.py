@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memglot.notes.words import one_line
+from memglot.display import one_line
 
 
 def note_no_mirror(folder: str, reason: str) -> str:

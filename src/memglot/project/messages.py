@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.errors.repo import ProjectError, issue
+from memglot.project.storage.errors import ProjectError, issue
 
 
 def unknown_node(id: str, near: Sequence[str]) -> ProjectError:
