@@ -13,16 +13,17 @@ SOURCE = Path(memglot.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom. A part may always import itself; every part may import these, which import little.
-GROUND = {"errors", "notes", "settings", "text", "disk"}
+GROUND = {"errors", "notes", "settings", "display", "text", "disk"}
 CORE = GROUND | {"model", "report"}
 ALLOWED: dict[str, set[str]] = {
-    "errors": set(),
-    "notes": set(),
+    "errors": {"settings", "display"},
+    "notes": {"display"},
     "settings": set(),
+    "display": set(),
     "disk": set(),
-    "text": {"errors", "model", "settings"},
-    "model": {"errors"},
-    "report": {"disk", "model", "errors"},
+    "text": GROUND | {"model"},
+    "model": {"errors", "settings", "display"},
+    "report": {"disk", "display", "model", "errors"},
     "clients": GROUND,
     "embed": GROUND,
     "project.storage": CORE | {"formats"},
@@ -55,7 +56,7 @@ FACE_REACHES = {
     # The command line starts the server, and shows its tools and its token; it never answers for it.
     ("cli", "mcp"): {
         *("memglot.mcp", "memglot.mcp.config", "memglot.mcp.roots"),
-        *("memglot.mcp.tools", "memglot.mcp.token"),
+        *("memglot.mcp.tools", "memglot.mcp.token", "memglot.mcp.texts"),
     },
     ("cli", "notes"): {"memglot.mcp.texts"},
 }

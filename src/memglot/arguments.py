@@ -7,19 +7,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import (
-    BadRecord,
-    UsageError,
-    bad_choice,
-    bad_moment,
-    bad_range,
-    bad_source,
-    bad_temporal,
-    bad_time,
-    no_whole_number,
-    time_out_of_range,
-    wrong_type,
-)
+from memglot.display import shorten
+from memglot.errors import BadRecord, UsageError, bad_choice, bad_temporal, bad_time, time_out_of_range, wrong_type
 from memglot.model import (
     EARLIEST,
     LATEST,
@@ -93,7 +82,10 @@ def moment(value: Any) -> int:
             return parse_time(f"{year}-{month}-{day}T00:00:00Z")
         return _moment(value.strip() if isinstance(value, str) else value)
     except BadRecord:
-        raise bad_moment(str(value)) from None
+        raise UsageError(
+            f"`{shorten(str(value))}` is not a time",
+            "write `2024`, `2024-05`, `2024-05-31`, or the whole with an offset, `2024-05-31T10:30:00Z`",
+        ) from None
 
 
 def make_filter(**filters: Any) -> Filter:
@@ -133,7 +125,7 @@ def narrowed(filter: Filter, operators: dict[str, list[str]]) -> Filter:
 def _range(name: str, value: Any) -> tuple[int, int]:
     times = [moment(time) for time in value] if isinstance(value, (list, tuple)) else []
     if len(times) != 2 or times[0] > times[1]:
-        raise bad_range(name)
+        raise UsageError(f"`{name}` takes two times, the earlier one first")
     return times[0], times[1]
 
 
@@ -173,10 +165,10 @@ def _sources(value: Any) -> list[dict[str, Any]]:
         try:
             return [_object("source", msgspec.json.decode(value, type=dict[str, Any]))]
         except msgspec.MsgspecError as error:
-            raise bad_source(value, str(error)) from None
+            raise _bad_source(value, str(error)) from None
     key, equals, text = value.partition("=")
     if not key:
-        raise bad_source(value, "it names no key" if equals else "it is empty")
+        raise _bad_source(value, "it names no key" if equals else "it is empty")
     return [{key: text}] if equals else [{"tool": key}, {"kind": key}]
 
 
@@ -194,4 +186,12 @@ def choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
 def whole_number(name: str, value: int | None) -> None:
     """Refuse what is no whole number that a store can count with; nothing is one."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63):
-        raise no_whole_number(name, value)
+        raise UsageError(f"`{name}` must be a whole number, not `{shorten(str(value))}`")
+
+
+def _bad_source(text: str, reason: str) -> UsageError:
+    """A source to look for that is neither a word, nor a key with its value, nor an object."""
+    return UsageError(
+        f"`{shorten(text)}` is not a source: {reason}",
+        'write the tool, such as `chatgpt`, or `tool=chatgpt`, or a JSON object such as `{"tool": "chatgpt"}`',
+    )

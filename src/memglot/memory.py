@@ -24,7 +24,7 @@ from memglot.editing.scopes import sensitive_scopes
 from memglot.errors import AlreadyThere, MemglotError, NoStore, sensitive_memory, sensitive_scope
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
-from memglot.notes import note_embedded, note_unfinished
+from memglot.notes import note_unfinished
 from memglot.report import Report
 from memglot.search import run as searching
 from memglot.search.results import Results
@@ -422,7 +422,7 @@ class Memory:
             # What landed before an import was stopped may have clashed, or made a scope sensitive.
             self._mirror_after(report, options.isolate)
         if embed and (done := self.meaning.embed().embedded):
-            report.note(note_embedded(done))
+            report.note(f"{done:,} can now be found by meaning" if done != 1 else "1 can now be found by meaning")
         return ImportResult(report, entry, dry_run=False)
 
     def _mirror_after(self, report: Report, isolate: bool) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memglot.notes import note_dropped
 from memglot.report import Fault, Report
 from memglot.store.contract import Import
 
@@ -103,4 +102,4 @@ class ExportResult:
 
 def loss_notes(report: Report) -> list[str]:
     """A sentence for each field that reading could not keep."""
-    return [note_dropped(field, count) for field, count in sorted(report.dropped_counts.items())]
+    return [f"dropped {field} of {count:,}" for field, count in sorted(report.dropped_counts.items())]

@@ -2,19 +2,13 @@
 
 from pathlib import Path
 
-import apsw
-import msgspec
 import pytest
 
 from memglot import Memory
 from memglot.errors import StoreError
 from memglot.report import Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
-
-
-def lines(*contents: str, start: int = 0) -> bytes:
-    records = [{"id": f"0194a000-0000-7000-8000-{n:012x}", "content": text} for n, text in enumerate(contents, start)]
-    return msgspec.json.Encoder().encode_lines(records)
+from refusing_stores import lines, poison
 
 
 def batches(memory: Memory) -> list[int]:
@@ -34,17 +28,6 @@ def test_a_batch_holds_no_more_than_so_many(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as memory:
         memory.import_from(lines(*["light"] * (2 * BATCH_SIZE + 1)))
         assert batches(memory) == [BATCH_SIZE, BATCH_SIZE, 1]
-
-
-def poison(path: Path) -> None:
-    """Let the store refuse one memory, as a full disk or a broken index would refuse it."""
-    Memory.open(path).close()
-    db = apsw.Connection(str(path))
-    db.execute(
-        "CREATE TRIGGER poison BEFORE INSERT ON records WHEN new.content = 'poison' "
-        "BEGIN SELECT raise(ABORT, 'no poison here'); END"
-    )
-    db.close()
 
 
 def test_a_batch_that_fails_costs_only_itself(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_it_fails_only_when_every_chunk_did(here: Agent, tmp_path: Path) -> None
 
 
 def test_a_chunk_that_the_store_refuses_costs_only_itself(here: Agent, tmp_path: Path) -> None:
-    from test_batches import lines, poison
+    from refusing_stores import lines, poison
 
     poison(tmp_path / "store.db")
     texts = [f"text {n}" for n in range(2500)]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memglot.errors import MemglotError, editor_failed, no_editor
+from memglot.errors import MemglotError, MissingProgram
 from memglot.settings import editor
 
 
@@ -40,7 +40,7 @@ def edit_text(text: str, name: str) -> Edited:
     """Open a text in the user's editor."""
     program = editor()
     if program is None:
-        raise no_editor()
+        raise MissingProgram("no editor is set", "set `$EDITOR`, or use `memglot update`")
     path = Path(tempfile.mkdtemp(prefix="memglot-")) / f"{name}.md"
     path.write_text(text, encoding="utf-8", newline="")
     edited = Edited(text, path)
@@ -49,10 +49,16 @@ def edit_text(text: str, name: str) -> Edited:
         with open(path, encoding="utf-8", newline="") as file:
             edited.text = file.read()
     except (OSError, ValueError) as error:
-        raise editor_failed(program, str(error), str(path)) from error
+        raise _editor_failed(program, str(error), str(path)) from error
     if status and edited.text == text:
         edited.forget()
-        raise editor_failed(program, f"it ended with status {status}")
+        raise _editor_failed(program, f"it ended with status {status}")
     if status:
-        raise editor_failed(program, f"it ended with status {status}", str(path))
+        raise _editor_failed(program, f"it ended with status {status}", str(path))
     return edited
+
+
+def _editor_failed(program: str, reason: str, kept: str | None = None) -> MissingProgram:
+    """An editor that did not end well; `kept` is where the text lies."""
+    hint = f"nothing was changed; your text is kept in `{kept}`" if kept else "nothing was changed"
+    return MissingProgram(f"the editor `{program}` failed: {reason}", hint)

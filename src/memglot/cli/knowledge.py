@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from memglot.cli.session import Face, command
+from memglot.display import shorten
+from memglot.errors import NotFound
 
 
 @command("scope")
@@ -90,17 +92,15 @@ def _set_identity(face: Face, text: str, scope: str) -> None:
 
 
 def _show_identity(face: Face, scope: str) -> None:
-    from memglot.errors import no_identity
 
     with face.memory() as memory:
         found = memory.identity(scope)
     if found is None:
-        raise no_identity(scope)
+        raise NotFound("identity of scope", shorten(scope), "`memglot identity set FILE` tells one")
     face.answer(_document(found), found.content.removesuffix("\n"), asked=True)
 
 
 def _show_history(face: Face, scope: str, number: int | None) -> None:
-    from memglot.errors import no_version
     from memglot.json_values import first_line
     from memglot.model import format_time
 
@@ -108,7 +108,7 @@ def _show_history(face: Face, scope: str, number: int | None) -> None:
         found = memory.identity_history(scope)
     if number is not None:
         if number > len(found):
-            raise no_version(number, len(found))
+            raise NotFound("version", str(number), f"there are {len(found):,}; `memglot identity history` lists them")
         one = found[number - 1]
         face.answer(_document(one) | {"number": number}, one.content.removesuffix("\n"), asked=True)
         return

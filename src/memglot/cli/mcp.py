@@ -94,12 +94,16 @@ def _serve(
     gc.disable()
     if transport == "http":
         from memglot.mcp import http
-        from memglot.mcp.texts import note_serving
         from memglot.mcp.token import find_token
 
         token, where = find_token(token_file)
         _settle()
-        http.serve(serving, _PORT if port is None else port, token, lambda url: face.warn(note_serving(url, where)))
+        http.serve(
+            serving,
+            _PORT if port is None else port,
+            token,
+            lambda url: face.warn(f"serving MCP at {url}; the bearer token is in {where}"),
+        )
     else:
         from memglot.mcp import stdio
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from memglot.cli.session import Face, command, json_object
+from memglot.errors import CheckFailed
 
 
 def _text(argument: str) -> str:
@@ -96,7 +97,6 @@ def edit(face: Face, id: str) -> None:
     """Open a memory in your editor, as Markdown, and keep what you saved."""
     from memglot.cli.editing import edit_text
     from memglot.editing.markdown import changes_from_markdown, markdown_of
-    from memglot.errors import changed_meanwhile
     from memglot.json_values import record_value
 
     with face.memory() as memory:
@@ -111,7 +111,7 @@ def edit(face: Face, id: str) -> None:
         changes = changes_from_markdown(after.text)
         with face.memory(write=True) as memory:
             if memory.get(record.id) != record:
-                raise changed_meanwhile(record.id)
+                raise CheckFailed(f"memory `{record.id}` was changed while you edited it")
             record = memory.update(record.id, **changes)
     face.answer(record_value(record), f"updated {record.id}")
 

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import click
 
-from memglot.errors import bad_passphrase, passphrase_too_long
+from memglot.errors import bad_passphrase
 from memglot.settings import MAX_PASSPHRASE_BYTES, PASSPHRASE_VARIABLE, Passphrase
 from memglot.settings import passphrase as passphrase_set
 
@@ -46,7 +46,7 @@ def _read(file: str) -> str:
     except (OSError, ValueError) as error:
         raise bad_passphrase(file, (getattr(error, "strerror", None) or str(error)).lower()) from None
     if len(found) > MAX_PASSPHRASE_BYTES:
-        raise passphrase_too_long(file)
+        raise bad_passphrase(file, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
     text = _text(found, file)
     # Editors end a file with a newline, which nobody takes for a part of the passphrase.
     text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")

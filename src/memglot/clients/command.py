@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from memglot.clients.errors import fleeting_store, nameless_path, secret_store
 from memglot.clients.table import Server
-from memglot.errors import unknown_store
+from memglot.errors import UsageError, unknown_store
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -40,7 +39,7 @@ def server(
     words = [script, *arguments] if script else [python or sys.executable, "-m", "memglot", *arguments]
     for word in words:
         if not _is_text(word):
-            raise nameless_path(word)
+            raise _nameless_path(word)
     return Server(words[0], tuple(words[1:]))
 
 
@@ -50,13 +49,16 @@ def store_argument(url: str) -> str:
     scheme = found[1].lower() if found else "sqlite"
     if scheme in ("postgresql", "postgres"):
         if _has_password(url):
-            raise secret_store()
+            raise UsageError(
+                "the store's URL holds a password, which would be written into the client's configuration",
+                "leave it out of the URL; `~/.pgpass` or `$PGPASSWORD` can hold it",
+            )
         return url
     if scheme != "sqlite" or found and not url.startswith("sqlite:///"):
         raise unknown_store(scheme)
     path = url.removeprefix("sqlite:///")
     if path in ("", ":memory:"):
-        raise fleeting_store()
+        raise UsageError("a store in memory is gone when the client stops its server", "give the path of a file")
     return os.path.abspath(path)
 
 
@@ -85,3 +87,9 @@ def _is_text(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _nameless_path(path: str) -> UsageError:
+    """A path that no text file can name."""
+    shown = path.encode("utf-8", "backslashreplace").decode()
+    return UsageError(f"`{shown}` is not valid UTF-8, and the configuration is", "rename it, or move it elsewhere")

@@ -53,55 +53,12 @@ def not_only_ours(path: str) -> UsageError:
     return UsageError(f"the edit of `{path}` would change more than this entry; {_UNTOUCHED}", "edit it by hand")
 
 
-def foreign_entry(name: str, path: str) -> UsageError:
-    """A server of that name that somebody else put there."""
-    return UsageError(
-        f"`{path}` has a server `{name}` that is not memglot",
-        "`--name` gives ours another name; `--force` replaces that one, and `uninstall` brings it back",
-    )
-
-
 def not_ours(name: str, path: str) -> UsageError:
     """A server of that name which is not ours to take out."""
     return UsageError(
         f"the server `{name}` in `{path}` is not memglot; {_UNTOUCHED}",
         "take it out by hand, or give the name of ours with `--name`",
     )
-
-
-def no_project_file(title: str) -> UsageError:
-    """A client that has no configuration for one project."""
-    return UsageError(f"{title} has no configuration for a single project", "leave `--project` away")
-
-
-def bad_server_name(name: str) -> UsageError:
-    """A name that some client would refuse."""
-    shown = name if name.isprintable() and len(name) <= 64 else name.encode("unicode_escape").decode("ascii")[:64]
-    return UsageError(f"`{shown}` is no name for a server", "take 1 to 64 letters, digits, `-` and `_`")
-
-
-def secret_store() -> UsageError:
-    """A store's URL with a password, which must not come to lie in another program's file."""
-    return UsageError(
-        "the store's URL holds a password, which would be written into the client's configuration",
-        "leave it out of the URL; `~/.pgpass` or `$PGPASSWORD` can hold it",
-    )
-
-
-def fleeting_store() -> UsageError:
-    """A store that is gone with the server."""
-    return UsageError("a store in memory is gone when the client stops its server", "give the path of a file")
-
-
-def nameless_path(path: str) -> UsageError:
-    """A path that no text file can name."""
-    shown = path.encode("utf-8", "backslashreplace").decode()
-    return UsageError(f"`{shown}` is not valid UTF-8, and the configuration is", "rename it, or move it elsewhere")
-
-
-def no_file(path: str) -> CannotWrite:
-    """Something else than a file where the configuration should be."""
-    return CannotWrite(path, "it is not a file")
 
 
 def keeps_changing(path: str) -> CannotWrite:

@@ -8,7 +8,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from memglot.clients.errors import no_file
 from memglot.errors import CannotWrite, Unreadable
 
 
@@ -24,7 +23,7 @@ def read(path: Path) -> bytes | None:
     """The bytes of a file, or `None` where there is none. Raises `Unreadable`, and `CannotWrite` for a folder."""
     try:
         if path.exists() and not path.is_file():
-            raise no_file(str(path))
+            raise CannotWrite(str(path), "it is not a file")
         return path.read_bytes()
     except FileNotFoundError:
         return None

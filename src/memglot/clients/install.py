@@ -9,20 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memglot.clients.document import Document, checked, document_of
-from memglot.clients.errors import (
-    bad_server_name,
-    foreign_entry,
-    keeps_changing,
-    no_project_file,
-    not_only_ours,
-    not_ours,
-)
+from memglot.clients.errors import keeps_changing, not_only_ours, not_ours
 from memglot.clients.files import missing_folders, read, real_path, remove, write
-from memglot.clients.notes import note_brought_back, note_next, note_replaces, note_shared
 from memglot.clients.receipts import Receipt, Receipts
 from memglot.clients.splice import Splice, difference
 from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
-from memglot.errors import bad_choice
+from memglot.errors import UsageError, bad_choice
 from memglot.settings import Surroundings, surroundings
 
 Action: TypeAlias = Literal["added", "updated", "unchanged", "removed", "absent"]
@@ -83,7 +75,11 @@ def install(
     def attempt() -> Change | None:
         plan = _plan_install(found, path, name, server, force)
         if project is not None and plan.change.action == "added":
-            plan = plan._replace(change=plan.change._replace(notes=(note_shared(),)))
+            plan = plan._replace(
+                change=plan.change._replace(
+                    notes=("the file names paths of this machine: others who get it with the project need their own",)
+                )
+            )
         if dry_run or plan.change.action == "unchanged":
             return plan.change
         return plan.change if _carry_out(plan, receipts) else None
@@ -125,11 +121,11 @@ def _place(client: str, name: str, project: Path | None, around: Surroundings) -
     if client not in CLIENTS:
         raise bad_choice("client", client, sorted(CLIENTS))
     if not _NAME.fullmatch(name):
-        raise bad_server_name(name)
+        raise _bad_server_name(name)
     found = CLIENTS[client]
     path = found.path(around, project)
     if path is None:
-        raise no_project_file(found.title)
+        raise UsageError(f"{found.title} has no configuration for a single project", "leave `--project` away")
     return found, real_path(path)
 
 
@@ -161,11 +157,14 @@ def _plan_install(client: Client, path: Path, name: str, server: Server, force: 
     if is_ours(entry):
         return _Plan(_changed(change, document, document.update(keys, shape.values), keys, shape, "updated"), data)
     if not force:
-        raise foreign_entry(name, str(path))
+        raise UsageError(
+            f"`{str(path)}` has a server `{name}` that is not memglot",
+            "`--name` gives ours another name; `--force` replaces that one, and `uninstall` brings it back",
+        )
     splice, raw = document.replace(keys, shape.values | shape.first)
     change = _changed(change, document, splice, keys, shape, "updated", hide=("old",))
     return _Plan(
-        change._replace(notes=(note_replaces(name),)),
+        change._replace(notes=(f"it takes the place of another server `{name}`, which `uninstall` brings back",)),
         data,
         Receipt(client.name, str(path), name, list(keys), replaced=raw),
     )
@@ -189,7 +188,7 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
     if receipt and receipt.replaced is not None:
         hide = (*hide, "new")
         splice = document.restore(keys, receipt.replaced)
-        notes: tuple[str, ...] = (note_brought_back(name),)
+        notes: tuple[str, ...] = (f"the server `{name}` that was there before is back",)
     else:
         splice, notes = document.take(keys, receipt.marks if receipt else ()), ()
     after: str | None = checked(document, splice, keys).text
@@ -200,7 +199,7 @@ def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | No
         raise not_only_ours(str(path))
     shown = difference(str(path), before, _hull(before, document, splice, after), hide=hide)
     change = change._replace(action="removed", before=before, after=after, diff=shown, notes=notes)
-    change = change._replace(next=note_next(client.title, ""))
+    change = change._replace(next=_next(client.title, ""))
     folders = tuple(Path(folder) for folder in receipt.folders) if receipt else ()
     return _Plan(change, data, folders=folders)
 
@@ -249,7 +248,7 @@ def _changed(
     before = change.before or ""
     shown = difference(str(change.path), before, _hull(before, document, splice, after.text), hide=hide)
     change = change._replace(action=action, entry=_ours(entry, shape), after=after.text, diff=shown)
-    return change._replace(next=note_next(change.client.title, change.client.look))
+    return change._replace(next=_next(change.client.title, change.client.look))
 
 
 def _hull(before: str, document: Document, splice: Splice, after: str | None) -> Splice:
@@ -286,3 +285,14 @@ def _take_back(plan: _Plan, earlier: Receipt | None, receipts: Receipts) -> None
     for folder in reversed(plan.folders):
         with suppress(OSError):
             folder.rmdir()
+
+
+def _next(title: str, look: str) -> str:
+    """What to do after a server was put in or taken out."""
+    return f"restart {title}" + (f"; {look}" if look else "")
+
+
+def _bad_server_name(name: str) -> UsageError:
+    """A name that some client would refuse."""
+    shown = name if name.isprintable() and len(name) <= 64 else name.encode("unicode_escape").decode("ascii")[:64]
+    return UsageError(f"`{shown}` is no name for a server", "take 1 to 64 letters, digits, `-` and `_`")

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from memglot.display import shown
 from memglot.errors import empty_text
 from memglot.merging.registers import later
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, plain
-from memglot.notes import note_entity_type
 from memglot.store.contract import Revision, Store
 
 
@@ -63,7 +63,11 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
 
 def type_notes(type: str) -> list[str]:
     """What a person should know who uses a type of their own."""
-    return [] if type.strip() in ENTITY_TYPES else [note_entity_type(type.strip(), ENTITY_TYPES)]
+    return (
+        []
+        if type.strip() in ENTITY_TYPES
+        else [f"{shown(type.strip())} is kept as a type of its own; other tools know {', '.join(ENTITY_TYPES)}"]
+    )
 
 
 def _folded(text: str) -> str:

@@ -2,11 +2,11 @@
 
 import msgspec
 
+from memglot.display import shown
 from memglot.editing.memory import resolve
 from memglot.errors import NotFound, empty_text
 from memglot.merging.registers import later
 from memglot.model import PREDICATES, End, Entity, Relation, Tombstone, check_text, check_value, derive_id, now, plain
-from memglot.notes import note_predicate
 from memglot.store.contract import Revision, Store
 
 
@@ -42,7 +42,11 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
 
 def predicate_notes(predicate: str) -> list[str]:
     """What a person should know who uses a predicate of their own."""
-    return [] if predicate in PREDICATES else [note_predicate(predicate, PREDICATES)]
+    return (
+        []
+        if predicate in PREDICATES
+        else [f"{shown(predicate)} is kept as a predicate of its own; other tools know {', '.join(PREDICATES)}"]
+    )
 
 
 def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:

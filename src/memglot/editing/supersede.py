@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memglot.editing import links, memory
-from memglot.errors import supersedes_itself
+from memglot.errors import UsageError
 from memglot.merging.memory_state import end_of_link
 from memglot.merging.registers import later
 from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, plain, thing_key
@@ -23,7 +23,9 @@ def supersede(
     with store.writing():
         new, old = (memory.resolve(store, id) for id in (newer, older))
         if new == old:
-            raise supersedes_itself(new)
+            raise UsageError(
+                f"memory `{new}` cannot supersede itself", "name the newer memory first, then the older one"
+            )
         about = links.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
         found = Supersession(newer=new, older=old, entity=about, decided_by="user", reason=reason)
         before, gone = store.kept(found), store.thing(Tombstone, thing_key(found))

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.editing.memory import delete, update
-from memglot.errors import tree_into_itself
+from memglot.errors import UsageError
 from memglot.model import Minter, Record, check_tree, content_hash, now
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -90,7 +90,9 @@ def _check(source: str, target: str) -> None:
     check_tree(source)
     check_tree(target)
     if source == target or (target + ".").startswith(source + ".") or not source:
-        raise tree_into_itself(source, target)
+        raise UsageError(
+            f"`{source or '(root)'}` cannot be moved or copied to `{target or '(root)'}`, which lies inside it"
+        )
 
 
 def _moved(tree: str, source: str, target: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memglot.embed.embedder import Embedder
 from memglot.embed.plugin import Plugin
-from memglot.errors import UnknownEmbedder, two_embedders
+from memglot.errors import UnknownEmbedder, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -53,6 +53,9 @@ def _plugins() -> dict[str, EntryPoint]:
         if entry.name == BUILT_IN:
             continue
         if entry.name in found:
-            raise two_embedders(entry.name, found[entry.name].value, entry.value)
+            raise UsageError(
+                f"two plugins offer the embedder `{entry.name}`: `{found[entry.name].value}` and `{entry.value}`",
+                "uninstall one of them",
+            )
         found[entry.name] = entry
     return found

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from memglot.embed.embedder import Weigh
 from memglot.embed.pieces import Pieces
-from memglot.errors import damaged_table
+from memglot.errors import Unreadable
 
 MAGIC = b"mgtable1"
 _LENGTHS = struct.Struct("<4I")
@@ -33,10 +33,10 @@ class Table:
                 # Mapped, not read: a query touches a few rows, and processes share them.
                 stored = mmap(file.fileno(), 0, access=ACCESS_READ)
             if stored[: len(MAGIC)] != MAGIC:
-                raise damaged_table(str(path))
+                raise _damaged_table(str(path))
             self._read(stored)
         except (OSError, ValueError, struct.error):
-            raise damaged_table(str(path)) from None
+            raise _damaged_table(str(path)) from None
 
     @classmethod
     def built_in(cls) -> Table:
@@ -91,3 +91,10 @@ def _total(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDAr
     sums = np.add.reduceat(rows, starts, axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     vectors[owners[starts]] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+def _damaged_table(path: str) -> Unreadable:
+    """A table of vectors that is missing, cut off, or something else."""
+    return Unreadable(
+        path, "it is no whole table of vectors", "`pip install --force-reinstall memglot` brings the built-in one back"
+    )

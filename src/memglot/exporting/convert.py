@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memglot.errors import no_target
+from memglot.errors import UsageError
 from memglot.formats import registry
 from memglot.formats.base import STORE, Format, Options
 from memglot.formats.core.read import Input, read_inputs
@@ -117,7 +117,7 @@ def convert(
 ) -> Conversion:
     """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
     if dst is None and stream is None:
-        raise no_target()
+        raise UsageError("no path or stream to write to")
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
     options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase, plaintext=plaintext)

@@ -16,7 +16,6 @@ from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
 from memglot.model import Blob, Item
-from memglot.notes import note_filtered, note_no_match
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -71,7 +70,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     format.write(items, target, report, options.writing)
     if report.end is not None and not report.end.count and not options.filter.is_all:
         if not store.count(options.filter):
-            report.note(note_no_match())
+            report.note("no memory matches the filter")
     return format
 
 
@@ -106,7 +105,9 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
         filter = msgspec.structs.replace(filter, with_deleted=True)
     else:
         if alone := sum(store.count_things(kind) for kind in ALONE):
-            report.note(note_filtered(alone))
+            report.note(
+                f"a filtered export holds memories and their relations only: {alone:,} other things stayed in the store"
+            )
         items = some_items(store, filter, options.limit, embeddings=embeddings, hiding=hiding)
     return items if hiding is None or options.closed else _told(items, filter, hiding, report)
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.errors import NoPassphrase, no_chain_in_v5
+from memglot.errors import NoPassphrase, UsageError
 from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
@@ -56,7 +56,9 @@ def sync_export(
     With `closed` nothing is told about what is left out.
     """
     if v5 and audit:
-        raise no_chain_in_v5()
+        raise UsageError(
+            "mcp-memory-service's shape has no place for an audit chain", "leave `--include-audit-chain` out"
+        )
     marked = sensitive_scopes(store)
     secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
     if secret and not (plaintext or v5):

@@ -18,16 +18,6 @@ from memglot.formats.core.target import path_inside
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of
-from memglot.notes import (
-    note_chain,
-    note_count,
-    note_digest,
-    note_file,
-    note_no_end,
-    note_no_proof,
-    note_rest,
-    note_unopened,
-)
 from memglot.report import End, Report
 from memglot.settings import Passphrase
 from memglot.store.audit_chain import first_broken
@@ -85,7 +75,7 @@ def verify_store(store: Store) -> Verdict:
     problems = list(store.verify())
     broken = first_broken(store.events(), store.chain_head())
     if broken is not None:
-        problems.append(note_chain(broken))
+        problems.append(f"the audit chain breaks at row {broken}")
     return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
 
 
@@ -97,32 +87,32 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Opt
     problems = [str(fault) for fault in report.faults()]
     end = report.end
     if report.unopened:
-        problems = [note_unopened(report.unopened)]
+        problems = [_unopened(report.unopened)]
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
         problems += [report.broken_chain] if report.broken_chain is not None else []
-        problems.append(note_no_end())
+        problems.append("no end mark: the file was cut off, or never carried a proof")
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if report.broken_chain is not None:
         problems.append(report.broken_chain)
     amiss = _compare(end, (alone if end.alone else prover).end())
     if not amiss and end.alone and format.proves_rest and end.rest != rest:
-        amiss = [note_rest()]
+        amiss = ["something that is no memory was dropped, added or edited: an entity, a relation, an audit row"]
     # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
     problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
     place = beside_path(path)
     if place is not None and beside_count(place) != end.beside:
-        problems.append(note_file(place.name, "was cut off, edited, or is another export's"))
+        problems.append(_file(place.name, "was cut off, edited, or is another export's"))
     elif place is None and end.beside:
-        problems.append(note_file(path.name + BESIDE, "is missing"))
+        problems.append(_file(path.name + BESIDE, "is missing"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
 
 
 def _compare(said: End, found: End) -> list[str]:
     if said.count != found.count:
-        return [note_count(said.count, found.count)]
+        return [f"the end mark tells of {said.count:,}, and {found.count:,} were read"]
     if said.digest != found.digest:
-        return [note_digest()]
+        return [_digest()]
     return []
 
 
@@ -150,7 +140,7 @@ def _prove(source: Source, format: Format, report: Report, options: Options) -> 
 def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
     folder, proof = _proof_of(folder)
     if proof is None:
-        return Verdict(str(folder), "unproven", "", 0, [note_no_proof()])
+        return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder carries no proof"])
     format = registry.get(proof.format)
     problems: list[str] = []
     joint = Prover()
@@ -158,18 +148,18 @@ def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
         place = path_inside(folder, path)
         found = _digest_in_folder(place, format, options) if place else None
         if found is None:
-            problems.append(note_file(path, "is missing or cannot be read"))
+            problems.append(_file(path, "is missing or cannot be read"))
         elif found != said:
-            problems.append(note_file(path, "was edited"))
+            problems.append(_file(path, "was edited"))
         else:
             joint.add_digest(bytes.fromhex(found))
     problems += _strangers(folder, proof, format, report)
     if not problems and proof.end.digest != joint.end().digest:
-        problems = [note_digest()]
+        problems = [_digest()]
     if not problems and format.digest_file is None:
         problems = _compare(proof.end, joint.end())
     if not proof.beside_is_whole():
-        problems.append(note_file(FOLDER_PROOF, "was edited"))
+        problems.append(_file(FOLDER_PROOF, "was edited"))
     count = joint.count if format.digest_file is None else proof.end.count
     return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
 
@@ -195,9 +185,25 @@ def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report)
     said = {path for path, _ in proof.files()}
     paths = walk(folder, frozenset(format.extensions), report, takes=format.takes)
     found = (path.relative_to(folder).as_posix() for path in paths)
-    return [note_file(path, "was added") for path in found if path not in said]
+    return [_file(path, "was added") for path in found if path not in said]
 
 
 def verdict_value(verdict: Verdict) -> dict[str, Any]:
     """A verdict as its JSON shows it."""
     return {"ok": verdict.ok, **msgspec.to_builtins(verdict)}
+
+
+def _digest() -> str:
+    """An end mark of another digest."""
+    return "the digest does not fit: at least one memory was edited, replaced or put elsewhere"
+
+
+def _file(path: str, what: str) -> str:
+    """A file of a folder that is not as its proof says."""
+    return f"{path} {what}"
+
+
+def _unopened(count: int) -> str:
+    """A check that cannot look at what is sealed."""
+    noun = "1 thing is sealed" if count == 1 else f"{count:,} things are sealed"
+    return f"{noun}: give the passphrase to have them checked too"

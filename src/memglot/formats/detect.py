@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memglot.errors import NotWritable, Unreadable, no_dialect
+from memglot.errors import NotWritable, Unreadable, UsageError
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
 from memglot.formats.core.source import Source
@@ -130,5 +130,7 @@ def format_to_write(name: str | None, path: Path | None, options: Options = Opti
     if format.write is None:
         raise NotWritable(format.name)
     if options.dialect is not None and options.dialect not in format.dialects:
-        raise no_dialect(format.name, options.dialect)
+        raise UsageError(
+            f"`{format.name}` has no dialect `{options.dialect}`", "leave `--dialect` out, or choose another format"
+        )
     return format

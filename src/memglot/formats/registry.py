@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
-from memglot.errors import UnknownFormat, two_plugins
+from memglot.errors import UnknownFormat, UsageError
 from memglot.formats.base import Format
 
 GROUP = "memglot.formats"
@@ -106,7 +106,10 @@ def _plugins() -> dict[str, Format]:
         if entry.name in _BUILT_IN:
             continue
         if entry.name in origins:
-            raise two_plugins(entry.name, origins[entry.name], entry.value)
+            raise UsageError(
+                f"two plugins offer the format `{entry.name}`: `{origins[entry.name]}` and `{entry.value}`",
+                "uninstall one of them",
+            )
         origins[entry.name] = entry.value
         found[entry.name] = entry.load()
     return found

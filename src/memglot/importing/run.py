@@ -8,6 +8,7 @@ from itertools import islice
 
 import msgspec
 
+from memglot.display import number_of, shown, some
 from memglot.editing.scopes import mark_all, sensitive_scopes
 from memglot.errors import StoreError
 from memglot.formats import registry
@@ -33,7 +34,7 @@ from memglot.model import (
     now,
     settle,
 )
-from memglot.notes import note_marked, note_unfinished
+from memglot.notes import note_unfinished
 from memglot.report import FailFast, Report, Stopped, printable
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
@@ -294,10 +295,16 @@ class _Importer:
         self._mark()
         if self._newly:
             report.marked = self._newly
-            report.note(note_marked(self._newly, would=would))
+            report.note(_marked(self._newly, would=would))
         if self.started:
             entry = self.entry
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, state, now()
             entry.errors, entry.notes = list(islice(report.errors, _KEPT_ERRORS)), report.notes
             with self.store.writing():
                 self.store.put_import(entry)
+
+
+def _marked(scopes: list[str], *, would: bool = False) -> str:
+    """Scopes that a file marks as sensitive, or would mark."""
+    names = some([shown(scope) for scope in scopes])
+    return f"{'would mark' if would else 'marked'} {number_of(scopes, 'scope')} as sensitive, as the file says: {names}"

@@ -4,19 +4,10 @@ from functools import partial
 
 import msgspec
 
+from memglot.display import many
 from memglot.importing.plan import Plan
 from memglot.model import Record
-from memglot.notes import (
-    note_conflicts,
-    note_deleted,
-    note_differ,
-    note_no_ids,
-    note_poorer,
-    note_removed,
-    note_to_itself,
-    note_twice,
-    note_unapplied,
-)
+from memglot.notes import note_twice
 from memglot.report import Report
 
 
@@ -53,15 +44,15 @@ class Tally:
         """Say what a person should know; `would` where nothing was done in truth."""
         self._report.conflicts = conflicts
         for count, note in (
-            (self._without_id if by_id else 0, partial(note_no_ids, would=would)),
+            (self._without_id if by_id else 0, partial(_no_ids, would=would)),
             (self._twice, note_twice),
-            (self._differ, note_differ),
-            (self._poorer, note_poorer),
-            (self._deleted, note_deleted),
-            (conflicts, partial(note_conflicts, would=would)),
-            (removed, partial(note_removed, would=would)),
-            (unapplied, note_unapplied),
-            (to_itself, note_to_itself),
+            (self._differ, _differ),
+            (self._poorer, _poorer),
+            (self._deleted, _deleted),
+            (conflicts, partial(_conflicts, would=would)),
+            (removed, partial(_removed, would=would)),
+            (unapplied, _unapplied),
+            (to_itself, _to_itself),
         ):
             if count:
                 self._report.note(note(count))
@@ -73,3 +64,51 @@ def weight_of(record: Record) -> int:
     if record.meta or record.extra:
         weight += len(msgspec.json.encode((record.meta, record.extra)))
     return weight
+
+
+def _no_ids(count: int, *, would: bool = False) -> str:
+    """Records without ids, in a format that compares ids alone; in a dry run, what would be done about them."""
+    done = "would get" if would else "got"
+    return f"{many(count)} no id and {done} a new one: importing the same file again will add them again"
+
+
+def _differ(count: int) -> str:
+    """Skipped records that are not what is stored."""
+    return f"{many(count)} an id that is stored with other values: `--conflict prefer-remote` takes the file's"
+
+
+def _poorer(count: int) -> str:
+    """Skipped doubles that are not all alike."""
+    return f"{many(count)} the content of one that is there, but other fields, and stayed out: `--no-dedup` takes them"
+
+
+def _conflicts(count: int, *, would: bool = False) -> str:
+    """Values that no rule decides between; in a dry run, those that would clash."""
+    many = "1 field clashes" if count == 1 else f"{count:,} fields clash"
+    if would:
+        many = "1 field" if count == 1 else f"{count:,} fields"
+        return f"{many} would clash and no rule decides: all values would be kept, and one would stand meanwhile"
+    return f"{many} and no rule decides: all values are kept and one stands meanwhile; `memglot conflicts` shows them"
+
+
+def _removed(count: int, *, would: bool = False) -> str:
+    """Deletions that a file brought, or would bring."""
+    if would:
+        return f"{'1 memory' if count == 1 else f'{count:,} memories'} would be deleted, as the file says"
+    return f"{many(count)} been deleted, as the file says: `memglot undo` brings them back"
+
+
+def _to_itself(count: int) -> str:
+    """Relations between two memories that became one."""
+    many = "1 relation leads" if count == 1 else f"{count:,} relations lead"
+    return f"{many} from a memory to its own double and stayed out"
+
+
+def _unapplied(count: int) -> str:
+    """Deletions in a file that was imported without merging."""
+    return f"{many(count)} been deleted according to the file and stay here: `--conflict merge` deletes them"
+
+
+def _deleted(count: int) -> str:
+    """Records that were deleted before."""
+    return f"{many(count)} been deleted earlier and stay so: `--restore-deleted` brings them back"

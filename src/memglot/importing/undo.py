@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from memglot.display import many
 from memglot.editing.history import find_import
 from memglot.editing.supersede import take_back
 from memglot.formats.core.sidecar import name_of
@@ -23,7 +24,6 @@ from memglot.model import (
     owner_of,
     thing_key,
 )
-from memglot.notes import note_kept_since
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Import, Revision, Store
@@ -47,7 +47,7 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
         kept = undoing.kept
         if kept:
             memories = sum(kind == _RECORD for kind, _ in kept)
-            report.note(note_kept_since(memories, len(kept) - memories))
+            report.note(_kept_since(memories, len(kept) - memories))
         entry.state = "undone" if not kept else "partly undone"
         store.put_import(entry)
         store.log("undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": len(kept)})
@@ -209,3 +209,10 @@ def _time(thing: Thing) -> int:
             return thing.deleted_at
         case _:
             return 0
+
+
+def _kept_since(memories: int, others: int) -> str:
+    """Memories, and things beside them, that were changed after the import that is undone."""
+    things = "1 thing beside the memories has" if others == 1 else f"{others:,} things beside the memories have"
+    said = " and ".join([*([many(memories)] if memories else []), *([things] if others else [])])
+    return f"{said} been changed since and stayed as they are now: `--force` undoes them too"

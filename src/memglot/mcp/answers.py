@@ -8,9 +8,7 @@ from typing import Any
 import mcp_types as types
 import msgspec
 
-from memglot.errors import MemglotError
-from memglot.mcp.errors import answer_too_large
-from memglot.mcp.texts import note_cut_text
+from memglot.errors import MemglotError, UsageError
 from memglot.mcp.tool import Answer, Tool
 from memglot.search.pack import closed
 from memglot.settings import MAX_ANSWER_BYTES
@@ -25,12 +23,18 @@ def result_of(tool: Tool[Any], answer: Answer) -> types.CallToolResult:
     value = msgspec.to_builtins(answer.value)
     encoded = msgspec.json.encode(value).decode()
     if len(encoded) > MAX_ANSWER_BYTES:
-        return error_of(tool, answer_too_large(len(encoded)))
+        return error_of(
+            tool,
+            UsageError(
+                f"the answer would be {len(encoded):,} bytes, and no more than 1 MB is answered",
+                "ask for less with a `limit`, `levels` or a filter, or export to a file with `me_memory_export`",
+            ),
+        )
     text = answer.text if answer.text is not None else encoded
     if answer.failed:
         text = _one_line(_parameters(tool, text))
     elif len(text) > _LONGEST_TEXT:
-        text = f"{closed(text[:_LONGEST_TEXT])}\n{note_cut_text(_LONGEST_TEXT, len(text))}"
+        text = f"{closed(text[:_LONGEST_TEXT])}\n{_cut_text(_LONGEST_TEXT, len(text))}"
     content: list[types.ContentBlock] = [types.TextContent(text=text)]
     if answer.notes:
         content.append(types.TextContent(text="\n".join(_parameters(tool, note) for note in answer.notes)))
@@ -63,3 +67,8 @@ def _parameters(tool: Tool[Any] | None, text: str) -> str:
         return f"`{name}`" if name in known else flag[0]
 
     return _FLAG.sub(named, text)
+
+
+def _cut_text(shown: int, whole: int) -> str:
+    """An answer that is too long to be read whole."""
+    return f"[cut: {shown:,} of {whole:,} signs are shown here; the structured answer holds all of it]"

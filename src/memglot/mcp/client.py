@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from memglot.mcp.errors import no_client_folder, silent_client
 from memglot.mcp.roots import folders_of
-from memglot.mcp.texts import note_progress
 from memglot.report import Report, Stopped
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -83,6 +82,6 @@ def progress(context: Context, stop: threading.Event) -> Callable[[Report], None
         if time.monotonic() - last >= _BETWEEN:
             last = time.monotonic()
             done = report.read or report.written_count
-            anyio.from_thread.run(context.session.report_progress, float(done), None, note_progress(done))
+            anyio.from_thread.run(context.session.report_progress, float(done), None, f"{done:,} memories")
 
     return tell

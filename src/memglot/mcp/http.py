@@ -12,8 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memglot.errors import StoreError
 from memglot.mcp.config import Serving
-from memglot.mcp.errors import needs_token, port_taken
 from memglot.mcp.server import Agents
 from memglot.settings import MAX_BODY_BYTES
 
@@ -29,7 +29,10 @@ def serve(serving: Serving, port: int, token: str, started: Callable[[str], None
         listener.bind((HOST, port))
     except OSError as error:
         listener.close()
-        raise port_taken(port, (error.strerror or str(error)).lower()) from None
+        raise StoreError(
+            f"cannot listen on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}",
+            "`--port` takes another one, 0 any free one",
+        ) from None
     listener.listen(128)
     port = listener.getsockname()[1]
     names = [f"{name}:{port}" for name in (HOST, "localhost")]
@@ -65,7 +68,7 @@ class TokenNeeded:
             scheme, _, rest = given.partition(b" ")
             if not hmac.compare_digest(scheme.capitalize() + b" " + rest.strip(), self._wanted):
                 refusal = JSONResponse(
-                    {"error": needs_token()},
+                    {"error": "a bearer token is needed: `memglot mcp token` shows it"},
                     status_code=401,
                     headers={"WWW-Authenticate": "Bearer"},
                 )

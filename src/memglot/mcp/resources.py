@@ -5,8 +5,8 @@ from itertools import islice
 import mcp_types as types
 import msgspec
 
+from memglot.errors import NotFound
 from memglot.json_values import import_value
-from memglot.mcp.errors import no_resource
 from memglot.mcp.tool import Call
 
 _IMPORTS = "memglot://imports"
@@ -32,7 +32,7 @@ ONE = types.ResourceTemplate(
 def read(call: Call, uri: str) -> str:
     """A resource as JSON; raises `NotFound` where there is none."""
     if uri != _IMPORTS and not uri.startswith(f"{_IMPORTS}/"):
-        raise no_resource(uri)
+        raise NotFound("resource", uri, "there are `memglot://imports` and `memglot://imports/{id}`")
     id = uri[len(_IMPORTS) + 1 :]
     with call.memory() as memory:
         if id:

@@ -17,12 +17,12 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
-from memglot.errors import MemglotError
+from memglot.errors import MemglotError, StoreError, UsageError
 from memglot.mcp import resources
 from memglot.mcp.answers import error_of, result_of, sentence_of
 from memglot.mcp.client import Context, folders, name_of, progress
 from memglot.mcp.config import Serving
-from memglot.mcp.errors import file_failed, no_root_named, no_text, no_tool, stopped, unforeseen, writes_nothing
+from memglot.mcp.errors import file_failed, no_root_named, no_tool
 from memglot.mcp.roots import Roots
 from memglot.mcp.stores import Stores
 from memglot.mcp.texts import INSTRUCTIONS
@@ -96,14 +96,22 @@ class Agents:
         except OSError as error:
             return error_of(tool, file_failed(str(error.filename or ""), (error.strerror or str(error)).lower()))
         except Stopped:
-            return error_of(tool, stopped())
+            return error_of(tool, StoreError("stopped: whole batches stay"))
         except UnicodeEncodeError as error:
-            return error_of(tool, no_text(error.object[error.start]))
+            return error_of(
+                tool,
+                UsageError(
+                    f"a parameter holds U+{ord(error.object[error.start]):04X}, half of a sign, which is no text"
+                ),
+            )
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
             _log.exception("%s failed", params.name)
-            return error_of(tool, unforeseen(params.name, type(error).__name__))
+            return error_of(
+                tool,
+                StoreError(f"`{params.name}` failed: {type(error).__name__}", "the server's standard error tells more"),
+            )
 
     async def _answer(
         self, context: Context, params: types.CallToolRequestParams, tool: Tool[Any]
@@ -131,7 +139,11 @@ class Agents:
     def _tool(self, name: str) -> Tool[Any]:
         if name in self._tools:
             return self._tools[name]
-        raise writes_nothing(name) if name in all_tools() else no_tool(name, list(self._tools))
+        raise (
+            UsageError(f"this server is read-only: `{name}` is not open here", "`memglot mcp` without `--read-only`")
+            if name in all_tools()
+            else no_tool(name, list(self._tools))
+        )
 
     async def _run(self, context: Context, deed: Callable[[Call], Any], roots: Roots, reads: bool = True) -> Any:
         """Do something in a thread. When the client cancels it, or goes, it stops where whole batches have landed."""

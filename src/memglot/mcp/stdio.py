@@ -15,7 +15,6 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from memglot.mcp.config import Serving
-from memglot.mcp.errors import no_message
 from memglot.mcp.server import Agents
 
 _INTERRUPTED = 130
@@ -92,7 +91,8 @@ def _refusal(error: Exception) -> types.JSONRPCError:
     given = next((fault["input"]["id"] for fault in faults if "id" in _mapping(fault["input"])), None)
     id = given if isinstance(given, (int, str)) and not isinstance(given, bool) else None
     told = types.ErrorData(
-        code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR, message=no_message(is_json=is_json)
+        code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR,
+        message="this line is no JSON-RPC message" if is_json else "this line is no JSON",
     )
     return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)
 

@@ -7,7 +7,7 @@ import re
 import secrets
 from pathlib import Path
 
-from memglot.mcp.errors import bad_token, unfit_token
+from memglot.errors import UsageError
 from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
 
 _FITS = re.compile(r"[!-~]{16,512}")
@@ -31,12 +31,12 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise bad_token(f"`{path}`", reason.lower()) from None
+        raise _bad_token(f"`{path}`", reason.lower()) from None
 
 
 def _checked(token: str, where: str) -> str:
     if not _FITS.fullmatch(token):
-        raise unfit_token(where)
+        raise _bad_token(where, "it is too short, too long, or has signs that a header cannot carry")
     return token
 
 
@@ -54,4 +54,9 @@ def _keep(place: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise bad_token(f"`{place}`", (error.strerror or str(error)).lower()) from None
+        raise _bad_token(f"`{place}`", (error.strerror or str(error)).lower()) from None
+
+
+def _bad_token(where: str, reason: str) -> UsageError:
+    """A token that cannot be used."""
+    return UsageError(f"the token in {where} cannot be used: {reason}", "it must be 16 or more visible ASCII signs")

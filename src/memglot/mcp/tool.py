@@ -10,8 +10,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from memglot.errors import UsageError
 from memglot.mcp.config import Serving
-from memglot.mcp.errors import bad_parameter, missing_parameter, no_parameter
+from memglot.mcp.errors import no_parameter
 from memglot.mcp.roots import Roots
 from memglot.mcp.stores import Stores
 from memglot.memory import Memory
@@ -96,12 +97,12 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
                 raise no_parameter(self.name, name, list(known))
         for name, required in known.items():
             if required and given.get(name) is None:
-                raise missing_parameter(self.name, name)
+                raise UsageError(f"`{self.name}` needs `{name}`")
         try:
             return msgspec.convert(given, self.takes)
         except msgspec.ValidationError as error:
             reason, _, place = str(error).partition(" - at `$.")
-            raise bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None
+            raise _bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None
 
 
 @cache
@@ -122,3 +123,8 @@ def _schema(kind: type[Any]) -> dict[str, Any]:
     schema.pop("title", None)
     schema.pop("description", None)
     return {"type": "object", **schema, **({"$defs": parts} if parts else {})}
+
+
+def _bad_parameter(tool: str, name: str, reason: str) -> UsageError:
+    """A parameter of the wrong type or shape."""
+    return UsageError(f"`{tool}`: `{name}`: {reason}")

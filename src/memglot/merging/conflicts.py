@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.editing.memory import get, resolve, update
-from memglot.errors import NotFound, no_such_value, one_of_clashes, wrong_types
+from memglot.errors import NotFound, UsageError, wrong_types
 from memglot.merging.registers import DEFAULTS, GONE, Path, parts_of, path_of
 from memglot.model import Conflict, Record, canonical, format_time
 from memglot.store.contract import Store
@@ -67,14 +67,16 @@ def settle(store: Store, id: str, field: str | None = None, *, take: int | None 
     with store.writing():
         found = conflicts(store, id, field)
         if len(found) > 1:
-            raise one_of_clashes([one.field for one in found])
+            raise UsageError(
+                "several fields of this memory clash: say which", "one of: " + ", ".join([one.field for one in found])
+            )
         conflict = found[0]
         if take is not None:
             if not 1 <= take <= len(conflict.values):
-                raise no_such_value(take, len(conflict.values))
+                raise _no_such_value(take, len(conflict.values))
             value = conflict.values[take - 1]
         elif value is _UNSET:
-            raise no_such_value(None, len(conflict.values))
+            raise _no_such_value(None, len(conflict.values))
         record = get(store, conflict.record)
         changes = _with_value(record, path_of(conflict.field) or (), value)
         return update(store, record.id, changes, deed="resolve", settles=conflict.field)
@@ -103,3 +105,9 @@ def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
     else:
         inner[path[-1]] = value
     return {path[0]: whole}
+
+
+def _no_such_value(number: int | None, count: int) -> UsageError:
+    """A number that no value of a conflict has, or none at all."""
+    what = f"there is no value {number}" if number is not None else "no value is given"
+    return UsageError(what, f"take one from 1 to {count}, or give a value of your own")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from memglot.errors import last_moment
+from memglot.errors import UsageError
 from memglot.model import LATEST, Record, canonical, format_time, now, plain
 
 DECAY = "consolidation"
@@ -287,5 +287,11 @@ def later(*times: int) -> int:
     Nothing is later than the last moment there is: an edit must not pretend to be, and raises.
     """
     if max(times) >= LATEST:
-        raise last_moment(format_time(LATEST))
+        raise _last_moment(format_time(LATEST))
     return max(now(), *(time + 1 for time in times))
+
+
+def _last_moment(time: str) -> UsageError:
+    """An edit of what has the last time that there is."""
+    text = f"its clock is the last moment there is, {time}, and no edit can be later"
+    return UsageError(text, "`memglot delete` takes it away; add it anew to change it")

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from memglot.display import shorten
 from memglot.errors import (
-    backward_time,
-    bad_id,
+    BadRecord,
     bad_number,
     bad_text,
     bad_tree,
@@ -36,7 +36,7 @@ def check_id(text: str) -> str:
     """A UUIDv7 in lower case, taken in any case."""
     id = text.lower()
     if UUID7.fullmatch(id) is None:
-        raise bad_id(text)
+        raise BadRecord(f"`id` must be a UUIDv7, not `{shorten(text)}`", "leave `id` out to get a new one")
     return id
 
 
@@ -69,7 +69,7 @@ def check_temporal(start: int, end: int | None) -> Temporal:
     if end is None or end == start:
         return Temporal(start)
     if end < start:
-        raise backward_time()
+        raise BadRecord("`temporal` ends before it starts")
     return Temporal(start, end)
 
 

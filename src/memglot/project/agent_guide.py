@@ -8,13 +8,7 @@ from pathlib import Path
 from memglot.project.agent_texts import GUIDANCE as WORDS
 from memglot.project.map import TARGETS, has_own_words
 from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
-from memglot.project.notes import (
-    NO_FILE,
-    note_guidance_ambiguous,
-    note_guidance_outside,
-    note_guidance_skipped,
-    note_guidance_there,
-)
+from memglot.project.notes import NO_FILE, note_guidance_ambiguous
 from memglot.project.project import Project
 from memglot.project.storage.files import write_file
 from memglot.project.storage.vocabulary import INDEX
@@ -32,13 +26,20 @@ def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> l
 def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
     path = Path(os.path.realpath(project.root / name))
     if not path.is_relative_to(os.path.realpath(project.root)):  # A link may lead out of the project.
-        return _skipped(project, note_guidance_outside(name))
+        return _skipped(project, f"{name} was left as it is: it is a link that leads out of the project.")
     if path.exists() and not path.is_file():
-        return _skipped(project, note_guidance_skipped(name, NO_FILE))
+        return _skipped(project, _guidance_skipped(name, NO_FILE))
     try:
         present = path.read_bytes().decode(errors="surrogateescape") if path.is_file() else None
         if has_own_words(present or ""):
-            return _skipped(project, note_guidance_there(name))
+            return _skipped(
+                project,
+                (
+                    f"{name} was left as it is: it speaks of project memory in words of its own. For the "
+                    "product map, add the "
+                    "lines `<!-- memory:map:start -->` and `<!-- memory:map:end -->` to it."
+                ),
+            )
         text = _guided(present or "", map_text)
         if text is None:
             return _skipped(project, note_guidance_ambiguous(name))
@@ -47,7 +48,7 @@ def _guide(project: Project, name: str, map_text: str | None, *, dry_run: bool) 
         if not dry_run:
             write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
     except OSError as error:
-        return _skipped(project, note_guidance_skipped(name, error.strerror or str(error)))
+        return _skipped(project, _guidance_skipped(name, error.strerror or str(error)))
     return "updated" if present is not None else "created"
 
 
@@ -67,3 +68,8 @@ def _guided(present: str, map_text: str | None) -> str | None:
     if guided is None or (map_text is None and extract_section(guided, MAP) is not None):
         return guided
     return apply_section(guided, MAP, map_text or "")
+
+
+def _guidance_skipped(name: str, reason: str) -> str:
+    """A file for agents that cannot be read or written."""
+    return f"{name} was left as it is: {reason}."

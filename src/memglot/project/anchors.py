@@ -10,6 +10,7 @@ from functools import cached_property
 from memglot.project.glob_syntax import MOST_CHARACTERS
 from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
 from memglot.project.storage import errors as messages
+from memglot.project.storage.errors import ProjectError, issue
 from memglot.project.storage.vocabulary import FOLDER
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -53,7 +54,7 @@ def check_anchors(anchors: Sequence[str], field: str) -> list[str]:
         except ValueError as error:
             bad.append((number, str(error)))
     if bad:
-        raise messages.bad_anchors(field, bad)
+        raise _bad_anchors(field, bad)
     return list(kept)
 
 
@@ -162,3 +163,10 @@ def _glob_of(anchor: str) -> Glob | None:
 
 def _is_too_large(anchor: str) -> bool:
     return is_glob(anchor) and compile_glob(anchor) is None
+
+
+def _bad_anchors(field: str, reasons: Sequence[tuple[int, str]]) -> ProjectError:
+    """Anchors that are no globs of paths in the repository; `reasons` has the number of each and what is wrong."""
+    issues = [issue("AnchorInvalid", reason, "<patch>", f"{field}/{number}") for number, reason in reasons]
+    message = "Anchors must be repo-relative glob strings."
+    return ProjectError("MemoryValidationFailed", message, {"field": field, "issues": issues})

@@ -13,14 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from memglot.project.messages import (
-    OVERLONG_HEADER,
-    bad_backup,
-    bad_member,
-    differs_from_store,
-    too_large,
-    unreadable_archive,
-)
+from memglot.project.messages import OVERLONG_HEADER, bad_backup
 from memglot.project.storage.files import sync_folder
 
 MAX_MEMBERS = 500_000
@@ -78,16 +71,16 @@ def unpack(path: Path, shown: str, folder: Path) -> list[str]:
         for archive, member in _members(path):
             name = _inside(member.name)
             if name is None or not (member.isfile() or member.isdir() or member.issym() or member.islnk()):
-                raise bad_backup(shown, bad_member(member.name))
+                raise bad_backup(shown, _bad_member(member.name))
             if member.issym() or member.islnk():
                 links.append(name)
             elif name:
                 _extract(archive, member, folder / name)
     except _BROKEN as error:
-        raise bad_backup(shown, unreadable_archive(str(error) or type(error).__name__)) from error
+        raise bad_backup(shown, _unreadable_archive(str(error) or type(error).__name__)) from error
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         # Two entries of one name, or a file that is to be a folder too.
-        raise bad_backup(shown, bad_member(member.name)) from None
+        raise bad_backup(shown, _bad_member(member.name)) from None
     return links
 
 
@@ -106,7 +99,7 @@ def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
         for count, member in enumerate(archive, 1):
             left -= max(member.size, 0)
             if count > MAX_MEMBERS or left < 0:
-                raise ValueError(too_large(f"{MAX_MEMBERS:,} entries or {MAX_BYTES >> 30} GiB"))
+                raise ValueError(_too_large(f"{MAX_MEMBERS:,} entries or {MAX_BYTES >> 30} GiB"))
             yield archive, member
 
 
@@ -153,11 +146,11 @@ def _compare(path: Path, digests: dict[str, str | None]) -> None:
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is not None and due.pop(member.name, None) != _digest(content):
-                    raise Unlike(differs_from_store(member.name))
+                    raise Unlike(_differs_from_store(member.name))
     except _BROKEN as error:
-        raise Unlike(unreadable_archive(str(error))) from error
+        raise Unlike(_unreadable_archive(str(error))) from error
     if due:
-        raise Unlike(differs_from_store(min(due)))
+        raise Unlike(_differs_from_store(min(due)))
 
 
 def _digest(source: IO[bytes]) -> str:
@@ -185,3 +178,23 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> 
         while content is not None and (piece := content.read(_PIECE)):
             out.write(piece)
     place.chmod(0o600 | (member.mode & 0o044))
+
+
+def _bad_member(name: str) -> str:
+    """Why a backup is refused: an entry that would land elsewhere, or is no file."""
+    return f"its entry `{name[:200]}` is no plain file or folder within it"
+
+
+def _too_large(limit: str) -> str:
+    """Why a backup is refused: it is larger than any store."""
+    return f"it unpacks to more than {limit}"
+
+
+def _unreadable_archive(reason: str) -> str:
+    """Why a backup is refused: it is damaged."""
+    return f"it cannot be read as a .tar.gz ({reason})"
+
+
+def _differs_from_store(name: str) -> str:
+    """Why a fresh backup is not trusted."""
+    return f"`{name}` read back differs from what is in the store; did something write to it meanwhile?"

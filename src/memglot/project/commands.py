@@ -9,10 +9,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.project.messages import project_gone
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
-from memglot.project.save.messages import save_is_no_json
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import local_time
@@ -43,7 +41,7 @@ def save(project: Project, text: bytes, *, dry_run: bool = False) -> dict[str, A
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise save_is_no_json(str(error)) from None
+        raise _save_is_no_json(str(error)) from None
     return save(project, value, dry_run=dry_run)
 
 
@@ -90,7 +88,7 @@ def status_all(project: Project) -> dict[str, Any]:
 
 def _status_at(root: Path) -> dict[str, Any]:
     if not root.is_dir():
-        raise project_gone(str(root))
+        raise ProjectError("MemoryNotInitialized", "Its folder is not there.", {"project_root": str(root)})
     return status(project_at(root))
 
 
@@ -188,3 +186,9 @@ def _registry(project: Project) -> Iterator[Registry]:
     registry = Registry(memory_home())
     yield registry
     project.warnings.extend(registry.warnings)
+
+
+def _save_is_no_json(reason: str) -> ProjectError:
+    """Standard input that is no JSON."""
+    details = {"source": "stdin", "message": reason}
+    return ProjectError("MemoryInvalidJson", "Save input contains invalid JSON.", details)

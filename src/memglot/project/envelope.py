@@ -13,7 +13,7 @@ from memglot.project.git import NO_GIT
 from memglot.project.index import drop_index
 from memglot.project.project import Project
 from memglot.project.registry import Registry
-from memglot.project.storage.errors import ProjectError, files_failed, index_unavailable, unforeseen
+from memglot.project.storage.errors import ProjectError
 from memglot.settings import memory_home
 
 Deed = Callable[[Project], Any]
@@ -30,7 +30,7 @@ def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
     except ProjectError as error:
         return _failed(project, error)
     except OSError as error:
-        return _failed(project, files_failed(error.filename, (error.strerror or str(error)).lower()))
+        return _failed(project, _files_failed(error.filename, (error.strerror or str(error)).lower()))
     if register and project.is_there:
         _register(project)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
@@ -46,12 +46,14 @@ def _done(project: Project, deed: Deed) -> Any:
     try:
         return deed(project)
     except apsw.Error as error:
-        raise index_unavailable(str(error)) from error
+        raise _index_unavailable(str(error)) from error
 
 
 def unexpected(error: Exception) -> dict[str, Any]:
     """The answer when something happened that nobody thought of."""
-    told = unforeseen(type(error).__name__, str(error))
+    told = ProjectError(
+        "MemoryInternalError", f"{type(error).__name__}: {str(error)}. Please report it, with the command."
+    )
     meta = {"project_root": None, "memory_root": None, "git": NO_GIT}
     return {"ok": False, "error": {"code": told.code, "message": told.message}, "warnings": [], "meta": meta}
 
@@ -96,3 +98,14 @@ def exit_code(envelope: dict[str, Any]) -> int:
     if envelope["ok"]:
         return 0
     return ProjectError(envelope["error"]["code"], "").exit_code
+
+
+def _files_failed(path: object, reason: str) -> ProjectError:
+    """The system did not let us read or write something."""
+    message = f"`{path}`: {reason}" if path else reason
+    return ProjectError("MemoryInternalError", message, {"path": str(path) if path else None, "message": reason})
+
+
+def _index_unavailable(reason: str) -> ProjectError:
+    """An index that cannot be made, not even in memory."""
+    return ProjectError("MemoryIndexUnavailable", f"No index could be made: {reason}", {"message": reason})

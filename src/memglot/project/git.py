@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memglot.project.git_output import Change, read_files, read_raw, read_status, without_password
-from memglot.project.storage.errors import ProjectError, git_failed
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.vocabulary import FOLDER
 from memglot.settings import git_environment
 
@@ -49,9 +49,9 @@ class Git:
         """What a git command says. Raises `ProjectError` when it fails."""
         found = _run(list(arguments), self.root)
         if found is None:
-            raise git_failed(arguments[0], "git is not there")
+            raise _git_failed(arguments[0], "git is not there")
         if found.returncode:
-            raise git_failed(arguments[0], found.stderr.decode(errors="replace").strip() or f"exit {found.returncode}")
+            raise _git_failed(arguments[0], found.stderr.decode(errors="replace").strip() or f"exit {found.returncode}")
         return found.stdout
 
     def ask(self, *arguments: str) -> bytes | None:
@@ -180,3 +180,9 @@ def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[byte
         )
     except OSError:
         return None
+
+
+def _git_failed(command: str, reason: str) -> ProjectError:
+    """Git itself failed."""
+    details = {"command": command, "message": reason}
+    return ProjectError("MemoryGitOperationFailed", f"`git {command}` failed: {reason}", details)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from memglot.project.agent_guide import guide
 from memglot.project.agent_texts import brief_for, next_steps
 from memglot.project.check.run import check
 from memglot.project.map_refresh import map_of, unusable_nodes
-from memglot.project.notes import note_already_there
 from memglot.project.project import Project
 from memglot.project.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.snapshot import snapshot_of
-from memglot.project.storage.errors import already_invalid, dirty_memory, half_there
+from memglot.project.storage.errors import ProjectError, issue
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import body_hash, local_time, node_hash, stable_json
 from memglot.project.storage.ids import project_name, project_slug
@@ -42,7 +42,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
     there = project.is_there and not anew
     if there:
         _check_there(project)
-        project.warnings.append(note_already_there())
+        project.warnings.append("Memory is already initialized; existing valid storage was left unchanged.")
     elif not anew:
         _refuse_dirty(project)
     files = _missing_node(project) if there else {**_new_store(project), **_schemas(project, anew)}
@@ -134,7 +134,7 @@ def _check_there(project: Project) -> None:
     project.config  # noqa: B018 - another version is refused
     found = check(project)
     if found["errors"]:
-        raise already_invalid(found["errors"])
+        raise _already_invalid(found["errors"])
 
 
 def _refuse_dirty(project: Project) -> None:
@@ -143,7 +143,7 @@ def _refuse_dirty(project: Project) -> None:
         return
     tracked = project.git.run("ls-files", "-z", "--", FOLDER).decode(errors="surrogateescape").split("\0")
     if dirty := project.git.dirty([path for path in tracked if path]):
-        raise dirty_memory(dirty)
+        raise _dirty_memory(dirty)
 
 
 def _refuse_rest(project: Project, files: dict[str, bytes]) -> None:
@@ -151,7 +151,7 @@ def _refuse_rest(project: Project, files: dict[str, bytes]) -> None:
     rest = [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]
     # Another one may be beginning right now; its config comes first.
     if rest and not project.is_there:
-        raise half_there(rest)
+        raise _half_there(rest)
 
 
 def _schemas(project: Project, anew: bool) -> dict[str, bytes]:
@@ -175,3 +175,29 @@ def _ignore(project: Project, *, dry_run: bool) -> bool:
     if not dry_run:
         write_file(path, (before + end.join(missing) + end).encode("utf-8", "surrogateescape"))
     return True
+
+
+def _already_invalid(issues: Sequence[dict[str, Any]]) -> ProjectError:
+    """A store that is broken."""
+    message = "Memory is already initialized but invalid. `memglot repo check` tells what is wrong."
+    return ProjectError("MemoryAlreadyInitializedInvalid", message, {"issues": list(issues)})
+
+
+def _dirty_memory(paths: Sequence[str]) -> ProjectError:
+    """Committed memory that was changed or deleted by hand."""
+    message = (
+        "Git knows a memory of this project whose files were changed or deleted since; init would write over them. "
+        "`git restore --staged --worktree .memory` brings them back; to begin anew, commit their deletion first "
+        "(`git rm -r --cached .memory`, then `git commit`)."
+    )
+    return ProjectError("MemoryDirtyMemory", message, {"dirty_files": list(paths)})
+
+
+def _half_there(paths: Sequence[str]) -> ProjectError:
+    """A `.memory` without a config, in which a new store would write over something."""
+    message = (
+        "`.memory` has no `config.json`, but holds files that init would write over. Run `memglot repo init --force`, "
+        "which keeps a backup of them."
+    )
+    issues = [issue("CanonicalFileUnexpected", "This file is there already.", path) for path in paths]
+    return ProjectError("MemoryAlreadyInitializedInvalid", message, {"issues": issues})

@@ -10,14 +10,7 @@ from typing import NamedTuple
 
 from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
 from memglot.project.node import Node
-from memglot.project.notes import (
-    NO_FILE,
-    note_map_ambiguous,
-    note_map_missing,
-    note_map_outside,
-    note_map_unmarked,
-    note_map_unwritable,
-)
+from memglot.project.notes import NO_FILE, note_map_ambiguous
 from memglot.project.storage.files import write_file
 from memglot.project.storage.ids import slug_of
 from memglot.project.storage.vocabulary import FOLDER, INDEX
@@ -91,7 +84,7 @@ def refresh_map(root: Path, body: str) -> list[str]:
     for name in TARGETS:
         target = Path(os.path.realpath(root / name))
         if not os.path.lexists(root / name):
-            missing.append(note_map_missing(name))
+            missing.append(_map_missing(name))
         elif target not in done:  # One of them is often a link to the other.
             done.add(target)
             is_set, warning = _refresh(name, target, inside, body)
@@ -118,9 +111,9 @@ def has_own_words(contents: str) -> bool:
 def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, str | None]:
     """Set the map in a file; tells whether it has one, and what to warn of."""
     if not target.is_relative_to(inside):
-        return False, note_map_outside(name)
+        return False, f"{name} was not refreshed because it is a link that leads out of the project."
     if not target.is_file():
-        return False, note_map_unwritable(name, NO_FILE) if target.exists() else note_map_missing(name)
+        return False, _map_unwritable(name, NO_FILE) if target.exists() else _map_missing(name)
     try:
         # Signs that are no UTF-8, and line ends, come back as they were.
         contents = target.read_bytes().decode(errors="surrogateescape")
@@ -130,7 +123,7 @@ def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, st
         if found != contents:
             write_file(target, found.encode(errors="surrogateescape"), inside / FOLDER / INDEX)
     except OSError as error:
-        return True, note_map_unwritable(name, error.strerror or str(error))
+        return True, _map_unwritable(name, error.strerror or str(error))
     return True, None
 
 
@@ -138,7 +131,14 @@ def _unmarked(name: str, contents: str) -> str | None:
     if has_odd_markers(contents):
         return note_map_ambiguous(name)
     # Whoever chose words of their own is told of the map by `init` and `check`, not by every save.
-    return None if has_own_words(contents) else note_map_unmarked(name)
+    return (
+        None
+        if has_own_words(contents)
+        else (
+            f"{name} was not refreshed because Memory map markers are missing or ambiguous. "
+            "Run `memglot repo init` to install them."
+        )
+    )
 
 
 class _Line(NamedTuple):
@@ -204,3 +204,13 @@ def _drop_features(head: int, lines: list[_Line]) -> None:
 
 def _shortened(text: str, units: int) -> str:
     return text if units_of(text) <= units else cut(text, units - 1).rstrip() + "…"
+
+
+def _map_missing(name: str) -> str:
+    """A file for agents that is not there."""
+    return f"{name} was not refreshed because the file is missing. Run `memglot repo init` to install it."
+
+
+def _map_unwritable(name: str, reason: str) -> str:
+    """A file for agents that cannot be read or written."""
+    return f"{name} was not refreshed: {reason}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memglot.project.map import refresh_map, render_map
-from memglot.project.notes import note_anchors_unchecked, note_map_held
+from memglot.project.notes import note_map_held
 from memglot.project.snapshot import Snapshot, memory_path
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.vocabulary import FOLDER, NODES
@@ -23,7 +23,7 @@ def dead_of(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
     try:
         return dead_anchors(snapshot.nodes(), repository_files(snapshot.project.git))
     except ProjectError as error:
-        snapshot.project.warnings.append(note_anchors_unchecked(error.message))
+        snapshot.project.warnings.append(f"Anchor verification skipped: {error.message}")
         return []
 
 

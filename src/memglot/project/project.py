@@ -11,7 +11,7 @@ import msgspec
 
 from memglot.project.check.schema_issues import broken_shape
 from memglot.project.git import NO_GIT, Git
-from memglot.project.storage.errors import ProjectError, invalid_json, not_initialized, unsafe_path, unsupported_version
+from memglot.project.storage.errors import ProjectError, not_initialized, unsafe_path, unsupported_version
 from memglot.project.storage.shapes import Config
 from memglot.project.storage.vocabulary import (
     BACKUPS,
@@ -59,7 +59,7 @@ class Project:
             has_backup = any((self.folder / BACKUPS).glob("*.tar.gz"))
             raise not_initialized(str(self.root), has_backup=has_backup) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise invalid_json(path, str(error)) from None
+            raise _invalid_json(path, str(error)) from None
         version = found.get("version") if isinstance(found, dict) else None
         # `True == 1` and `5.0 == 5` in Python; only the whole number is meant.
         if isinstance(version, bool) or version != STORAGE_VERSION:
@@ -98,3 +98,9 @@ class Project:
 def printable(path: Path) -> str:
     """A path as text that can be written anywhere; bytes that are no UTF-8 are shown by a sign that says so."""
     return os.fsencode(path).decode(errors="replace")
+
+
+def _invalid_json(path: str, reason: str) -> ProjectError:
+    """A canonical file that is no JSON."""
+    details = {"path": path, "message": reason}
+    return ProjectError("MemoryInvalidJson", f"`{path}` contains invalid JSON: {reason}", details)

@@ -9,7 +9,7 @@ from memglot.display import one_line
 from memglot.project.node import Node
 from memglot.project.rank import rank
 from memglot.project.snapshot import Snapshot
-from memglot.project.storage.errors import blank_question
+from memglot.project.storage.errors import ProjectError
 from memglot.project.tokens import check_budget, cut, tokens_of, units_of
 from memglot.text.cut import good_end
 
@@ -32,7 +32,7 @@ def query(snapshot: Snapshot, question: str, budget: float | None = None) -> dic
     limit = check_budget(snapshot.config.memory.default_token_budget if budget is None else budget)
     question = question.strip()
     if not question:
-        raise blank_question()
+        raise _blank_question()
     found = [item.node for item in rank(snapshot, question)]
     if not found:
         shown = _short(question, _QUESTION_UNITS)
@@ -145,3 +145,9 @@ def _assemble(
     body = "\n\n".join(sections)
     counts = f"{len(ids)} matched + {len(connected)} connected · ~{tokens_of(body)} tokens"
     return f"{body}\n\n---\n{counts} · `memglot repo inspect {_short(ids[0], _ID_UNITS)}` for full detail"
+
+
+def _blank_question() -> ProjectError:
+    """A question of nothing."""
+    message = "Search query must be non-empty after trimming whitespace."
+    return ProjectError("MemoryValidationFailed", message, {"field": "query"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from memglot.project.git import Git
-from memglot.project.messages import NAMELESS_PLACE, ambiguous_project, said_by, unknown_project
+from memglot.project.messages import NAMELESS_PLACE, said_by
 from memglot.project.project import Project
-from memglot.project.registry_notes import note_bad_registry, note_not_registered
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import local_time, stable_json
@@ -89,7 +88,7 @@ class Registry:
         except ProjectError as error:
             if source == "manual":
                 raise
-            self.warnings.append(note_not_registered(error.message))
+            self.warnings.append(f"This project was not registered: {error.message}")
         return row
 
     def remove(self, identifier: str) -> Row:
@@ -124,7 +123,10 @@ class Registry:
         except OSError as error:
             raise cannot_write(str(self.path), said_by(error)) from error
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._warn(note_bad_registry(str(self.path), str(error)))
+            self._warn(
+                f"`{str(self.path)}` is no registry of projects ({str(error)}) and counts as empty; the next "
+                "write keeps it aside."
+            )
             return [], False
         return sorted(found["projects"], key=_order), True
 
@@ -187,9 +189,9 @@ def _the_one(rows: Rows, identifier: str) -> Row:
     found = found or [row for row in rows if row["project_root"] == place]
     found = found or [row for row in rows if identifier in (row["project"]["id"], row["project"]["name"])]
     if len(found) > 1:
-        raise ambiguous_project(identifier, [(row["registry_id"], row["project_root"]) for row in found])
+        raise _ambiguous_project(identifier, [(row["registry_id"], row["project_root"]) for row in found])
     if not found:
-        raise unknown_project(identifier)
+        raise _unknown_project(identifier)
     return found[0]
 
 
@@ -218,3 +220,17 @@ def _weight(character: str) -> tuple[int, int | str]:
     if character in _PUNCTUATION:
         return 1, _PUNCTUATION[character]
     return 2 if character.isdigit() else 3, character
+
+
+def _unknown_project(identifier: str) -> ProjectError:
+    """A project that the registry does not know."""
+    message = f"No registered project is called `{identifier}`. `memglot repo projects` lists those there are."
+    return ProjectError("MemoryValidationFailed", message, {"field": "identifier", "identifier": identifier})
+
+
+def _ambiguous_project(identifier: str, fitting: Sequence[tuple[str, str]]) -> ProjectError:
+    """A name that several registered projects have; `fitting` are their registry ids and roots."""
+    listed = ", ".join(f"`{registry_id}` ({root})" for registry_id, root in fitting)
+    message = f"`{identifier}` fits several registered projects: {listed}. Name one by its registry id or its path."
+    details = {"field": "identifier", "identifier": identifier, "registry_ids": [each for each, _ in fitting]}
+    return ProjectError("MemoryValidationFailed", message, details)

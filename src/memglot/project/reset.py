@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,19 +17,11 @@ from uuid import uuid4
 
 import msgspec
 
+from memglot.display import number_of, some
 from memglot.project.archive import Unlike, lacks, pack, unpack
-from memglot.project.messages import (
-    NO_STORE_IN_IT,
-    backup_failed,
-    bad_backup,
-    no_backup,
-    no_memory,
-    removal_failed,
-    said_by,
-)
+from memglot.project.messages import NO_STORE_IN_IT, bad_backup, said_by
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
-from memglot.project.registry_notes import note_links_left_out
 from memglot.project.storage.errors import ProjectError, cannot_write, unsafe_path
 from memglot.project.storage.files import sync_folder
 from memglot.project.storage.journal import finish_change, has_journal
@@ -52,7 +44,7 @@ def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
     """
     names = _entries(project)
     if not _is_store(names) and not (destroy and project.folder.is_dir()):
-        raise no_memory(str(project.root), has_backup=bool(backups(project)))
+        raise _no_memory(str(project.root), has_backup=bool(backups(project)))
     told = {"dry_run": dry_run, "destroyed": destroy, "in_git": _is_tracked(project), "backup_path": None}
     if dry_run:
         return told | {"entries_removed": _with_backups(project, names) if destroy else names}
@@ -97,7 +89,7 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
     if project.folder.is_symlink():
         raise unsafe_path(FOLDER)
     if not (project.folder / BACKUPS).is_dir():
-        raise no_backup(f"{FOLDER}/{BACKUPS}", name, [])
+        raise _no_backup(f"{FOLDER}/{BACKUPS}", name, [])
     with locked(project.folder, "restore"):
         chosen = _chosen(project, name)
         unpacked, links = _unpack(project, chosen)
@@ -108,7 +100,7 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
         restored = _move_in(project, unpacked, chosen)
         _clear_unpacked(project)
     if links:
-        project.warnings.append(note_links_left_out(links))
+        project.warnings.append(f"Left out {number_of(links, 'link')} of the backup: {some(links)}.")
     return {"restored": restored, "backup_path": _shown(chosen), "replaced_backup": replaced}
 
 
@@ -176,7 +168,7 @@ def _move_in(project: Project, unpacked: Path, chosen: str) -> list[str]:
             os.replace(unpacked / name, project.folder / name)
         sync_folder(project.folder)
     except OSError as error:
-        raise removal_failed(FOLDER, said_by(error), _shown(chosen)) from error
+        raise _removal_failed(FOLDER, said_by(error), _shown(chosen)) from error
     return names
 
 
@@ -226,9 +218,9 @@ def _pack(project: Project, names: list[str]) -> str:
             part.unlink(missing_ok=True)
         pack(project.folder, names, folder / name)
     except OSError as error:
-        raise backup_failed(FOLDER, said_by(error)) from error
+        raise _backup_failed(FOLDER, said_by(error)) from error
     except Unlike as error:
-        raise backup_failed(FOLDER, str(error)) from error
+        raise _backup_failed(FOLDER, str(error)) from error
     return _shown(name)
 
 
@@ -261,7 +253,7 @@ def _remove(project: Project, names: list[str], backup: str | None) -> None:
                 sync_folder(project.folder)
         sync_folder(project.folder)
     except OSError as error:
-        raise removal_failed(FOLDER, said_by(error), backup) from error
+        raise _removal_failed(FOLDER, said_by(error), backup) from error
 
 
 def _chosen(project: Project, name: str | None) -> str:
@@ -273,7 +265,7 @@ def _chosen(project: Project, name: str | None) -> str:
     if name is not None:
         if os.path.basename(name) in known:
             return os.path.basename(name)
-        raise no_backup(f"{FOLDER}/{BACKUPS}", name, known)
+        raise _no_backup(f"{FOLDER}/{BACKUPS}", name, known)
     if not (project.folder / CONFIG).exists():
         begun = [each for each in known if (folder / (_UNPACKED + each)).is_dir()]
         if begun:
@@ -281,7 +273,7 @@ def _chosen(project: Project, name: str | None) -> str:
     # What a killed reset left is packed too, and is no store. A damaged backup is not passed over in silence.
     whole = next((each for each in known if not lacks(folder / each, CONFIG)), None)
     if whole is None:
-        raise no_backup(f"{FOLDER}/{BACKUPS}", None, known)
+        raise _no_backup(f"{FOLDER}/{BACKUPS}", None, known)
     return whole
 
 
@@ -293,3 +285,37 @@ def _clear_unpacked(project: Project) -> None:
 
 def _shown(name: str) -> str:
     return f"{FOLDER}/{BACKUPS}/{name}"
+
+
+def _no_memory(root: str, *, has_backup: bool = False) -> ProjectError:
+    """Nothing to reset."""
+    message = f"There is no `.memory` in `{root}`; nothing was changed."
+    if has_backup:
+        message = (
+            f"Nothing is left to reset in `{root}`: only backups are there. `memglot repo restore` brings the last "
+            "one back, and `memglot repo reset --destroy` removes them."
+        )
+    return ProjectError("MemoryNotInitialized", message, {"project_root": root})
+
+
+def _no_backup(folder: str, name: str | None, known: Sequence[str]) -> ProjectError:
+    """Nothing to restore, or nothing of that name."""
+    if name is None:
+        message = f"`{folder}` holds no backup to restore; `memglot repo reset` makes one."
+    else:
+        listed = f" There are {', '.join(f'`{each}`' for each in known)}." if known else ""
+        message = f"`{folder}` holds no backup called `{name}`.{listed}"
+    return ProjectError("MemoryValidationFailed", message, {"field": "backup", "path": folder, "name": name})
+
+
+def _backup_failed(path: str, reason: str) -> ProjectError:
+    """A store that could not be copied; it stays as it is."""
+    message = f"No backup could be made of `{path}`: {reason}. Nothing was removed."
+    return ProjectError("MemoryInternalError", message, {"path": path, "message": reason})
+
+
+def _removal_failed(path: str, reason: str, backup: str | None) -> ProjectError:
+    """A store that was copied, and could not be removed whole."""
+    copy = f" All of it is in `{backup}`." if backup else ""
+    message = f"`{path}` could not be removed whole: {reason}.{copy} Mend that and run the command again."
+    return ProjectError("MemoryInternalError", message, {"path": path, "message": reason, "backup_path": backup})

@@ -13,7 +13,7 @@ import msgspec
 
 from memglot.project.index import Index, decoded
 from memglot.project.node import Link, Node
-from memglot.project.notes import note_faults, note_unfinished
+from memglot.project.notes import note_faults
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import follows_tool
@@ -178,7 +178,9 @@ def finish_stopped_save(project: Project) -> None:
             project.warnings.extend(finish_change(project.folder))
     except (ProjectError, OSError):
         # A tree that cannot be written is still read, and it is said what that is worth.
-        project.warnings.append(note_unfinished())
+        project.warnings.append(
+            "A save was stopped half-way, and could not be finished now: its files may be half there."
+        )
 
 
 def _log_stamp(project: Project) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from memglot.project.anchors import Files, normalize_anchor
 from memglot.project.changed_files import changed_files
 from memglot.project.git import Change, Git
 from memglot.project.node import Node
-from memglot.project.notes import note_marker_unknown, note_nothing_committed, note_sync_held
+from memglot.project.notes import note_sync_held
 from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
 from memglot.project.storage.errors import cannot_write, git_required, unsafe_path
@@ -122,14 +122,22 @@ def sync(
 
 def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]) -> str | None:
     if head is None:
-        warnings.append(note_nothing_committed())
+        warnings.append(
+            "The repository has no commits yet: all anchors were checked against the files there are, and the "
+            "sync marker "
+            "was not advanced. Run `memglot repo sync` again after the first commit."
+        )
     if head is None or marker is None:
         return None
     if git.is_ancestor(marker.commit):
         return marker.commit
     base = git.merge_base(marker.commit)
     if base is None:
-        warnings.append(note_marker_unknown(marker.commit))
+        warnings.append(
+            f"The commit {shown(marker.commit)} of the last sync is not in this clone, or shares nothing with "
+            "the branch here: "
+            "all anchors were checked instead of the changes since."
+        )
     return base
 
 

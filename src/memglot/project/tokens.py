@@ -6,7 +6,7 @@ safe in every script; a Chinese text takes about four times the tokens that this
 
 from __future__ import annotations
 
-from memglot.project.storage.errors import bad_budget
+from memglot.project.storage.errors import ProjectError
 
 LEAST_BUDGET = 501
 MOST_BUDGET = 50_000
@@ -45,5 +45,12 @@ def check_budget(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < LEAST_BUDGET:
-        raise bad_budget(value, LEAST_BUDGET, MOST_BUDGET)
+        raise _bad_budget(value, LEAST_BUDGET, MOST_BUDGET)
     return min(value, MOST_BUDGET)
+
+
+def _bad_budget(actual: object, least: int, most: int) -> ProjectError:
+    """A token budget that is no whole number, or too small to hold an answer."""
+    details = {"field": "token_budget", "minimumExclusive": least - 1, "maximum": most, "actual": actual}
+    message = f"Token budget must be an integer greater than {least - 1}."
+    return ProjectError("MemoryValidationFailed", message, details)

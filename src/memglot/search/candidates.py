@@ -7,9 +7,9 @@ from math import log
 
 import msgspec
 
-from memglot.errors import FailedEmbedder, no_vectors
+from memglot.errors import FailedEmbedder, NotYet
 from memglot.model import Record
-from memglot.notes import note_missing_vectors, note_no_meaning, note_stale_vectors, note_words_only
+from memglot.notes import note_missing_vectors, note_stale_vectors
 from memglot.search.parse import Asked, plainness, without_common
 from memglot.search.rank import REACH, Evidence, Question, Scored, by_signals, rank
 from memglot.search.results import Hit, Results
@@ -98,7 +98,7 @@ class Searching:
     def _find_by_meaning(self, meaning: Meaning) -> None:
         state = meaning.state()
         if self._mode == "semantic" and (not state.count or meaning.is_stale()):
-            raise no_vectors()
+            raise NotYet("no memory can be found by its meaning yet", "`memglot embed` makes that possible, offline")
         if meaning.is_stale():
             self._notes.append(note_stale_vectors(state.model))
         elif state.count and (missing := self._missing(state.missing)) > 0:
@@ -108,9 +108,12 @@ class Searching:
         except FailedEmbedder as error:
             if self._mode == "semantic":
                 raise
-            self._notes.append(note_words_only(str(error)))
+            self._notes.append(f"searched by words alone: {str(error)}")
         if self._near is None and self._mode == "semantic":
-            self._notes.append(note_no_meaning())
+            self._notes.append(
+                "the model knows none of these words, so that nothing is found by meaning; `--mode fulltext` "
+                "finds words"
+            )
 
     def _rank_by_meaning(self) -> None:
         if self._near is not None and (self._mode == "semantic" or isinstance(self._near, Near)):

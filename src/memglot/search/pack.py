@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from memglot.display import one_line
-from memglot.errors import budget_too_small
-from memglot.notes import note_cut, note_packed, note_recalled
+from memglot.errors import UsageError
+from memglot.notes import note_cut, note_recalled
 from memglot.text.cut import beginning, good_end
 from memglot.text.tokens import cost_for, cost_of, longest_for, signs_for, tokens_for, tokens_of
 
@@ -73,16 +73,19 @@ def pack(items: Sequence[Item], budget: int, *, found: int | None = None) -> Pac
     count = max(len(items), found or 0)
     opening = note_recalled() + "\n\n"
     # The longest closing line there can be: its numbers only get shorter.
-    frame = cost_of(opening) + cost_of(note_packed(count, count, count))
+    frame = cost_of(opening) + cost_of(_packed(count, count, count))
     room = cost_for(budget) - frame
     order = _order(items)
     least = _least(items[order[0]]) if items else 0
     if room < least:
-        raise budget_too_small(budget, tokens_for(frame + least))
+        raise UsageError(
+            f"a budget of {budget:,} tokens is too small for these memories",
+            f"the least that works here is {tokens_for(frame + least):,}",
+        )
     chosen = _choose(items, order, room, least) if items else {}
     entries = [chosen[index] for index in sorted(chosen)]
     cut = sum(entry.state == "cut" for entry in entries)
-    text = opening + "".join(entry.text for entry in entries) + note_packed(len(entries), count, cut)
+    text = opening + "".join(entry.text for entry in entries) + _packed(len(entries), count, cut)
     states: list[State] = [chosen[index].state if index in chosen else "left out" for index in range(len(items))]
     return Packed(text=text, tokens=tokens_of(text), states=tuple(states))
 
@@ -225,3 +228,8 @@ def _fence(text: str) -> str:
 def _length(text: str, sign: str) -> int:
     """One more than the longest row of a sign in the text, and three at the least."""
     return max((len(row) + 1 for row in re.findall(sign + "{3,}", text)), default=3)
+
+
+def _packed(inside: int, found: int, cut: int) -> str:
+    """How a block of memories ends: how many of those that were found are in it."""
+    return f"{inside:,} of {found:,} memories" + (f", {cut:,} cut" if cut else "")

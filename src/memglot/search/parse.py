@@ -9,7 +9,8 @@ from unicodedata import category
 import msgspec
 
 from memglot.arguments import narrowed
-from memglot.errors import no_such_exclusion, no_words, phrase_too_long, too_many_conditions, wrong_type
+from memglot.display import shorten
+from memglot.errors import UsageError, wrong_type
 from memglot.store.query import Filter, Query
 from memglot.text.grep import compile_pattern
 from memglot.text.terms import Term, terms_of
@@ -53,11 +54,13 @@ def parse_query(
     for match in _PIECE.finditer(text):
         reader.take(*match.groups())
     if (conditions := reader.conditions()) > _MOST_CONDITIONS:
-        raise too_many_conditions(conditions, _MOST_CONDITIONS)
+        raise _too_many_conditions(conditions, _MOST_CONDITIONS)
     if not reader.words and not reader.phrases:
         reader.phrases = reader.signs
     if any(len(phrase) > _LONGEST_PHRASE for phrase in (*reader.phrases, *reader.without_phrases)):
-        raise phrase_too_long(_LONGEST_PHRASE)
+        raise UsageError(
+            f"a phrase in quotes may have at most {_LONGEST_PHRASE:,} characters", "without quotes its words are found"
+        )
     plain = " ".join(reader.words)
     query = Query(
         terms=terms_of(plain, languages),
@@ -69,7 +72,7 @@ def parse_query(
     chosen = narrowed(filter, {name: list(dict.fromkeys(values)) for name, values in reader.filters.items()})
     if not query.asks_words and not (query.without or query.without_phrases or grep is not None or reader.filters):
         if text.strip() or filter == Filter():
-            raise no_words(text)
+            raise _no_words(text)
     return Asked(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())
 
 
@@ -124,7 +127,7 @@ class _Reader:
         name, value = match[1].lower(), match[2].strip()
         if excluded:
             if name != "tag":
-                raise no_such_exclusion(name, value)
+                raise _no_such_exclusion(name, value)
             name = "not_tag"
         self.filters.setdefault(name, []).append(value)
         return True
@@ -141,3 +144,23 @@ def without_common(query: Query, common: frozenset[str]) -> Query:
     """The query without words that stand nearly everywhere, where others remain."""
     kept: tuple[Term, ...] = tuple(term for term in query.terms if term.word not in common)
     return msgspec.structs.replace(query, terms=kept) if kept and len(kept) < len(query.terms) else query
+
+
+def _no_words(query: str) -> UsageError:
+    """A query of nothing, or of nothing but punctuation."""
+    what = f"the query `{shorten(query)}` has no word to look for" if query.strip() else "the query is empty"
+    return UsageError(what, "`memglot list` shows memories without a query")
+
+
+def _too_many_conditions(count: int, most: int) -> UsageError:
+    """A question with so many quotes and operators that it is a text pasted by mistake."""
+    what = f"the query has {count:,} phrases, exclusions and filters, and at most {most:,} are taken"
+    return UsageError(what, "ask with fewer quotes and operators")
+
+
+def _no_such_exclusion(name: str, value: str) -> UsageError:
+    """An operator with a `-` that only tags can have."""
+    what = f"`-{name}:{shorten(value)}` cannot be asked: of the operators only `tag:` takes a `-`"
+    hints = {"before": "`after:` is the other way round", "after": "`before:` is the other way round"}
+    hints["tree"] = 'a pattern leaves labels out: `tree:"work & !draft"`'
+    return UsageError(what, hints.get(name, f"say what you want instead; several `{name}:` mean any of them"))

@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.embed import BUILT_IN, Embedder, embedder
 from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
-from memglot.notes import note_not_embedded, note_stale_vectors
+from memglot.notes import note_stale_vectors
 from memglot.search.vectors import Far, Near, Vectors, packed
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -75,7 +75,7 @@ class Meaning:
                 numbers = list(self._store.numbers_of(ids).values())
                 self._embed(self._store.without_vector(0, len(numbers), numbers))
         except MemglotError as error:
-            self._store.notes.append(note_not_embedded(str(error)))
+            self._store.notes.append(f"kept, but not found by meaning: {str(error)}")
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memglot.errors import no_postgres, no_store_file, unknown_store
+from memglot.errors import NotYet, UsageError, unknown_store
 from memglot.settings import store_url
 from memglot.store.contract import Store
 
@@ -19,7 +19,9 @@ def store_file(url: str | None = None) -> Path:
     """The file of a store that is one; raises `UsageError` for any other."""
     path = _path_of(url or store_url())
     if path == ":memory:" or Path(path).is_dir():
-        raise no_store_file(path)
+        raise UsageError(
+            f"`{path}` is not a file that a backup could be put in the place of", "name one with `--store`"
+        )
     return Path(path)
 
 
@@ -33,7 +35,7 @@ def quiet(path: Path) -> None:
 def _path_of(url: str) -> str:
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme in ("postgresql", "postgres"):
-        raise no_postgres()
+        raise NotYet("this version of memglot has no PostgreSQL store", "use a path to a `.db` file, or `:memory:`")
     if scheme and scheme != "sqlite":
         # The rest of a URL may hold a password, so only its scheme is shown.
         raise unknown_store(scheme)

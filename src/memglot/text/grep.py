@@ -12,7 +12,8 @@ from math import prod
 from time import thread_time
 from typing import Any
 
-from memglot.errors import bad_pattern, pattern_calls_itself, pattern_too_large, pattern_too_slow
+from memglot.display import shorten
+from memglot.errors import UsageError
 from memglot.settings import GREP_SECONDS
 
 MAX_PATTERN = 1_000
@@ -37,22 +38,22 @@ def compile_pattern(pattern: str) -> Any:
     import regex
 
     if len(pattern) > MAX_PATTERN:
-        raise pattern_too_large(pattern, f"it has {len(pattern):,} characters, and at most {MAX_PATTERN:,} are taken")
+        raise _pattern_too_large(pattern, f"it has {len(pattern):,} characters, and at most {MAX_PATTERN:,} are taken")
     if (found := _SURROGATE.search(pattern)) is not None:
-        raise bad_pattern(_SURROGATE.sub("\ufffd", pattern), "half a surrogate pair", found.start())
+        raise _bad_pattern(_SURROGATE.sub("\ufffd", pattern), "half a surrogate pair", found.start())
     if (parts := _parts(pattern)) > MAX_PARTS:
-        raise pattern_too_large(pattern, f"its counts come to {parts:,} parts, and at most {MAX_PARTS:,} are taken")
+        raise _pattern_too_large(pattern, f"its counts come to {parts:,} parts, and at most {MAX_PARTS:,} are taken")
     if (found := _CALL.search(pattern)) is not None:
-        raise pattern_calls_itself(pattern, found.start(1))
+        raise _pattern_calls_itself(pattern, found.start(1))
     try:
         return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
     except regex.error as error:
-        raise bad_pattern(pattern, error.msg, error.pos) from None
+        raise _bad_pattern(pattern, error.msg, error.pos) from None
     except ValueError as error:
         # Flags inside the pattern that contradict each other, or ours.
-        raise bad_pattern(pattern, str(error), None) from None
+        raise _bad_pattern(pattern, str(error), None) from None
     except RecursionError:
-        raise pattern_too_large(pattern, "its groups lie too deep in one another") from None
+        raise _pattern_too_large(pattern, "its groups lie too deep in one another") from None
 
 
 class Grep:
@@ -75,9 +76,9 @@ class Grep:
             found = self._pattern.search(text, timeout=self._left + fair) is not None
         except TimeoutError:
             self._left = 0.0
-            raise pattern_too_slow(self._text, id, f"it took {GREP_SECONDS:g} seconds too long") from None
+            raise _pattern_too_slow(self._text, id, f"it took {GREP_SECONDS:g} seconds too long") from None
         except MemoryError:
-            raise pattern_too_slow(self._text, id, "it took too much memory") from None
+            raise _pattern_too_slow(self._text, id, "it took too much memory") from None
         self._left = max(0.0, self._left - max(0.0, thread_time() - start - fair))
         return found
 
@@ -92,3 +93,29 @@ def _parts(pattern: str) -> int:
         number = int(digits[:12] or "1")
         (groups if before in ")" or before.isspace() else single).append(max(1, number))
     return (len(pattern) + sum(single)) * prod(groups)
+
+
+def _bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
+    """A regular expression that is none."""
+    where = "" if position is None else f" at position {position}"
+    return UsageError(f"`{shorten(pattern)}` is not a regular expression: {reason}{where}")
+
+
+def _pattern_too_large(pattern: str, reason: str) -> UsageError:
+    """A regular expression that would take too much memory or time before it is even run."""
+    return UsageError(f"the pattern `{shorten(pattern)}` is too large: {reason}", "search for a smaller part of it")
+
+
+def _pattern_calls_itself(pattern: str, position: int) -> UsageError:
+    """A regular expression that calls a part of itself, which has no bound in memory."""
+    text = f"the pattern `{shorten(pattern)}` calls a part of itself at position {position}"
+    return UsageError(text, "write the part out where it is needed again")
+
+
+def _pattern_too_slow(pattern: str, id: str, reason: str) -> UsageError:
+    """A regular expression that was stopped at a memory."""
+    return UsageError(
+        f"the pattern `{shorten(pattern)}` was stopped at memory `{id}`: {reason}",
+        "give words or filters too, so that it is tried on fewer memories, or avoid a repeat inside a repeat, as in"
+        " `(a+)+`",
+    )

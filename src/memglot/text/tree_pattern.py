@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from memglot.errors import bad_tree_pattern
+from memglot.display import shorten
+from memglot.errors import UsageError
 
 MAX_LABELS = 65_535
 """The greatest number that may stand in braces."""
@@ -100,7 +101,7 @@ def _path_query(text: str) -> Callable[[list[str]], bool]:
         if place == len(text):
             return lambda labels: _walk(items, labels)
         if text[place] != ".":
-            raise bad_tree_pattern(text, "`.` or the end", place)
+            raise _bad_tree_pattern(text, "`.` or the end", place)
         place += 1
 
 
@@ -141,7 +142,7 @@ def _item(text: str, place: int) -> tuple[_Item, int]:
 def _word(text: str, place: int) -> tuple[_Word, int]:
     match = _LABEL.match(text, place)
     if match is None:
-        raise bad_tree_pattern(text, _A_LABEL, place)
+        raise _bad_tree_pattern(text, _A_LABEL, place)
     signs = match[2]
     return _Word(match[1], "@" in signs, "*" in signs, "%" in signs), match.end()
 
@@ -152,11 +153,11 @@ def _times(text: str, place: int, usual: tuple[int, int]) -> tuple[int, int, int
         return *usual, place
     match = _TIMES.match(text, place)
     if match is None:
-        raise bad_tree_pattern(text, _NUMBERS, place)
+        raise _bad_tree_pattern(text, _NUMBERS, place)
     least = _number(match[1] or "0")
     most = _number(match[3] or str(MAX_LABELS)) if match[2] else least
     if not least <= most <= MAX_LABELS:
-        raise bad_tree_pattern(text, _NUMBERS, place)
+        raise _bad_tree_pattern(text, _NUMBERS, place)
     return least, most, match.end()
 
 
@@ -185,11 +186,11 @@ def _labels_query(text: str) -> Callable[[list[str]], bool]:
             wants_word = _join(text, place, waiting, query)
             place += 1
     if wants_word:
-        raise bad_tree_pattern(text, _A_LABEL, place)
+        raise _bad_tree_pattern(text, _A_LABEL, place)
     while waiting:
         operator, where = waiting.pop()
         if operator == "(":
-            raise bad_tree_pattern(text, "a `)` for the `(`", where)
+            raise _bad_tree_pattern(text, "a `)` for the `(`", where)
         query.append(operator)
     return lambda labels: _weigh(query, labels)
 
@@ -198,7 +199,7 @@ def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Wo
     """Take the sign behind a word; tells whether another word must follow."""
     sign = text[place]
     if sign not in "&|)":
-        raise bad_tree_pattern(text, "`&`, `|`, `)` or the end", place)
+        raise _bad_tree_pattern(text, "`&`, `|`, `)` or the end", place)
     # What binds closer is done first.
     while waiting and waiting[-1][0] in ("!&" if sign == "&" else "!&|"):
         query.append(waiting.pop()[0])
@@ -206,7 +207,7 @@ def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Wo
         waiting.append((sign, place))
         return True
     if not waiting:
-        raise bad_tree_pattern(text, "a `(` for the `)`", place)
+        raise _bad_tree_pattern(text, "a `(` for the `)`", place)
     waiting.pop()
     return False
 
@@ -222,3 +223,11 @@ def _weigh(query: list[_Word | str], labels: list[str]) -> bool:
             one, other = stack.pop(), stack.pop()
             stack.append(one and other if part == "&" else one or other)
     return stack[-1]
+
+
+def _bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:
+    """A pattern of tree paths that breaks off, or has a sign where none can stand."""
+    return UsageError(
+        f"`{shorten(pattern)}` is not a tree pattern: expected {expected} at position {position}",
+        "`work.*` matches `work` and all below, `*.a|b` what ends so, `a & !b` what has the one and not the other",
+    )

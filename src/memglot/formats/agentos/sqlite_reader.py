@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_bytes, bad_syntax, no_brain
+from memglot.display import number_of, some
+from memglot.errors import BadRecord, Unreadable, bad_bytes, bad_syntax
 from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, to_value
 from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, damaged_row, digest, rows, tables
@@ -20,7 +21,6 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, record_of, with_riders
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
-from memglot.notes.tools import note_not_kept, note_virtual
 from memglot.report import End, Report
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ class _Brain:
         self._db, self._report = db, report
         self.tables, self._virtual = tables(db)
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
-            raise no_brain(source.name)
+            raise Unreadable(
+                source.name,
+                "it has no table `memory_traces`: it is neither a memglot store nor an AgentOS brain",
+                "`--format sqlite` reads a store that is in use",
+            )
         if OURS in self.tables and self.tables[OURS].names != ["kind", "value"]:
             self._ours = False
         else:
@@ -191,13 +195,15 @@ class _Brain:
         """Say what else the file holds."""
         strange = [name for name in self._virtual if name != FULL_TEXT]
         if strange:
-            self._report.note(note_virtual(strange))
+            self._report.note(
+                f"left out {number_of(strange, 'virtual table')}, which hold no rows of their own: {some(strange)}"
+            )
         found: Counter[str] = Counter()
         sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('view', 'trigger', 'index')"
         for kind, name in self._db.execute(sql):
             found[str(kind)] += kind != "index" or f"INDEX {name} " not in INDEXES
         if found := +found:
-            self._report.note(note_not_kept(found))
+            self._report.note(_not_kept(found))
 
 
 class _Instead:
@@ -224,3 +230,12 @@ class _Instead:
                     yield msgspec.json.decode(str(value), type=Blob)
                 return
         yield item
+
+
+def _not_kept(found: dict[str, int]) -> str:
+    """Parts of a database that are programs, not memories."""
+    names = {"index": "indexes"}
+    parts = [
+        f"{count:,} {kind if count == 1 else names.get(kind, kind + 's')}" for kind, count in sorted(found.items())
+    ]
+    return f"left out {' and '.join(parts)} of the database: they hold no rows of their own"

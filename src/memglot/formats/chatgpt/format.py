@@ -20,15 +20,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import objects
 from memglot.model import Record
-from memglot.notes.tools import (
-    note_mended,
-    note_no_current,
-    note_no_messages,
-    note_no_parent,
-    note_replaced,
-    note_unknown_content,
-    note_unpaired,
-)
+from memglot.notes.tools import note_no_current, note_no_messages, note_no_parent
 from memglot.report import Report
 
 _NAME = re.compile(r"conversations(-\d+)?\.json")
@@ -79,13 +71,19 @@ def _tell(name: str, tally: Tally, report: Report) -> None:
     if tally.orphans:
         report.note(note_no_parent(name, tally.orphans, tally.first_orphan))
     if tally.unknown:
-        report.note(note_unknown_content(name, sorted(tally.unknown.items())[:10]))
+        report.note(
+            f"{name}: no text could be had from "
+            + ", ".join(f"{count:,} of `{type}`" for type, count in sorted(tally.unknown.items())[:10])
+        )
     if tally.replaced:
-        report.note(note_replaced(name, tally.replaced))
+        report.note(f"{name}: replaced {tally.replaced:,} NUL or halved characters by U+FFFD")
     if tally.unpaired:
-        report.note(note_unpaired(name, tally.unpaired))
+        report.note(
+            f"{name}: left out {tally.unpaired:,} messages of tools or the system that belong to no question "
+            "and no answer"
+        )
     if tally.mended:
-        report.note(note_mended(name, tally.mended))
+        report.note(f"{name}: {tally.mended:,} messages have fields of an unexpected type; the rest of them was read")
 
 
 def takes(path: str) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from memglot.errors import BadRecord, bad_settings
+from memglot.display import shorten
+from memglot.errors import BadRecord
 from memglot.formats.chatgpt.pairs import Gathering, Pair, Said, Saved
 from memglot.formats.chatgpt.wire import Conversation, Tally, place
 from memglot.model import Foreign, Record, check_value, derive_id
@@ -152,6 +153,9 @@ def _settings(conversation: Conversation, report: Report) -> tuple[dict[str, Any
     try:
         check_value(extra, "a setting")
     except BadRecord as error:
-        report.fault(bad_settings(conversation.name, error), **place(report))
+        report.fault(
+            BadRecord(f"left out the settings of `{shorten(conversation.name)}`: {error}; its messages were read"),
+            **place(report),
+        )
         extra = {}
     return meta, extra

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from memglot.errors import circular
+from memglot.display import shorten
+from memglot.errors import BadRecord
 from memglot.formats.chatgpt.wire import Conversation, Node, Tally, place
 from memglot.report import Report
 
@@ -36,7 +37,12 @@ def lines(conversation: Conversation, report: Report, tally: Tally) -> Iterator[
         circles += circle
         yield line
     if circles:
-        report.fault(circular(conversation.name), **place(report))
+        report.fault(
+            BadRecord(
+                f"the messages of `{shorten(conversation.name)}` follow each other in a circle; each was read once"
+            ),
+            **place(report),
+        )
 
 
 def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Line, bool]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memglot.errors import BadRecord, no_mapping, not_a_message
+from memglot.errors import BadRecord
 from memglot.formats.syntax.json_stream import decode_value
 from memglot.model import EARLIEST, LATEST, parse_time
 from memglot.report import Report
@@ -109,7 +109,7 @@ def decode(raw: bytes, report: Report, tally: Tally) -> Conversation:
         values = decode_value(_whole_pairs(raw, tally), report)
         given = values.pop("mapping", None) if isinstance(values, dict) else None
         if not isinstance(given, dict):
-            raise no_mapping() from None
+            raise BadRecord("a conversation must be an object with its messages in `mapping`") from None
         nodes = {key: _mended(value, report, tally) for key, value in given.items()}
     return _conversation(values, nodes, tally)
 
@@ -152,7 +152,10 @@ def _mended(value: Any, report: Report, tally: Tally) -> Node:
         pass
     message = value.get("message") if isinstance(value, dict) else value
     if message is not None and not isinstance(message, dict):
-        report.fault(not_a_message(), **place(report))
+        report.fault(
+            BadRecord("a message of this conversation is no object and was left out; the others were read"),
+            **place(report),
+        )
         value = {**value, "message": None} if isinstance(value, dict) else {}
     else:
         tally.mended += 1

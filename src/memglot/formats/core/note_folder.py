@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, SortedLines
+from memglot.display import number_of, some
 from memglot.errors import Unreadable
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import BesideSum, line_of, name_of
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.formats.core.target import FolderTarget, Target, replacing
 from memglot.model import Item
-from memglot.notes import note_kept_notes, note_unsure
 from memglot.report import End, Report
 
 Digest = Callable[[Path], "str | None"]
@@ -143,9 +143,9 @@ class Notes:
                 else:
                     self._edited.append(path)
         if len(report.errors) and self._before:
-            report.note(note_unsure(sorted(self._before)))
+            report.note(_unsure(sorted(self._before)))
         if self._edited:
-            report.note(note_kept_notes(sorted(self._edited)))
+            report.note(_kept_notes(sorted(self._edited)))
         if self._plain:
             (self._target.folder / FOLDER_PROOF).unlink(missing_ok=True)
         else:
@@ -205,3 +205,14 @@ def writing_notes(target: Target, digest_of: Digest, *, plain: bool) -> Iterator
     except BaseException:
         folder.abandon()
         raise
+
+
+def _kept_notes(names: list[str]) -> str:
+    """Notes in a folder of ours that somebody else wrote in."""
+    kept = f"kept {number_of(names, 'note')} edited since the last export: {some(names)}"
+    return f"{kept}; import them, or overwrite them with `--force`"
+
+
+def _unsure(names: list[str]) -> str:
+    """Notes that an export with errors does not dare to remove."""
+    return f"kept {number_of(names, 'note')} whose memory was not read this time: {some(names)}"

@@ -22,7 +22,6 @@ from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.core.zip import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item
-from memglot.notes import note_cut_off, note_no_records, note_other_shape
 from memglot.report import Report
 
 Input: TypeAlias = str | Path | bytes
@@ -157,7 +156,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
         report.start_source(str(folder))
         yield from _beside_notes(proof, report)
     elif not found and format is not None and format.recognise_folder is not None:
-        report.note(note_no_records(str(folder)))
+        report.note(_no_records(str(folder)))
     elif not found:
         raise Unreadable(str(folder), "no file of a known format in it")
 
@@ -183,7 +182,7 @@ def _read_home(folder: Path, format: Format, report: Report, options: Options) -
         report.start_source(str(folder))
         yield from _beside_notes(proof, report)
     if report.read == before and len(report.errors) == faults:
-        report.note(note_no_records(str(folder)))
+        report.note(_no_records(str(folder)))
 
 
 class _Files:
@@ -217,7 +216,9 @@ def read_source(source: Source, format: Format | None, report: Report, options: 
         if format is None:
             format = detect(source)
         elif (other := other_shape(source.head, format)) is not format:
-            report.note(note_other_shape(source.name, format.name, other.name))
+            report.note(
+                f"{source.name} was named `{format.name}` and has the shape of `{other.name}`: it was read as that"
+            )
             format = other
         report.format = format.name
         if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
@@ -226,9 +227,17 @@ def read_source(source: Source, format: Format | None, report: Report, options: 
         yield from format.read(source, report, options)
         read = report.read - before
         if not read and len(report.errors) == faults:
-            report.note(note_no_records(source.name))
+            report.note(_no_records(source.name))
         if report.end is not None and report.end.count != read:
-            report.note(note_cut_off(source.name, report.end.count, read))
+            report.note(
+                f"{source.name} says it holds {report.end.count:,} memories, but {read:,} were read: `memglot "
+                "verify` tells more"
+            )
     finally:
         report.current = None
         source.close()
+
+
+def _no_records(source: str) -> str:
+    """A well-formed input that holds nothing."""
+    return f"{source} holds no memories"

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
+from memglot.display import number_of, some
 from memglot.errors import Unreadable
 from memglot.notes import note_left_out, note_links
-from memglot.notes.tools import note_left_alone
 from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"
@@ -205,7 +205,7 @@ class _Passed:
     def tell(self, report: Report) -> None:
         """Say what was passed over."""
         if self._vault and (self.left_out or self._hidden):
-            report.note(note_left_alone(sorted(self.left_out), self._hidden))
+            report.note(_left_alone(sorted(self.left_out), self._hidden))
         elif self.left_out:
             report.note(note_left_out(sorted(self.left_out)))
         if self._links:
@@ -248,3 +248,10 @@ def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
     except OSError as error:
         report.fault(Unreadable(folder, (error.strerror or str(error)).lower()))
         return []
+
+
+def _left_alone(attachments: list[str], hidden: int) -> str:
+    """What in a vault is no note."""
+    parts = [f"{number_of(attachments, 'attachment')} ({some(attachments)})"] if attachments else []
+    parts += [f"{hidden:,} hidden file" + ("" if hidden == 1 else "s")] if hidden else []
+    return f"left alone {' and '.join(parts)}"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from memglot.errors import Unreadable, zip_too_large
+from memglot.errors import Unreadable
 from memglot.formats.core.source import FOLDER_PROOF, Source
 from memglot.notes import note_left_out, note_links
 from memglot.report import Report
@@ -62,7 +62,11 @@ def zip_sources(
     with archive:
         entries = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
         if len(entries) > MAX_ZIP_FILES or sum(info.file_size for info in entries) > MAX_ZIP_BYTES:
-            raise zip_too_large(shown)
+            raise Unreadable(
+                shown,
+                f"it holds more than {MAX_ZIP_FILES:,} files or {MAX_ZIP_BYTES >> 30} GB",
+                "unpack it and import the folder",
+            )
         for info in entries:
             shown_name = f"{shown}/{info.filename}"
             kind = _kind(info, extensions)

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import bad_syntax, time_out_of_range, too_deep, unknown_time
+from memglot.display import shorten
+from memglot.errors import BadRecord, bad_syntax, time_out_of_range, too_deep
 from memglot.formats.syntax.json_stream import check_depth
 from memglot.model import EARLIEST, LATEST, check_text, finer_than_microseconds, parse_time
 
@@ -43,7 +44,9 @@ def _full(text: str) -> str:
     """A time with all its parts."""
     match = _MOMENT.fullmatch(text)
     if match is None:
-        raise unknown_time(text)
+        raise BadRecord(
+            f"`{shorten(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"
+        )
     date, time, hours, minutes = match.groups()
     return f"{date}T{time or '00:00'}" + (f"{hours}:{minutes or '00'}" if hours else "Z")
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from memglot.errors import BadRecord, bad_column, empty_content, no_content_column, too_many_fields
+from memglot.display import shorten
+from memglot.errors import BadRecord, empty_content
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.csv import cells
 from memglot.model import (
@@ -18,7 +19,6 @@ from memglot.model import (
     derive_id,
     is_id,
 )
-from memglot.notes.tools import note_kept_as_text
 from memglot.report import Report
 
 TOOL = "csv"
@@ -39,7 +39,10 @@ class Reading:
     def keep(self, record: Record, column: str, text: str, wanted: str) -> None:
         """Keep a value that its column should not have as it stands."""
         record.meta[_free(record.meta, column)] = text
-        self.report.note(note_kept_as_text(self.report.source, column, wanted))
+        self.report.note(
+            f"`{column}` in {self.report.source} is not always {wanted}: such values are kept as text in "
+            f"`meta.{column}`"
+        )
 
     def time(self, column: str, text: str) -> int:
         """The time in a cell."""
@@ -193,7 +196,7 @@ class Columns:
                 seen[shown] = None
                 self._others.append((index, shown))
         if "content" not in self._exact:
-            raise no_content_column(names)
+            raise _no_content_column(names)
         self._takes = sorted(takes.values(), key=lambda take: _ORDER[take[1]])
         self._content = self._exact["content"]
         self._title = self._exact.get("title", -1)
@@ -213,7 +216,7 @@ class Columns:
                 try:
                     take(record, text, reading)
                 except BadRecord as error:
-                    raise bad_column(name, error) from None
+                    raise BadRecord(f"`{name}`: {error}", error.hint) from None
         for index, name in self._others:
             if text := fields[index]:
                 record.meta[_free(record.meta, name)] = text
@@ -225,7 +228,10 @@ class Columns:
     def _filled(self, fields: list[str]) -> list[str]:
         """A row that ends early, its last fields empty."""
         if len(fields) > self.width:
-            raise too_many_fields(len(fields), self.width)
+            raise BadRecord(
+                f"the row has {len(fields):,} fields, and the header {self.width:,}",
+                "quote fields that hold a delimiter",
+            )
         return fields + [""] * (self.width - len(fields))
 
     def _carried(self, record: Record, text: str, reading: Reading) -> list[Thing]:
@@ -246,3 +252,11 @@ def _free(taken: dict[str, Any], name: str) -> str:
     while name in taken:
         name += " (column)"
     return name
+
+
+def _no_content_column(names: Sequence[str]) -> BadRecord:
+    """A CSV of something else."""
+    found = ", ".join(f"`{shorten(name)}`" for name in names[:20]) + (", ..." if len(names) > 20 else "")
+    return BadRecord(
+        f"no column is named `content`; the columns are {found}", "rename the one that holds the text of a memory"
+    )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from memglot.errors import BadRecord, bad_header
+from memglot.errors import BadRecord
 from memglot.formats.base import Format, Options
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.proof import proved
@@ -38,7 +38,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     report.line = header.line
     try:
         if header.error is not None:
-            raise bad_header(header.error)
+            raise BadRecord(f"the header cannot be read: {header.error}", "save the file as UTF-8")
         columns = Columns(header.fields)
     except BadRecord as error:
         report.fault(error, line=header.line)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from memglot.disk import DiskMap
-from memglot.errors import missing_key, wrong_type
+from memglot.errors import BadRecord, wrong_type
 from memglot.formats.core.carry import KEY
 from memglot.formats.memory_engine.wire import type_name
 from memglot.model import (
@@ -207,7 +207,7 @@ def check_line(line: dict[str, Any]) -> None:
     known = _ENTITY if is_entity else _RELATION
     for key in known:
         if key not in line:
-            raise missing_key(key)
+            raise BadRecord(f"`{key}` is missing")
     for key in known[1:3] if is_entity else known[1:]:
         if not isinstance(line[key], str):
             raise wrong_type(key, "text", type_name(line[key]))

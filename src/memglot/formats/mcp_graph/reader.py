@@ -30,7 +30,6 @@ from memglot.formats.memory_engine.wire import type_name
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import End, Item, Record, check_text, mark_news
 from memglot.notes import note_foreign_carry
-from memglot.notes.tools import note_ignored_lines
 from memglot.report import Report
 
 
@@ -46,7 +45,7 @@ def read_graph(source: Source, report: Report, options: Options) -> Iterator[Ite
     finally:
         reading.graph.close()
     if reading.ignored:
-        report.note(note_ignored_lines(source.name, reading.ignored))
+        report.note(_ignored_lines(source.name, reading.ignored))
 
 
 class _Reading:
@@ -162,3 +161,9 @@ def _check(text: Any, field: str) -> None:
     if not isinstance(text, str):
         raise wrong_type(field, "text", type_name(text))
     check_text(text, field)
+
+
+def _ignored_lines(source: str, count: int) -> str:
+    """Lines of a graph that the MCP memory server passes over."""
+    what = "1 line that is" if count == 1 else f"{count:,} lines that are"
+    return f"{source} has {what} neither entity nor relation, which the server ignores: kept, and given back"

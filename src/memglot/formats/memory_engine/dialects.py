@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from memglot.errors import bad_pack, bad_tree
+from memglot.errors import BadRecord, bad_tree
 from memglot.model import check_tree
 
 _LABEL = re.compile(r"[A-Za-z0-9_-]+")
@@ -32,9 +32,9 @@ def pack_memories(pack: dict[str, Any]) -> list[Any]:
     """The memories of a pack as installing it would keep them: below `pack.<name>`, with the pack in `meta`."""
     name, version = pack.get("name"), pack.get("version")
     if not isinstance(name, str) or not _PACK_NAME.fullmatch(name):
-        raise bad_pack("name")
+        raise _bad_pack("name")
     if not isinstance(version, str) or not version:
-        raise bad_pack("version")
+        raise _bad_pack("version")
     return [_installed(memory, name, version) for memory in pack["memories"]]
 
 
@@ -48,3 +48,8 @@ def _installed(memory: Any, name: str, version: str) -> Any:
         "tree": f"pack.{name}.{tree}" if isinstance(tree, str) and tree else f"pack.{name}",
         "meta": {**(meta if isinstance(meta, dict) else {}), "pack": {"name": name, "version": version}},
     }
+
+
+def _bad_pack(field: str) -> BadRecord:
+    """A memory pack without what it must have."""
+    return BadRecord(f"this memory pack has no valid `{field}`", "a pack's name and version are text: quote them")

@@ -5,14 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import (
-    bad_temporal,
-    bad_time,
-    missing_content,
-    not_an_object,
-    temporal_object,
-    wrong_type,
-)
+from memglot.errors import BadRecord, bad_temporal, bad_time, missing_content, not_an_object, wrong_type
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.memory_engine.dialects import lenient_tree
@@ -159,7 +152,10 @@ def _temporal_out(temporal: Temporal, *, json: bool) -> Any:
 def _temporal(value: Any, report: Report, object_allowed: bool, id: str) -> Temporal:
     if isinstance(value, dict):
         if not object_allowed:
-            raise temporal_object()
+            raise BadRecord(
+                "`temporal` as an object is accepted in JSON only",
+                "write a time or a list of two, or import with `--lenient`, which accepts it",
+            )
         value = _from_object(value)
     elif isinstance(value, str):
         value = [value]

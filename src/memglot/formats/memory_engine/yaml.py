@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from memglot.errors import BadRecord, empty_input, rest_lost
+from memglot.errors import BadRecord, empty_input
 from memglot.formats.base import Format, Options
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
@@ -45,7 +45,12 @@ def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> It
             if values.is_list and not error.ended and rest.skip(rest.line + values.line, values.inside):
                 report.failed_record(error.error, line=line)
             else:
-                report.failed_record(rest_lost(error.error), line=line)
+                report.failed_record(
+                    BadRecord(
+                        f"{error.error}; nothing after this place could be read", "mend the file and import it again"
+                    ),
+                    line=line,
+                )
                 return
 
 

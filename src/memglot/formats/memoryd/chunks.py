@@ -8,7 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memglot.errors import CannotWrite, bad_chunk, chunk_outside
+from memglot.display import shorten
+from memglot.errors import BadRecord, CannotWrite
 from memglot.formats.core.target import Target, replacing
 
 SUFFIX = ".chunks"
@@ -94,28 +95,28 @@ def read_chunk(row: dict[str, Any], path: Path | None) -> str:
     folder = own.get("chunk_dir") or (path.name + SUFFIX if path else None)
     for part in (folder, name):
         if not isinstance(part, str) or not _is_plain(part):
-            raise chunk_outside(f"{folder}/{name}")
+            raise _chunk_outside(f"{folder}/{name}")
     if path is None:
-        raise bad_chunk(str(name), "there is no folder beside this input")
+        raise _bad_chunk(str(name), "there is no folder beside this input")
     place = path.parent / str(folder) / str(name)
     if place.parent.is_symlink() or place.is_symlink():
-        raise chunk_outside(f"{folder}/{name}")
+        raise _chunk_outside(f"{folder}/{name}")
     if not place.is_file():
-        raise bad_chunk(f"{folder}/{name}", "it is missing")
+        raise _bad_chunk(f"{folder}/{name}", "it is missing")
     sizes = [part["size_bytes"] for part in (pointer, own) if part.get("size_bytes") is not None]
     if any(size != os.path.getsize(place) for size in sizes):
-        raise bad_chunk(f"{folder}/{name}", "it has another size")
+        raise _bad_chunk(f"{folder}/{name}", "it has another size")
     raw = place.read_bytes()
     hashes = [sha for sha in (own.get("sha256"), ref) if sha is not None]
     if not hashes and isinstance(row.get("content_hash"), str):
         hashes = [row["content_hash"]]
     found = sha256(raw).hexdigest()
     if not hashes or any(not _is_hash(sha, found) for sha in hashes):
-        raise bad_chunk(f"{folder}/{name}", "it was altered")
+        raise _bad_chunk(f"{folder}/{name}", "it was altered")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise bad_chunk(f"{folder}/{name}", "it is not valid UTF-8") from None
+        raise _bad_chunk(f"{folder}/{name}", "it is not valid UTF-8") from None
 
 
 def has_chunk(row: dict[str, Any]) -> bool:
@@ -136,3 +137,17 @@ def _is_plain(part: str) -> bool:
 def _is_hash(said: Any, found: str) -> bool:
     bare = said.removeprefix("sha256:") if isinstance(said, str) else ""
     return _HEX.fullmatch(bare) is not None and bare.lower() == found
+
+
+def _chunk_outside(path: str) -> BadRecord:
+    """A pointer to a body that leads out of the folder of bodies."""
+    return BadRecord(
+        f"its body is said to lie at `{shorten(path)}`, which is outside the folder of bodies: it was not opened"
+    )
+
+
+def _bad_chunk(path: str, reason: str) -> BadRecord:
+    """A body that lies apart and cannot be used."""
+    return BadRecord(
+        f"its body `{shorten(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
+    )

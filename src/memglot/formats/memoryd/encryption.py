@@ -8,7 +8,7 @@ from binascii import Error as NotBase64
 from hashlib import pbkdf2_hmac
 from typing import Any
 
-from memglot.errors import BadRecord, bad_encryption, cannot_open
+from memglot.errors import BadRecord, cannot_open
 
 SCHEME, KDF = "passphrase-aesgcm", "pbkdf2-hmac-sha256"
 ITERATIONS = 600_000
@@ -72,19 +72,24 @@ def sealer_for(passphrase: str, block: dict[str, Any]) -> Sealer:
     """What opens the blobs of a file, from either of its encryption blocks; raises `BadRecord`."""
     scheme, kdf = block.get("scheme", SCHEME), block.get("kdf", KDF)
     if scheme != SCHEME or kdf != KDF:
-        raise bad_encryption(f"it is sealed by `{scheme}` with `{kdf}`, which is not known here")
+        raise _bad_encryption(f"it is sealed by `{scheme}` with `{kdf}`, which is not known here")
     iterations = block.get("iterations", block.get("kdf_iters", ITERATIONS))
     if not isinstance(iterations, int) or isinstance(iterations, bool) or not 1 <= iterations <= _MOST_ITERATIONS:
-        raise bad_encryption(f"its number of iterations must be 1 to {_MOST_ITERATIONS:,}")
+        raise _bad_encryption(f"its number of iterations must be 1 to {_MOST_ITERATIONS:,}")
     salt = block.get("salt")
     try:
         raw = b64decode(salt.removeprefix(_PREFIX), validate=True) if isinstance(salt, str) else b""
     except (NotBase64, ValueError):
         raw = b""
     if not raw:
-        raise bad_encryption("it has no salt")
+        raise _bad_encryption("it has no salt")
     return Sealer(passphrase, raw, iterations)
 
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def _bad_encryption(reason: str) -> BadRecord:
+    """A file whose sealing cannot be understood."""
+    return BadRecord(f"`encryption` cannot be used: {reason}")

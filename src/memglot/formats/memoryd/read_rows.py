@@ -14,9 +14,7 @@ from memglot.errors import (
     cannot_open,
     missing_content,
     needs_passphrase,
-    no_key,
     not_an_object,
-    wrong_hash,
     wrong_type,
 )
 from memglot.formats.core.carry import KEY, take_slot
@@ -37,7 +35,6 @@ from memglot.model import (
     check_tree,
     date_by_id,
 )
-from memglot.notes.tools import note_milliseconds, note_other_hash
 from memglot.report import Report
 
 SEALED = "sealed"
@@ -113,7 +110,7 @@ def _opened(row: dict[str, Any], file: File, report: Report) -> tuple[dict[str, 
 
 def _unopened(file: File, report: Report) -> BadRecord:
     if file.keyless:
-        return no_key()
+        return BadRecord("it is sealed, and the file does not say how: it has no `encryption`")
     report.unopened += 1
     return needs_passphrase()
 
@@ -129,9 +126,9 @@ def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> st
     if content is not None:
         if given not in (None, "") and not fits(content, given):
             if bound:
-                raise wrong_hash()
+                raise _wrong_hash()
             if file.strict:
-                report.note(note_other_hash(report.source))
+                report.note(f"{report.source} has bodies that are whole, with a `content_hash` that is not theirs")
         return content
     if "content" not in row:
         raise missing_content()
@@ -139,7 +136,7 @@ def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> st
         raise wrong_type("content", "text", type_name(row["content"]))
     found: str = row["content"]
     if file.strict and given not in (None, "") and found and not fits(found, given):
-        raise wrong_hash()
+        raise _wrong_hash()
     return found
 
 
@@ -163,7 +160,7 @@ def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
         return
     created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
     if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
-        report.note(note_milliseconds(report.source))
+        report.note(f"{report.source} has times that were taken for milliseconds")
     record.created_at = created or updated or 0
     # 0 is no time in the model.
     record.updated_at = updated or record.created_at
@@ -239,3 +236,8 @@ def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
     model = row.get("embedding_model")
     name = model if isinstance(model, str) else ""
     return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]
+
+
+def _wrong_hash() -> BadRecord:
+    """A content that is not the one its hash was made of."""
+    return BadRecord("`content_hash` does not fit the content: one of the two was altered")

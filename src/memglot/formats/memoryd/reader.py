@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.errors import BadRecord, bad_section, needs_passphrase
+from memglot.display import some
+from memglot.errors import BadRecord, needs_passphrase
 from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import blob_of, sealed_in
 from memglot.formats.core.carry import KEY
@@ -23,7 +24,6 @@ from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
-from memglot.notes.tools import note_linked_rows, note_no_metadata, note_predicates
 from memglot.report import Report
 
 _FRONT = 1 << 14
@@ -51,7 +51,7 @@ def read_file(source: Source, report: Report, options: Options) -> Iterator[Item
 def _read_list(source: Source, report: Report) -> Iterator[Item]:
     """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
     file = File(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
-    report.note(note_no_metadata(source.name))
+    report.note(_no_metadata(source.name))
     for raw, value in objects(source, report, msgspec.json.decode):
         yield from _row(raw, value, file, report)
 
@@ -102,7 +102,7 @@ class _Reading:
         if key in _LISTS and self._report.item is None:
             # A list would have come element by element.
             if value is not None:
-                self._fault(key, bad_section(key))
+                self._fault(key, _bad_section(key))
         elif key == "memories":
             yield from _row(raw, value, self._file, self._report)
             if self._file.listed:
@@ -135,7 +135,7 @@ class _Reading:
         else:
             relation = relation_in(row)
             if relation is None:
-                raise bad_section("relations")
+                raise _bad_section("relations")
             self._note_predicate(relation)
             yield self._known(relation)
 
@@ -206,11 +206,11 @@ class _Reading:
     def _finish(self) -> None:
         report = self._report
         if not self._told:
-            report.note(note_no_metadata(report.source))
+            report.note(_no_metadata(report.source))
         if self._predicates and not self._file.ours:
-            report.note(note_predicates(sorted(self._predicates)))
+            report.note(f"kept relations with other predicates than memoryd's eleven: {some(sorted(self._predicates))}")
         if self._links:
-            report.note(note_linked_rows(self._links))
+            report.note(_linked_rows(self._links))
         if self._sealed:
             report.unopened += self._sealed
             report.fault(needs_passphrase(self._sealed))
@@ -235,3 +235,19 @@ def _saying(thing: Relation | Supersession) -> str:
         return f"{thing.newer}\0{thing.older}"
     ends = (thing.subject, thing.object)
     return "\0".join((*(f"{end.entity:d}{end.id}" for end in ends), thing.predicate))
+
+
+def _no_metadata(source: str) -> str:
+    """A memories.json that does not say what wrote it."""
+    return f"{source} has no `export_metadata`: its hashes were not checked"
+
+
+def _linked_rows(count: int) -> str:
+    """Audit rows of other scopes."""
+    noun = "1 audit row" if count == 1 else f"{count:,} audit rows"
+    return f"{noun} of other scopes told only how the chain goes on, and were not kept"
+
+
+def _bad_section(name: str) -> BadRecord:
+    """A section, or an element of one, that is something else."""
+    return BadRecord(f"`{name}` is not a list of what it should hold")

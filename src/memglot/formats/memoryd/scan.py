@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memglot.errors import BadRecord, Unreadable, WrongPassphrase, broken_audit
+from memglot.errors import BadRecord, Unreadable, WrongPassphrase
 from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import ChainCheck
 from memglot.formats.core.carry import KEY
@@ -22,7 +22,6 @@ from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import DEFAULT_SCOPE
-from memglot.notes.tools import note_audit, note_audit_broken, note_audit_head
 from memglot.report import End, Report
 
 STRICT = "memoryd-1"
@@ -166,15 +165,15 @@ def _judge(check: ChainCheck | None, header: Header, name: str, report: Report, 
             return
         check = _checker(header)
     if not check.end(head) and header.own is None:
-        report.note(note_audit_head(name))
+        report.note(f"the audit chain of {name} ends with another row than its head says")
     if check.broken is not None:
         number, reason = check.broken
         if not options.accept_broken_audit:
-            raise broken_audit(name, number, reason)
-        report.broken_chain = note_audit_broken(name, number, reason)
+            raise _broken_audit(name, number, reason)
+        report.broken_chain = f"the audit chain of {name} is broken at row {number:,}: {reason}"
         report.note(report.broken_chain)
     elif check.count:
-        report.note(note_audit(check.count, check.verified, check.linked))
+        report.note(_audit(check.count, check.verified, check.linked))
 
 
 def _decoded(raw: bytes) -> Any:
@@ -213,3 +212,15 @@ def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
     if not right:
         raise WrongPassphrase(name)
     return sealer
+
+
+def _audit(rows: int, verified: int, linked: int) -> str:
+    """An audit chain that holds."""
+    noun = "1 row" if rows == 1 else f"{rows:,} rows"
+    return f"the audit chain of {noun} is continuous: {verified:,} verified, {linked:,} linked"
+
+
+def _broken_audit(name: str, row: int, reason: str) -> Unreadable:
+    """A file whose audit chain was tampered with."""
+    hint = "nothing was imported; `--accept-broken-audit` imports it all the same"
+    return Unreadable(name, f"its audit chain is broken at row {row:,}: {reason}", hint)

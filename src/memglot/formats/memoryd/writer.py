@@ -22,7 +22,6 @@ from memglot.formats.memoryd.scan import PROOF
 from memglot.formats.memoryd.sections import Shelf, write_list
 from memglot.formats.memoryd.write_rows import PageRows, slot_of, slug_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, plain
-from memglot.notes.tools import note_other_bodies
 from memglot.report import End, Report
 from memglot.settings import moment, this_machine
 
@@ -46,7 +45,7 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: O
         writing.shelf.close()
     report.written(writing.end)
     if others := writing.chunks.others():
-        report.note(note_other_bodies(target.path.name if target.path else "", others))
+        report.note(_other_bodies(target.path.name if target.path else "", others))
 
 
 class _Writing:
@@ -150,3 +149,9 @@ class _Writing:
             values[KEY] = own | ({"scope": options.only_scope} if options.only_scope is not None else {})
         lines = (b"  " + msgspec.json.encode(key) + b": " + msgspec.json.encode(value) for key, value in values.items())
         return b'{\n"export_metadata": {\n' + b",\n".join(lines) + b"\n},\n"
+
+
+def _other_bodies(file: str, count: int) -> str:
+    """Bodies that an export of the past put beside a file."""
+    noun = "1 body" if count == 1 else f"{count:,} bodies"
+    return f"{noun} of earlier exports stay in {file}.chunks: copies of these may need them; delete what none does"

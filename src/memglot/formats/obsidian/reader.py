@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskMap
-from memglot.errors import BadRecord, kept_whole
+from memglot.errors import BadRecord
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, is_slot, take_slot
 from memglot.formats.core.note_layout import Place, first_vault, mirror
@@ -32,7 +32,6 @@ from memglot.formats.obsidian.render import Layout, render, text_mark
 from memglot.formats.syntax.markdown_frame import Frame, split, text_of, whole
 from memglot.formats.syntax.yaml_reader import Broken
 from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
-from memglot.notes.tools import note_copied
 from memglot.report import Report
 
 _MARKS = ("own", "text")
@@ -96,7 +95,7 @@ class _Note:
         told = frame.front.get("id") is not None
         if told and record.id in ids:
             # Somebody copied the note, id and all: the copy is a note of its own.
-            report.note(note_copied(self.path, ids[record.id]))
+            report.note(f"{self.path} has the id of {ids[record.id]}: it was taken as a memory of its own")
             record.id = derive_id(TOOL, self.vault, self.path)
             record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
         if told:
@@ -116,7 +115,7 @@ class _Note:
 
     def _bytes(self, error: BadRecord, report: Report) -> Blob:
         """A note that is no text is kept as it is."""
-        report.fault(kept_whole(str(error)))
+        report.fault(_kept_whole(str(error)))
         data = (self._mark.encode() if self._mark else b"") + self._raw
         return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
 
@@ -124,9 +123,9 @@ class _Note:
         try:
             return split(text)
         except Broken as error:
-            report.fault(kept_whole(str(error.error)), line=error.line + 1)
+            report.fault(_kept_whole(str(error.error)), line=error.line + 1)
         except BadRecord as error:
-            report.fault(kept_whole(str(error)), line=1)
+            report.fault(_kept_whole(str(error)), line=1)
         return whole(text)
 
     def _body(self, text: str, frame: Frame) -> tuple[Body, dict[str, Any]]:
@@ -219,3 +218,8 @@ def own_mirror(record: Record) -> Any:
     own = record.extra.get(TOOL)
     own = {key: value for key, value in own.items() if key != "places"} if isinstance(own, dict) else own
     return [own, record.extra.get("agentos")]
+
+
+def _kept_whole(reason: str) -> BadRecord:
+    """A note that cannot be taken apart."""
+    return BadRecord(f"{reason}; the note is kept whole")

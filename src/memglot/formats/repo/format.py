@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memglot.errors import NeedsFolder
+from memglot.errors import NeedsFolder, Unreadable
 from memglot.formats.base import Format, Glimpse, Options
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
@@ -24,7 +24,7 @@ from memglot.formats.repo.reader import read_storage
 from memglot.formats.repo.sidecars import untouched
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
-from memglot.project.storage.errors import linked, lone_file
+from memglot.project.storage.errors import linked
 from memglot.project.storage.turn import turn_in
 from memglot.project.storage.vocabulary import CONFIG, FOLDER, NODES, OWN, RELATIONS
 from memglot.report import Report
@@ -32,7 +32,7 @@ from memglot.report import Report
 
 def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     """Refuse a single file: nodes lie in two files, and speak of each other."""
-    raise lone_file(source.name)
+    raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
 
 
 def read_home(folder: Path, report: Report, options: Options) -> Iterator[Item]:

@@ -18,9 +18,8 @@ from memglot.formats.repo.nodes import TOOL, Node, check_fields, record_of
 from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, small_file
 from memglot.formats.repo.relations import LinkFile, check_link, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
-from memglot.notes.tools import note_interrupted, note_loose_relations
 from memglot.project.storage import vocabulary
-from memglot.project.storage.errors import body_outside, linked, no_body, no_sidecar, same_id
+from memglot.project.storage.errors import linked
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.ids import is_id
 from memglot.project.storage.turn import JOURNAL
@@ -33,7 +32,9 @@ def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Ite
         raise linked(str(folder))
     config = read_config(folder)
     if os.path.lexists(folder / JOURNAL):
-        report.note(note_interrupted(str(folder)))
+        report.note(
+            f"{str(folder)}: an interrupted save waits there; any `memglot repo` command in that repository finishes it"
+        )
     carried = Carried(folder, report)
     space = space_of(folder, config[1], options, carried)
     yield from _Reading(folder, space, carried, report).items(config[0])
@@ -117,7 +118,7 @@ class _Reading:
         fields = decoded(self._bytes(path))
         check_link(fields)
         if fields["id"] in self._told_links:
-            raise same_id(fields["id"], self._told_links[fields["id"]])
+            raise _same_id(fields["id"], self._told_links[fields["id"]])
         self._told_links[fields["id"]] = path
         return fields
 
@@ -153,7 +154,7 @@ class _Reading:
         check_fields(fields)
         id = fields["id"]
         if self._places.get(id) != path:
-            raise same_id(id, self._places[id])
+            raise _same_id(id, self._places[id])
         body = self._body(fields["body_path"])
         line = self._carried.node(id, fields["created_at"])
         slot: dict[str, Any] = {}
@@ -174,11 +175,11 @@ class _Reading:
             is_there = place is not None and place.is_file()
         except OSError:
             # A name that no system could hold.
-            raise no_body(path) from None
+            raise _no_body(path) from None
         if place is None:
-            raise body_outside(path)
+            raise BadRecord(f"its text `{path}` lies outside of `.memory/memory`, or behind a link")
         if not is_there:
-            raise no_body(path)
+            raise _no_body(path)
         return self._bytes(path)
 
     def _relations(self, record: Record, id: str) -> list[Thing]:
@@ -213,13 +214,13 @@ class _Reading:
         for path in self._links.rest():
             yield from self._relation(path)
         if self._loose:
-            self._report.note(note_loose_relations(str(self._folder), self._loose))
+            self._report.note(_loose_relations(str(self._folder), self._loose))
 
     def _lone_bodies(self) -> None:
         for path in walk_files(self._folder, vocabulary.NODES, ".md", self._report):
             if path not in self._bodies:
                 self._report.start_source(str(self._folder / path))
-                self._report.failed_record(no_sidecar(), item=1)
+                self._report.failed_record(BadRecord("no sidecar speaks of this text"), item=1)
 
     def _rest(self, config: bytes) -> Iterator[Item]:
         """The settings, the marker and the log; not what this tool made up itself."""
@@ -238,3 +239,19 @@ class _Reading:
             deletions.see(blob.row["text"])
             yield blob
         yield from deletions.tombstones(self._space, lambda id: id in self._places or id in self._told_links)
+
+
+def _loose_relations(folder: str, count: int) -> str:
+    """Relations of nodes that are not there."""
+    noun = "1 relation leads" if count == 1 else f"{count:,} relations lead"
+    return f"{folder}: {noun} from or to a node that is not there; kept all the same"
+
+
+def _no_body(path: str) -> BadRecord:
+    """A sidecar whose text is not there."""
+    return BadRecord(f"its text `{path}` is not there")
+
+
+def _same_id(id: str, first: str) -> BadRecord:
+    """A second file with the id of another."""
+    return BadRecord(f"`{id}` is the id of `{first}` already")

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap, SortedLines
+from memglot.display import number_of, some
 from memglot.formats.base import Options
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.note_folder import Notes
@@ -30,7 +31,6 @@ from memglot.formats.repo.other_files import (
 from memglot.formats.repo.relation_writer import LinkWriter
 from memglot.formats.repo.sidecars import Wanted, Written, node_of, residue_of
 from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
-from memglot.notes.tools import note_doubtful, note_stay_deleted
 from memglot.project.storage import vocabulary
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
@@ -114,9 +114,9 @@ class StorageWriter:
         self._put_tombstones()
         self._leave_ends()
         if self._doubtful:
-            self._report.note(note_doubtful(self._doubtful))
+            self._report.note(_doubtful(self._doubtful))
         if undone := [self._names.undone[memory] for memory in self._names.undone]:
-            self._report.note(note_stay_deleted(undone))
+            self._report.note(f"{number_of(undone, 'node')} stay deleted, as the repository's log says: {some(undone)}")
 
     def _keep_others(self) -> None:
         """Leave the nodes of others, and those of memories that this export is not about; only the dead are removed."""
@@ -288,3 +288,10 @@ def _is_doubtful(text: str) -> bool:
     if any(finding.severity == "block" for finding in secrets_in(text)):
         return True
     return conflict_line(text) is not None or has_front_matter(text)
+
+
+def _doubtful(ids: list[str]) -> str:
+    """Memories that a save into project memory would refuse."""
+    count = "1 memory holds" if len(ids) == 1 else f"{len(ids):,} memories hold"
+    what = "what looks like a secret, a merge conflict or front matter"
+    return f"{count} {what}; `memglot repo check` tells where, look before you commit: {some(ids)}"

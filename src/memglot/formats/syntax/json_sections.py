@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax, section_too_large
+from memglot.errors import BadRecord, bad_syntax
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_split import Splitter, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
@@ -56,7 +56,13 @@ def sections(
 def _whole(key: str, raw: bytes, report: Report, line: int) -> tuple[Any] | None:
     """A value that is no list, decoded; what cannot be is reported and left out."""
     if len(raw) > MAX_SECTION_BYTES:
-        report.fault(section_too_large(key[:40]), line=line)
+        report.fault(
+            BadRecord(
+                f"`{key[:40]}` is one value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
+                "only lists may be longer",
+            ),
+            line=line,
+        )
         return None
     try:
         check_depth(raw)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
-from memglot.errors import closed_database, damaged_database, not_a_database
+from memglot.errors import Unreadable, not_a_database
 from memglot.formats.core.source import Source
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def check_whole(source: Source, path: Path) -> None:
     said = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
     size = path.stat().st_size
     if known and size < said and not path.with_name(path.name + "-wal").exists():
-        raise damaged_database(source.name, f"it should be {said:,} bytes long and is {size:,}")
+        raise _damaged_database(source.name, f"it should be {said:,} bytes long and is {size:,}")
 
 
 def _open(path: Path, head: bytes) -> apsw.Connection:
@@ -97,5 +97,14 @@ def _translate(error: apsw.Error, name: str) -> NoReturn:
     if isinstance(error, apsw.NotADBError):
         raise not_a_database(name) from error
     if isinstance(error, (apsw.BusyError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)):
-        raise closed_database(name, str(error)) from error
-    raise damaged_database(name, str(error)) from error
+        raise Unreadable(
+            name, f"the database cannot be opened: {str(error)}", "close the program that uses it and try again"
+        ) from error
+    raise _damaged_database(name, str(error)) from error
+
+
+def _damaged_database(name: str, reason: str) -> Unreadable:
+    """A database whose file is broken or cut off."""
+    return Unreadable(
+        name, f"the database is cut off or damaged: {reason}", "`sqlite3 FILE .recover` may save what is left of it"
+    )

@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
-from memglot.errors import BadRecord, alias_bomb, bad_number, bad_syntax, too_deep
+from memglot.errors import BadRecord, bad_number, bad_syntax, too_deep
 from memglot.formats.syntax.yaml_clean import CleanText
 from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
 
@@ -155,7 +155,10 @@ class YamlReader:
         self._expanded += self._weight(value)
         size = max(self._size, event.end_mark.index)
         if size + self._expanded > MAX_ALIAS_GROWTH * size:
-            raise alias_bomb()
+            raise BadRecord(
+                f"YAML aliases expand this document beyond {MAX_ALIAS_GROWTH} times its size",
+                "write the repeated values out, or split the file",
+            )
         return value
 
 

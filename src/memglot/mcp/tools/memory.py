@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.mcp.errors import content_too_large, labels_too_large, no_whole_id
+from memglot.errors import UsageError
+from memglot.mcp.errors import no_whole_id
 from memglot.mcp.schemas import About, Own, Seen, Tags, Text, Tree, seen, span_of
-from memglot.mcp.texts import note_cut_content, note_cut_meta, note_from_store
+from memglot.mcp.texts import note_from_store
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record, is_id
 from memglot.search.pack import shown
@@ -72,14 +73,19 @@ def check_size(content: str | None) -> None:
     """Refuse text that is too much for a conversation."""
     size = len(content.encode("utf-8", "replace")) if content is not None else 0
     if size > MAX_INLINE_BYTES:
-        raise content_too_large(size)
+        raise UsageError(
+            f"`content` of {size:,} bytes is more than 1 MB",
+            "write it to a file and use `path` of `me_memory_import`, which has no limit",
+        )
 
 
 def _check_labels(*labels: Any) -> None:
     """Refuse a title, tags and the like that no answer could hold beside the text."""
     size = len(msgspec.json.encode(labels))
     if size > _REPEATED:
-        raise labels_too_large(size, _REPEATED)
+        raise UsageError(
+            f"the title and the tags of {size:,} bytes are more than {_REPEATED:,}", "a long text belongs in `content`"
+        )
 
 
 def whole(id: str) -> str:
@@ -94,10 +100,14 @@ def _written(record: Record, notes: Sequence[str] = ()) -> Answer:
     value = seen(record)
     if len(record.content) > _REPEATED:
         value.content = record.content[:_REPEATED]
-        notes = [*notes, note_cut_content(_REPEATED, len(record.content))]
+        notes = [
+            *notes,
+            f"`content` has {len(record.content):,} signs, all of which are kept; this answer repeats the first "
+            f"{_REPEATED:,}",
+        ]
     if (size := len(msgspec.json.encode(record.meta))) > _REPEATED:
         value.meta = {}
-        notes = [*notes, note_cut_meta(size)]
+        notes = [*notes, f"`meta` has {size:,} bytes, all of which are kept; this answer leaves it out"]
     return Answer(value, notes=tuple(notes))
 
 

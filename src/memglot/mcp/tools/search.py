@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.mcp.errors import context_without_text, order_with_text
+from memglot.errors import UsageError
 from memglot.mcp.schemas import FilterMeta, FilterTree, FilterWhen, Natural, Seen, filters_of, seen
-from memglot.mcp.texts import note_cut_results, note_from_store, note_shown, note_unused
+from memglot.mcp.texts import note_from_store
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.memory import Memory
 from memglot.model import Record
@@ -97,9 +97,9 @@ def search(call: Call, given: Search) -> Answer:
     words, meaning, mode = _asked(given)
     asks = bool(words or given.grep)
     if asks and given.order_by is not None:
-        raise order_with_text()
+        raise UsageError("`order_by` is for lists: leave out `query`, `semantic`, `fulltext` and `grep`")
     if not asks and given.context:
-        raise context_without_text()
+        raise UsageError("`context` is for searches: give `query`, `semantic`, `fulltext` or `grep` too")
     with call.memory() as memory:
         if asks:
             results = memory.search(
@@ -143,7 +143,15 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
     weights = given.weights
     if weights and (weights.fulltext not in (None, 0) or weights.semantic not in (None, 0)):
         unused.append("weights")
-    notes = [*results.notes, *([note_unused(unused)] if unused else []), *_cut(results)]
+    notes = [
+        *results.notes,
+        *(
+            [f"{', '.join(f'`{name}`' for name in unused)} had no effect: this search ranks by its own weights"]
+            if unused
+            else []
+        ),
+        *_cut(results),
+    ]
     found = [_found(hit) for hit in results if hit.packed != "left out"]
     value = Answered(results=found, total=results.total, limit=limit, notes=notes)
     if results.block is not None:
@@ -151,7 +159,7 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
     else:
         items = [item for hit in results for item in (item_of(hit.record), *_beside(hit))]
         opening = note_from_store(len(found), store) if found else ""
-        text = f"{opening}\n\n{shown(items)}{note_shown(len(found), results.total)}".lstrip()
+        text = f"{opening}\n\n{shown(items)}{_shown(len(found), results.total)}".lstrip()
     return Answer(value, "\n".join([text, *notes]))
 
 
@@ -162,7 +170,11 @@ def _cut(results: Results) -> list[str]:
         if len(record.content) > _LONGEST:
             cut.append(record.id)
             record.content = record.content[:_LONGEST]
-    return [note_cut_results(cut, _LONGEST)] if cut else []
+    return (
+        [f"of {', '.join(cut[:5])}{' and others' if len(cut) > 5 else ''} the first {_LONGEST:,} signs are shown"]
+        if cut
+        else []
+    )
 
 
 def _beside(hit: Hit) -> list[Any]:
@@ -191,3 +203,8 @@ TOOLS: list[Tool[Any]] = [
         repeatable=True,
     ),
 ]
+
+
+def _shown(shown: int, total: int) -> str:
+    """How many there are in all."""
+    return f"{shown:,} of {total:,} found"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from memglot.mcp.errors import plaintext_closed
+from memglot.errors import UsageError
 from memglot.mcp.schemas import Text
 from memglot.mcp.texts import note_report
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
@@ -99,7 +99,9 @@ class SyncDiffered(msgspec.Struct):
 def export(call: Call, given: SyncExport) -> Answer:
     """Write memories.json."""
     if given.plaintext and not call.serving.allow_sensitive:
-        raise plaintext_closed()
+        raise UsageError(
+            "`plaintext` would write sensitive scopes in the clear", "`memglot mcp --allow-sensitive` allows it"
+        )
     place = call.place(given.path)
     names = ("scope", "include_audit_chain", "include_embeddings", "plaintext", "v5", "chunk_size_mb", "force")
     options = {name: getattr(given, name) for name in names if getattr(given, name) is not None}

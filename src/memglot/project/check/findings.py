@@ -8,15 +8,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.project.messages import (
-    conflict_found,
-    file_unreadable,
-    file_unsafe,
-    json_invalid,
-    not_text,
-    said_by,
-    secret_found,
-)
+from memglot.project.messages import conflict_found, file_unreadable, file_unsafe, json_invalid, said_by
+from memglot.project.storage.errors import issue
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.secrets import secrets_in
 from memglot.project.storage.vocabulary import BACKUPS, FOLDER, INDEX, LOCK, OWN, RECOVERY
@@ -54,14 +47,16 @@ class Findings:
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            self.errors.append(not_text(shown(path)))
+            self.errors.append(issue("TextEncodingInvalid", "This file is not UTF-8.", shown(path)))
             return None
         if (line := conflict_line(text)) is not None:
             self.errors.append(conflict_found(shown(path), line))
             return None
         for found in secrets_in(text):
             issues = self.errors if found.severity == "block" else self.warnings
-            issues.append(secret_found(shown(path), found.line, found.message))
+            issues.append(
+                issue("MemorySecretDetected", f"Line {found.line}: {found.message}", shown(path), f"line {found.line}")
+            )
         return content, text
 
     def json(self, path: str) -> Any:

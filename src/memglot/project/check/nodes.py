@@ -10,6 +10,7 @@ import msgspec
 from memglot.project import messages as said
 from memglot.project.check.findings import Findings, shown
 from memglot.project.check.schema_issues import shape_issue
+from memglot.project.storage.errors import issue
 from memglot.project.storage.hashes import follows_tool, link_hash
 from memglot.project.storage.ids import kind_of
 from memglot.project.storage.markdown import first_heading, has_front_matter
@@ -42,10 +43,10 @@ def check_nodes(findings: Findings) -> dict[str, str]:
         _check_body(findings, path, sidecar, plain)
     for path, replacement in replaced:
         if replacement not in places:
-            findings.warnings.append(said.replacement_missing(shown(path), replacement))
+            findings.warnings.append(_replacement_missing(shown(path), replacement))
     for path in sorted(name for name in findings.files if name.startswith(f"{NODES}/") and name.endswith(".md")):
         if path not in owned:
-            findings.warnings.append(said.sidecar_missing(shown(path)))
+            findings.warnings.append(_sidecar_missing(shown(path)))
             findings.text(path)
     return places
 
@@ -69,21 +70,27 @@ def check_links(findings: Findings, nodes: dict[str, str]) -> None:
         _note_id(findings, path, link.id, places, "Relation")
         for field, id in (("/from", link.subject), ("/to", link.object)):
             if id not in nodes:
-                findings.errors.append(said.endpoint_missing(shown(path), field, id))
+                findings.errors.append(
+                    issue("RelationEndpointMissing", f"There is no node `{id}`.", shown(path), field)
+                )
         first = facts.setdefault((link.subject, link.predicate, link.object), path)
         if first != path:
-            findings.errors.append(said.relation_repeated(shown(path), shown(first)))
+            findings.errors.append(
+                issue("RelationEquivalentDuplicate", f"This says the same as `{shown(first)}`.", shown(path))
+            )
         if isinstance(link.content_hash, str) and link.content_hash != link_hash(plain):
-            findings.warnings.append(said.hash_mismatch(shown(path), "Relation"))
+            findings.warnings.append(_hash_mismatch(shown(path), "Relation"))
         predicates[link.predicate] += 1
     vague, total = predicates["related_to"], predicates.total()
     if vague >= _EXCESSIVE and vague * 2 > total:
-        findings.warnings.append(said.too_related(shown(RELATIONS), vague, total))
+        findings.warnings.append(_too_related(shown(RELATIONS), vague, total))
 
 
 def _sidecar(findings: Findings, path: str, plain: Any) -> Sidecar | None:
     if isinstance(plain, dict) and "content_hash" not in plain:
-        findings.errors.append(said.hash_missing(shown(path)))
+        findings.errors.append(
+            issue("ObjectContentHashMissing", "Required field is missing: content_hash.", shown(path), "/content_hash")
+        )
         plain = plain | {"content_hash": "none"}
     try:
         return msgspec.convert(plain, Sidecar)
@@ -97,7 +104,9 @@ def _note_id(findings: Findings, path: str, id: object, places: dict[str, str], 
         return
     first = places.setdefault(id, path)
     if first != path:
-        findings.errors.append(said.id_duplicate(shown(path), id, shown(first), what))
+        findings.errors.append(
+            issue(f"{what}IdDuplicate", f"The id `{id}` is already that of `{shown(first)}`.", shown(path), "/id")
+        )
 
 
 def _check_sidecar(findings: Findings, path: str, sidecar: Sidecar) -> None:
@@ -108,11 +117,11 @@ def _check_sidecar(findings: Findings, path: str, sidecar: Sidecar) -> None:
     if kind_of(sidecar.id) != sidecar.type:
         findings.errors.append(said.kind_mismatch(place, sidecar.id, sidecar.type))
     if sidecar.stage and sidecar.type != "feature":
-        findings.errors.append(said.stage_not_allowed(place))
+        findings.errors.append(issue("SchemaNot", "Stage is only allowed on feature objects.", place, "/stage"))
     if sidecar.status not in STATUSES[sidecar.type]:
-        findings.warnings.append(said.status_mismatch(place, sidecar.type, sidecar.status))
+        findings.warnings.append(_status_mismatch(place, sidecar.type, sidecar.status))
     if isinstance(sidecar.tags, list) and len(set(sidecar.tags)) < len(sidecar.tags):
-        findings.errors.append(said.repeated(place, "/tags"))
+        findings.errors.append(issue("SchemaUniqueItems", "This list holds a value twice.", place, "/tags"))
 
 
 def _check_body(findings: Findings, path: str, sidecar: Sidecar, plain: dict[str, Any]) -> None:
@@ -121,7 +130,7 @@ def _check_body(findings: Findings, path: str, sidecar: Sidecar, plain: dict[str
         findings.errors.append(said.body_escapes(place))
         return
     if body != _beside(path):
-        findings.errors.append(said.body_elsewhere(place, shown(body), shown(_beside(path))))
+        findings.errors.append(_body_elsewhere(place, shown(body), shown(_beside(path))))
     if body not in findings.files:
         findings.errors.append(said.body_missing(place, shown(body)))
         return
@@ -130,13 +139,57 @@ def _check_body(findings: Findings, path: str, sidecar: Sidecar, plain: dict[str
         return
     content, text = found
     if has_front_matter(text):
-        findings.errors.append(said.front_matter(shown(body)))
+        findings.errors.append(
+            issue("MarkdownFrontmatter", "Markdown files must not contain YAML frontmatter.", shown(body))
+        )
     heading = first_heading(text)
     if heading is not None and heading != sidecar.title:
-        findings.warnings.append(said.title_mismatch(place, sidecar.title, heading))
+        findings.warnings.append(_title_mismatch(place, sidecar.title, heading))
     if "content_hash" in plain and follows_tool(plain, content) is None:
-        findings.warnings.append(said.hash_mismatch(place, "Object"))
+        findings.warnings.append(_hash_mismatch(place, "Object"))
 
 
 def _beside(path: str) -> str:
     return path.removesuffix(".json") + ".md"
+
+
+def _status_mismatch(path: str, kind: str, status: str) -> dict[str, Any]:
+    """A status that the kind does not use."""
+    message = f"The status `{status}` is not one that a {kind} uses."
+    return issue("ObjectStatusMismatch", message, path, "/status")
+
+
+def _body_elsewhere(path: str, body: str, expected: str) -> dict[str, Any]:
+    """A sidecar whose text lies beside another."""
+    message = f"The text of this node is said to be `{body}`; it belongs in `{expected}`."
+    return issue("ObjectBodyPathMismatch", message, path, "/body_path")
+
+
+def _sidecar_missing(path: str) -> dict[str, Any]:
+    """A text that belongs to no node."""
+    message = "This text has no sidecar that names it, so that no command sees it. Give it one, or remove it."
+    return issue("ObjectSidecarMissing", message, path)
+
+
+def _title_mismatch(path: str, title: str, heading: str) -> dict[str, Any]:
+    """A text whose heading is not the title."""
+    message = f"The first heading of the text is `{heading}`, the title is `{title}`."
+    return issue("ObjectTitleH1Mismatch", message, path, "/title")
+
+
+def _hash_mismatch(path: str, what: str) -> dict[str, Any]:
+    """A hash that fits neither rule; `what` is `Object` or `Relation`."""
+    message = "The hash is not that of the present content: it was edited by hand. The next save of it mends that."
+    return issue(f"{what}ContentHashMismatch", message, path, "/content_hash")
+
+
+def _replacement_missing(path: str, replacement: str | None) -> dict[str, Any]:
+    """A superseded node that does not say by what, or by nothing there is."""
+    said = f"`{replacement}`, which is not there" if replacement else "nothing that it names"
+    return issue("ObjectSupersededReplacementMissing", f"This node is superseded by {said}.", path, "/superseded_by")
+
+
+def _too_related(path: str, count: int, total: int) -> dict[str, Any]:
+    """A store whose relations mostly say that there is some."""
+    message = f"{count} of {total} relations are `related_to`; a predicate that says how would tell more."
+    return issue("RelationRelatedToExcessive", message, path, "/predicate")

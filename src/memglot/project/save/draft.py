@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from memglot.project.node import Link
 from memglot.project.save.intent import trimmed
-from memglot.project.save.messages import (
-    duplicate_id,
-    id_in_several_files,
-    node_not_found,
-    path_taken,
-    supersedes_itself,
-)
+from memglot.project.save.messages import patch_invalid
 from memglot.project.snapshot import Snapshot, memory_path
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, node_hash, stable_json
 from memglot.project.storage.ids import link_id
 from memglot.project.storage.vocabulary import STATUSES
@@ -88,7 +84,7 @@ class Draft:
             if node is None:
                 return None
             if len(places := self._snapshot.places(id)) > 1:
-                raise id_in_several_files(id, [memory_path(path) for path in places])
+                raise _id_in_several_files(id, [memory_path(path) for path in places])
             sidecar = self._snapshot.sidecar(node)
             body = self._snapshot.body_bytes(node)
             follows = follows_tool(sidecar, body or b"")
@@ -101,21 +97,21 @@ class Draft:
     def _must_find(self, id: str, field: str) -> _DraftNode:
         found = self._find(id)
         if found is None:
-            raise node_not_found(id, field)
+            raise _node_not_found(id, field)
         return found
 
     def _create(self, change: dict[str, Any], field: str) -> None:
         id, kind = change["id"], change["type"]
         if self._find(id) is not None:
-            raise duplicate_id(id, f"{field}/id")
+            raise _duplicate_id(id, f"{field}/id")
         natural = self._snapshot.layout.place(id, lambda _: False)
         if self._snapshot.is_faulty(natural + ".json"):
             # What lies there may well be this node, in a state that nobody can read.
-            raise path_taken(memory_path(natural + ".json"))
+            raise _path_taken(memory_path(natural + ".json"))
         place = self._snapshot.layout.place(id, self._is_taken)
         for ending in (".json", ".md"):
             if (self._snapshot.project.folder / (place + ending)).exists():
-                raise path_taken(memory_path(place + ending))
+                raise _path_taken(memory_path(place + ending))
         self._places.add(place)
         sidecar: dict[str, Any] = {
             "id": id, "type": kind, "status": change.get("status", STATUSES[kind][0]), "title": change["title"],
@@ -169,7 +165,9 @@ class Draft:
         id, by = change["id"], change["superseded_by"]
         node = self._must_find(id, f"{field}/id")
         if id == by:
-            raise supersedes_itself(f"{field}/superseded_by")
+            raise patch_invalid(
+                "ObjectSupersedesSelf", "Object cannot supersede itself.", "<patch>", f"{field}/superseded_by"
+            )
         self._must_find(by, f"{field}/superseded_by")
         if (node.sidecar["status"], node.sidecar.get("superseded_by")) != ("superseded", by):
             node.sidecar |= {"status": "superseded", "superseded_by": by}
@@ -268,3 +266,26 @@ def _sidecar(node: _DraftNode) -> bytes:
     body = node.body or b""
     node.sidecar["content_hash"] = node_hash(node.sidecar, body) if node.tool_hash else body_hash(body)
     return stable_json(node.sidecar)
+
+
+def _node_not_found(id: str, field: str | None = None) -> ProjectError:
+    """An id that no node has."""
+    details = {"id": id} if field is None else {"path": "<patch>", "id": id, "field": field}
+    return ProjectError("MemoryObjectNotFound", "Memory object was not found.", details)
+
+
+def _duplicate_id(id: str, field: str) -> ProjectError:
+    """A new node whose id another one has."""
+    details = {"path": "<patch>", "id": id, "field": field}
+    return ProjectError("MemoryDuplicateId", "Patch would create a duplicate canonical id.", details)
+
+
+def _id_in_several_files(id: str, paths: Sequence[str]) -> ProjectError:
+    """A node that stands in two files, as after a merge; which of them is meant is for a person to say."""
+    message = f"`{id}` stands in several files: {', '.join(paths)}. Remove all but one of them first."
+    return ProjectError("MemoryDuplicateId", message, {"id": id, "paths": list(paths)})
+
+
+def _path_taken(path: str) -> ProjectError:
+    """A file that is in the way, and is no node that memglot knows."""
+    return patch_invalid("PatchPathConflict", "Patch would overwrite an existing canonical path.", path, None)

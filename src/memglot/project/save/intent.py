@@ -124,7 +124,7 @@ def _related(value: Any, field: str) -> Related:
 def _judgement(name: str, *keys: str) -> Callable[[Any, str], Judgement]:
     def read(value: Any, field: str) -> Judgement:
         if not isinstance(value, dict):
-            raise invalid_save(said.item_no_object(name), field)
+            raise invalid_save(f"Save {name} item must be an object.", field)
         _known(value, keys, field)
         id = _id(value.get("id"), f"{field}.id")
         by = _id(value.get("superseded_by"), f"{field}.superseded_by") if "superseded_by" in keys else ""
@@ -179,7 +179,12 @@ def _line(value: Any, field: str) -> str:
 
 def _short(text: str, field: str) -> str:
     if len(text) > MAX_LINE:
-        raise invalid_save(said.too_long(len(text), MAX_LINE), field, limit=MAX_LINE, actual=len(text))
+        raise invalid_save(
+            f"Save input field has {len(text):,} characters; at most {MAX_LINE:,} are allowed.",
+            field,
+            limit=MAX_LINE,
+            actual=len(text),
+        )
     return text
 
 

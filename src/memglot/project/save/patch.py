@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memglot.project.anchors import check_anchors
-from memglot.project.notes import note_secret
 from memglot.project.save import messages as said
 from memglot.project.save.intent import Intent, NodeIntent
-from memglot.project.save.messages import (
-    bad_tag,
-    body_too_long,
-    conflict_markers,
-    front_matter,
-    invalid_save,
-    project_stays,
-    secret_issue,
-    secrets_found,
-)
+from memglot.project.save.messages import conflict_markers, invalid_save
 from memglot.project.snapshot import Snapshot
+from memglot.project.storage.errors import ProjectError, issue, schema_failed
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
@@ -46,7 +37,7 @@ def changes_of(intent: Intent, snapshot: Snapshot) -> list[Change]:
         )
     for item in intent.delete:
         if kind_of(item.id) == "project":
-            raise project_stays(f"{item.field}.id", item.id)
+            raise _project_stays(f"{item.field}.id", item.id)
         changes.append({"op": "delete_object", "id": item.id, "reason": item.reason})
     return changes
 
@@ -80,7 +71,7 @@ def _create(node: NodeIntent, snapshot: Snapshot, made: set[str]) -> Change:
     kind = _kind_of_new(node)
     for name in ("title", "body"):
         if getattr(node, name) is None:
-            raise invalid_save(said.needed(name), f"{node.field}.{name}")
+            raise invalid_save(f"Save node {name} is required when creating memory.", f"{node.field}.{name}")
     if node.stage is not None and kind != "feature":
         raise invalid_save(said.STAGE_NOT_ALLOWED, f"{node.field}.stage", kind=kind)
 
@@ -115,16 +106,25 @@ def check_contents(task: str, changes: list[Change]) -> list[str]:
     for field, text in (("/source/task", task), *_texts(changes)):
         for finding in secrets_in(text):
             if finding.severity == "block":
-                blocked.append(secret_issue(finding.message, field, finding.line))
+                blocked.append(
+                    issue("MemorySecretDetected", finding.message, f"<patch>:{finding.line}", field)
+                    | {"line": finding.line}
+                )
             else:
-                warnings.append(note_secret(finding.message, field, finding.line))
+                warnings.append(f"{finding.message} In {field}, line {finding.line}.")
     if blocked:
-        raise secrets_found(blocked)
+        raise _secrets_found(blocked)
     for number, change in enumerate(changes):
         _check_body(change.get("body", ""), f"/changes/{number}/body")
         for place, tag in enumerate(change.get("tags", ())):
             if not _TAG.fullmatch(tag):
-                raise bad_tag(f"/changes/{number}/tags/{place}", TAG)
+                raise schema_failed(
+                    [
+                        issue(
+                            "SchemaPattern", f'must match pattern "{TAG}"', "<patch>", f"/changes/{number}/tags/{place}"
+                        )
+                    ]
+                )
         if "anchors" in change:
             change["anchors"] = check_anchors(change["anchors"], f"/changes/{number}/anchors")
     return warnings
@@ -132,11 +132,11 @@ def check_contents(task: str, changes: list[Change]) -> list[str]:
 
 def _check_body(body: str, field: str) -> None:
     if (length := len(body.encode())) > MAX_BODY:
-        raise body_too_long(field, length, MAX_BODY)
+        raise _body_too_long(field, length, MAX_BODY)
     if (line := conflict_line(body)) is not None:
         raise conflict_markers(field, line)
     if has_front_matter(body):
-        raise front_matter(field)
+        raise _front_matter(field)
 
 
 def _texts(changes: list[Change]) -> Iterator[tuple[str, str]]:
@@ -149,3 +149,30 @@ def _texts(changes: list[Change]) -> Iterator[tuple[str, str]]:
             for place, item in enumerate(items):
                 text = item["id"] if isinstance(item, dict) else item
                 yield f"/changes/{number}/{key}" + (f"/{place}" if isinstance(value, list) else ""), text
+
+
+def _secrets_found(issues: Sequence[dict[str, Any]]) -> ProjectError:
+    """Something that looks like a secret; it is never repeated."""
+    places = ", ".join(f"{found['field']} line {found['line']}" for found in issues)
+    details = {"issues": list(issues)}
+    return ProjectError("MemorySecretDetected", f"Secret material detected: {places}.", details)
+
+
+def _body_too_long(field: str, length: int, limit: int) -> ProjectError:
+    """A text that is no note any more."""
+    message = (
+        f"The body has {length:,} bytes; at most {limit:,} fit in one node. Split it, or link the file as evidence."
+    )
+    return invalid_save(message, field, limit=limit, actual=length)
+
+
+def _front_matter(field: str) -> ProjectError:
+    """A text that begins with YAML."""
+    told = issue("MarkdownFrontmatter", "Markdown files must not contain YAML frontmatter.", "<patch>", field)
+    return schema_failed([told])
+
+
+def _project_stays(field: str, id: str) -> ProjectError:
+    """The project node is what the store is about."""
+    message = "The project node cannot be deleted; change it by its id, or `memglot repo reset` the whole memory."
+    return invalid_save(message, field, id=id)

@@ -11,7 +11,7 @@ import apsw
 from memglot.project.event_log import Tail, grown, lost_events, tail_of
 from memglot.project.index import TOOLS_OWN, drop_index
 from memglot.project.map_refresh import refresh_maps
-from memglot.project.notes import note_dirty, note_log_mended, note_map_behind, note_restored
+from memglot.project.notes import note_log_mended
 from memglot.project.project import Project
 from memglot.project.save.draft import Draft
 from memglot.project.save.intent import Intent, read_intent
@@ -48,7 +48,10 @@ def save(project: Project, value: Any, *, dry_run: bool = False) -> dict[str, An
                 # Under the lock, so that of two saves the later one's map stays.
                 refresh_maps(snapshot)
             except apsw.Error:
-                project.warnings.append(note_map_behind())  # The save has landed, whatever becomes of the map.
+                project.warnings.append(
+                    "The save has landed, but the product map could not be brought up to date; the next save "
+                    "or sync does that."
+                )  # The save has landed, whatever becomes of the map.
             return answer
 
 
@@ -95,7 +98,7 @@ class _Saving:
         if self._project.git is None or not touched:
             return []
         dirty = self._project.git.dirty(touched)
-        self._project.warnings.extend(note_dirty(path) for path in dirty)
+        self._project.warnings.extend(f"Dirty Memory file will be backed up before save: {path}" for path in dirty)
         found = []
         for path in dirty:
             inside = path.removeprefix(FOLDER + "/")
@@ -145,4 +148,6 @@ def _bring_back(project: Project) -> None:
         return
     if project.git.ask("cat-file", "-e", f"HEAD:{FOLDER}/{CONFIG}") is not None:
         project.git.run("restore", "--source", "HEAD", "--", FOLDER)
-        project.warnings.append(note_restored())
+        project.warnings.append(
+            "Memory storage was restored from HEAD before writing because tracked .memory files were deleted."
+        )

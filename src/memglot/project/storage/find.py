@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import Unreadable, bad_syntax, wrong_type
+from memglot.errors import BadRecord, Unreadable, bad_syntax, wrong_type
 from memglot.formats.base import Options
 from memglot.formats.repo.carry_file import Carried
 from memglot.formats.repo.other_files import small_file
 from memglot.project.storage import vocabulary
-from memglot.project.storage.errors import broken_config, linked, no_storage, odd_name, other_storage
+from memglot.project.storage.errors import OtherStorage, linked
 from memglot.project.storage.remote import remote_of
 from memglot.report import Report
 
@@ -23,16 +23,16 @@ def read_config(folder: Path) -> tuple[bytes, dict[str, Any]]:
     """The settings of a store, as bytes and as a value. Raises `Unreadable`."""
     raw = small_file(folder, vocabulary.CONFIG)
     if raw is None:
-        raise no_storage(str(folder))
+        raise Unreadable(str(folder), "no `.memory/config.json` in it", "give a repository, or its `.memory` folder")
     name = str(folder / vocabulary.CONFIG)
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise broken_config(name, str(error)) from None
+        raise Unreadable(name, f"invalid JSON: {str(error)}") from None
     version = found.get("version") if isinstance(found, dict) else None
     # `True` and `5.0` are no versions, though Python takes them for numbers.
     if type(version) is not int or version != vocabulary.STORAGE_VERSION:
-        raise other_storage(name, version)
+        raise OtherStorage(name, f"its storage version is {version}, and only 5 is known")
     return raw, found
 
 
@@ -62,7 +62,7 @@ def walk_files(folder: Path, below: str, ending: str, report: Report | None = No
             if not _is_text(entry.name):
                 if report is not None and entry.name.endswith(ending):
                     report.start_source(str(folder / path))
-                    report.fault(odd_name())
+                    report.fault(BadRecord("its name is not UTF-8"))
             elif entry.is_symlink():
                 # A linked folder is told once, whatever is looked for in it.
                 if report is not None and (entry.name.endswith(ending) or ending == ".json" and not entry.is_file()):

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from memglot.project.notes import note_bad_journal, note_finished, note_taken_back
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import PART, refuse_links, sync_folder, write_file, write_lasting
 from memglot.project.storage.hashes import local_time
@@ -154,10 +153,10 @@ def finish_change(folder: Path) -> list[str]:
     if steps is None:
         os.replace(folder / JOURNAL, folder / f"{JOURNAL}.refused")
         _clear_stage(folder)
-        return [note_bad_journal()]
+        return ["`.memory/index/journal` was not written by memglot; it was put aside, and nothing in it was done."]
     if all(_is_pending(folder, step) or _is_done(folder, step) for step in steps):
         _apply(folder, steps)
-        return [note_finished(len(steps))]
+        return [_finished(len(steps))]
     kept = recovery_folder(folder, local_time(moment()))
     for step in steps:
         for name in (step.staged, step.path if _is_done(folder, step) else None):
@@ -165,7 +164,7 @@ def finish_change(folder: Path) -> list[str]:
                 (folder / kept / step.path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(folder / name, folder / kept / step.path)
     _take_back(folder, steps)
-    return [note_taken_back(f"{FOLDER}/{kept}")]
+    return [_taken_back(f"{FOLDER}/{kept}")]
 
 
 def recovery_folder(folder: Path, now: str) -> str:
@@ -254,3 +253,17 @@ def _clear_stage(folder: Path) -> None:
     shutil.rmtree(folder / _STAGE, ignore_errors=True)
     for part in (folder / INDEX).glob(PART + "*"):
         part.unlink(missing_ok=True)
+
+
+def _finished(count: int) -> str:
+    """A stopped save was finished."""
+    files = "1 file" if count == 1 else f"{count:,} files"
+    return f"A save that was stopped half-way has been finished ({files})."
+
+
+def _taken_back(path: str) -> str:
+    """A stopped save was taken back."""
+    return (
+        "A save was stopped half-way, and files were changed by others since: it was taken back, and what it would "
+        f"have written is kept in `{path}`."
+    )

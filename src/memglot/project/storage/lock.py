@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.project.storage.errors import cannot_write, lock_busy
+from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.vocabulary import FOLDER, LOCK
 from memglot.settings import BUSY_SECONDS, moment
@@ -140,5 +140,17 @@ def _owner(path: Path) -> dict[str, Any] | None:
 
 def _pause(path: Path, shown: str, until: float, wait: float) -> None:
     if time.monotonic() >= until:
-        raise lock_busy(shown, _owner(path), wait)
+        raise _lock_busy(shown, _owner(path), wait)
     time.sleep(_PAUSE)
+
+
+def _lock_busy(path: str, owner: dict[str, Any] | None, seconds: float) -> ProjectError:
+    """Another program holds the lock, and did not let go of it."""
+    who = "a program that left no name"
+    if owner:
+        who = f"process {owner.get('pid')} ({owner.get('operation')}, since {owner.get('created_at')})"
+    message = (
+        f"Project memory is locked by {who}; waited {seconds:g} seconds. Try again, or remove `{path}` if that "
+        "program is gone."
+    )
+    return ProjectError("MemoryLockBusy", message, {"path": path, "lock": owner})

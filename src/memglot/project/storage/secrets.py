@@ -11,10 +11,26 @@ from collections.abc import Iterator
 from math import log2
 from typing import Literal, NamedTuple
 
-from memglot.project.messages import secret_said
 from memglot.project.storage.vocabulary import ID
 
 Severity = Literal["block", "warn"]
+
+
+SECRETS = {
+    "private-key": "A private key begins here",
+    "github-token": "This looks like a GitHub token",
+    "github-fine-grained-token": "This looks like a fine-grained GitHub token",
+    "openai-key": "This looks like an API key that begins with `sk-`",
+    "stripe-key": "This looks like a Stripe key",
+    "slack-token": "This looks like a Slack token",
+    "aws-access-key": "This looks like an AWS access key id",
+    "google-api-key": "This looks like a Google API key",
+    "assigned-secret": "A password, key or token is written out here",
+    "jwt": "This may be a JSON Web Token",
+    "bearer-token": "This may be a bearer token",
+    "high-entropy": "This long random text may be a secret",
+}
+"""What each rule about secrets says. The secret itself is never shown."""
 
 
 class Finding(NamedTuple):
@@ -67,7 +83,10 @@ def secrets_in(text: str) -> list[Finding]:
     line, seen = 1, 0
     for (place, rule), severity in sorted(found.items()):
         line, seen = line + text.count("\n", seen, place), place
-        findings.setdefault((line, rule), Finding(severity, rule, line, secret_said(rule)))
+        findings.setdefault(
+            (line, rule),
+            Finding(severity, rule, line, f"{SECRETS[rule]}; keep secrets out of memory that is committed."),
+        )
     return list(findings.values())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memglot.project.storage.errors import unfinished_save
+from memglot.errors import CannotWrite
 from memglot.project.storage.lock import locked
 from memglot.project.storage.vocabulary import CONFIG, INDEX
 from memglot.settings import BUSY_SECONDS
@@ -24,5 +24,7 @@ def turn_in(folder: Path, wait: float = BUSY_SECONDS) -> Iterator[None]:
         return
     with locked(folder, "save", wait):
         if os.path.lexists(folder / JOURNAL):
-            raise unfinished_save(str(folder))
+            raise CannotWrite(
+                str(folder), "an interrupted save waits there; run `memglot repo status` in that repository first"
+            )
         yield

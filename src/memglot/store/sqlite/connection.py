@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import apsw
 
-from memglot.errors import LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError, log_out_of_reach
-from memglot.notes import note_incomplete
+from memglot.errors import LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.failures import translate
 from memglot.store.sqlite.functions import register
@@ -73,7 +72,10 @@ class Connection:
             # make them either, so the file may be read as it stands.
             db.close()
             if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
-                raise log_out_of_reach(path) from None
+                raise StoreError(
+                    f"the store `{path}` has a write-ahead log that cannot be read in a folder that is read-only",
+                    "copy the store and the files beside it to a folder that can be written",
+                ) from None
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
@@ -122,7 +124,11 @@ class Connection:
                 self.notes += writing.notes
                 writing.close()
         if not self.is_complete():
-            self.notes.append(note_incomplete())
+            self.notes.append(
+                "an import was cut off before its indexes were built, or is still under way; what they lack is "
+                "searched "
+                "without them until the next writing command completes them (`memglot doctor --fix` does only that)"
+            )
 
     def _register(self) -> None:
         """Make the functions that queries use known."""

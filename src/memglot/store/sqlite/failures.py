@@ -4,23 +4,15 @@ from typing import NoReturn
 
 import apsw
 
-from memglot.errors import (
-    DamagedStore,
-    DamagedText,
-    FullStore,
-    LockedStore,
-    NotAStore,
-    ReadOnlyStore,
-    store_closed,
-    store_refused,
-)
+from memglot.display import shorten
+from memglot.errors import DamagedStore, DamagedText, FullStore, LockedStore, NotAStore, ReadOnlyStore, StoreError
 from memglot.settings import BUSY_SECONDS
 
 
 def translate(error: Exception, url: str) -> NoReturn:
     """Raise our error for one of SQLite's."""
     if isinstance(error, apsw.ConnectionClosedError):
-        raise store_closed(url) from error
+        raise StoreError(f"the store `{url}` is closed", "open it again") from error
     if isinstance(error, apsw.BusyError):
         raise LockedStore(url, BUSY_SECONDS) from error
     if isinstance(error, apsw.FullError):
@@ -37,7 +29,9 @@ def translate(error: Exception, url: str) -> NoReturn:
     if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error
     if isinstance(error, apsw.Error):
-        raise store_refused(url, str(error)) from error
+        raise StoreError(
+            f"the store `{url}` refused a change: {shorten(str(error))}", "`memglot doctor` checks the store"
+        ) from error
     raise error
 
 

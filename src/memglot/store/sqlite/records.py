@@ -8,7 +8,6 @@ import apsw
 import msgspec
 
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
-from memglot.notes import note_altered, note_lost
 from memglot.store.contract import ContentKey
 from memglot.store.query import Filter
 from memglot.store.sqlite.filters import condition
@@ -168,10 +167,18 @@ class Records(Vectors):
             try:
                 record = from_row(row)
             except msgspec.MsgspecError:
-                yield note_altered(str(row[0]))
+                yield _altered(str(row[0]))
                 continue
             if content_hash(record.content) != hash or to_row(record, None)[DIGEST] != digest:
-                yield note_altered(record.id)
+                yield _altered(record.id)
         said = self._value("SELECT value FROM keeping WHERE name = 'records'")
         if count != said:
-            yield note_lost(said, count)
+            yield (
+                f"the store should hold {said:,} memories and holds {count:,}: some were added or removed "
+                "outside memglot"
+            )
+
+
+def _altered(id: str) -> str:
+    """A record that was changed behind our back."""
+    return f"memory {id} does not fit its digest: it was altered outside memglot"

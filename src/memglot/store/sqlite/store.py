@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from memglot.errors import TargetExists
-from memglot.notes import note_damage, note_text_index, note_vectors
+from memglot.notes import note_text_index
 from memglot.store.sqlite.history import Track
 from memglot.store.sqlite.search import Search
 from memglot.store.sqlite.things import Things
@@ -22,7 +22,9 @@ class SqliteStore(Search, Things, Track):
         if not self.is_complete() or not self.check_text():
             yield note_text_index()
         if not self.check_vectors():
-            yield note_vectors()
+            yield (
+                "the vectors do not fit the memories; `memglot doctor --fix` drops what is wrong, then `memglot embed`"
+            )
 
     def _damage(self) -> Iterator[str]:
         """What SQLite says of the file. The full text is checked by itself: it can be made anew."""
@@ -35,7 +37,7 @@ class SqliteStore(Search, Things, Track):
             self._translate(error)
         for text in found:
             if text != "ok" and "fts5" not in text:
-                yield note_damage(text)
+                yield f"the file is damaged: {text}"
 
     def repair(self) -> None:
         """Rebuild the indexes and the full text from the records."""

@@ -11,7 +11,6 @@ import apsw
 import msgspec
 
 from memglot.errors import DamagedStore
-from memglot.notes import note_upgraded
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
@@ -130,7 +129,7 @@ class Indexes(Connection):
     def _upgrade_text(self) -> None:
         """Fill the index of a store that an earlier version made, so that a kill costs little of what was done."""
         if self.newest() - self.indexed_to() > _LARGE:
-            self.notes.append(note_upgraded())
+            self.notes.append("the store was made by an earlier memglot: its full text index was made anew, once")
         while self.newest() > self.indexed_to():
             with self.writing():
                 self.index_text(_LARGE)

@@ -1,0 +1,26 @@
+"""Stores that refuse some memories, for tests of batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from memglot import Memory
+
+
+def lines(*contents: str, start: int = 0) -> bytes:
+    records = [{"id": f"0194a000-0000-7000-8000-{n:012x}", "content": text} for n, text in enumerate(contents, start)]
+    return msgspec.json.Encoder().encode_lines(records)
+
+
+def poison(path: Path) -> None:
+    """Let the store refuse one memory, as a full disk or a broken index would refuse it."""
+    Memory.open(path).close()
+    db = apsw.Connection(str(path))
+    db.execute(
+        "CREATE TRIGGER poison BEFORE INSERT ON records WHEN new.content = 'poison' "
+        "BEGIN SELECT raise(ABORT, 'no poison here'); END"
+    )
+    db.close()
