@@ -1,42 +1,66 @@
-"""Words that notes share."""
+"""Make text fit for messages: one line, a maximum length, quotes, counts with their nouns."""
 
 import re
+from collections.abc import Sequence
 
-_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_LINE_BREAKERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def is_one_line(text: str) -> bool:
-    """Tell whether a text has nothing that would break or turn round its line."""
-    return _CONTROLS.search(text) is None
+    """Return True if a text has no character that would break its line or reverse its direction."""
+    return _LINE_BREAKERS.search(text) is None
 
 
 def one_line(text: str) -> str:
-    """A text on one line: control characters are shown escaped, signs of any script as they are."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    """Escape the characters that would break the line or reverse its direction; keep all others."""
+    return _LINE_BREAKERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def number_of(names: list[str], noun: str) -> str:
-    """How many there are, with the noun."""
-    return f"{len(names):,} {noun}" + ("" if len(names) == 1 else "s")
+def printable(text: str) -> str:
+    """Escape what UTF-8 cannot encode, such as bytes of a file name that are not valid UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def some(names: list[str]) -> str:
-    """The first few names."""
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+def escape(text: str) -> str:
+    """Return a printable text as it is, any other with all characters but ASCII escaped."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return a text as a message can show it: escaped, and cut to `length` characters."""
+    line = escape(text)
+    return line if len(line) <= length else line[: length - 3] + "..."
+
+
+def quoted(text: str, length: int = 60) -> str:
+    """Return a text shortened, in backticks."""
+    return f"`{shorten(text, length)}`"
+
+
+def excerpt(text: str, length: int = 72) -> str:
+    """Return the beginning of a text on one line, cut to `length` characters; runs of blanks become one space."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def plural(count: int, singular: str, several: str | None = None) -> str:
+    """Return a count with its noun: `1 memory`, `1,200 memories`.
+
+    Give the plural form too where it is not regular, or where a verb follows:
+    `plural(count, "memory has", "memories have")`.
+    """
+    if count == 1:
+        return f"1 {singular}"
+    if several is None:
+        several = f"{singular[:-1]}ies" if singular[-2:-1] not in "aeiou" and singular[-1:] == "y" else f"{singular}s"
+    return f"{count:,} {several}"
+
+
+def first_few(names: Sequence[str], limit: int = 5) -> str:
+    """Return the first names, separated by commas, with an ellipsis where there are more."""
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
 
 
 def many(count: int) -> str:
-    """So many memories have something."""
-    return "1 memory has" if count == 1 else f"{count:,} memories have"
-
-
-def shown(name: str) -> str:
-    """A name on one line that is not too long."""
-    line = name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
-    return f"`{line if len(line) <= 60 else line[:57] + '...'}`"
-
-
-def shorten(text: str) -> str:
-    """A value as a message can show it: one line, not too long."""
-    line = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
-    return line if len(line) <= 60 else line[:57] + "..."
+    """Return a number of memories with the verb that follows."""
+    return plural(count, "memory has", "memories have")

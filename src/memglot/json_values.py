@@ -34,12 +34,6 @@ def record_value(record: Record) -> dict[str, Any]:
     return value
 
 
-def first_line(text: str, width: int = 72) -> str:
-    """The beginning of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
-
-
 def import_value(entry: Import) -> dict[str, Any]:
     """The report of an import as a JSON object."""
     value: dict[str, Any] = msgspec.to_builtins(entry)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from memglot.disk import DiskList
+from memglot.display import printable
 from memglot.errors import MemglotError
 
 T = TypeVar("T")
@@ -57,11 +58,6 @@ class FailFast(Exception):
 
 class Stopped(Exception):
     """Raised by a progress callback whose caller wants no more: whole batches stay."""
-
-
-def printable(text: str) -> str:
-    """A text that can be printed and encoded: bytes of a file name that are no UTF-8 are shown escaped."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Report:

@@ -29,8 +29,8 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
     import msgspec
 
     from memglot.cli.json_output import Stream
+    from memglot.display import excerpt
     from memglot.exporting.diff import diff as diff_
-    from memglot.json_values import first_line
     from memglot.report import Report
 
     report = Report()
@@ -47,9 +47,9 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
     else:
         for difference in counted():
             sign = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
-            click.echo(f"{sign} {difference.id or '(no id)'}  {first_line(difference.title)}")
+            click.echo(f"{sign} {difference.id or '(no id)'}  {excerpt(difference.title)}")
             for field, (old, new) in difference.fields.items():
-                click.echo(f"    {field}: {first_line(repr(old), 60)} -> {first_line(repr(new), 60)}")
+                click.echo(f"    {field}: {excerpt(repr(old), 60)} -> {excerpt(repr(new), 60)}")
         same = "" if any(found.values()) else "no difference; "
         click.echo(f"{same}{found['added']:,} added, {found['removed']:,} removed, {found['changed']:,} changed, "
                    f"{report.skipped:,} equal")  # fmt: skip

@@ -65,10 +65,10 @@ def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[
 
 
 def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
-    from memglot.json_values import first_line
+    from memglot.display import excerpt
     from memglot.merging.conflicts import conflict_value
 
-    return conflict_value(record, conflict) | {"memory": first_line(record.title or record.content)}
+    return conflict_value(record, conflict) | {"memory": excerpt(record.title or record.content)}
 
 
 def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
@@ -90,13 +90,13 @@ def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
 
 def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
     """The values of a conflict with their numbers: whole, or the beginning of each."""
-    from memglot.json_values import first_line
+    from memglot.display import excerpt
     from memglot.merging.conflicts import as_text
 
     lines = []
     for number, value in enumerate(found["values"], 1):
         stands = "  (stands meanwhile)" if number == found["stands"] else ""
-        lines.append(f"{number}  {as_text(value) if whole else first_line(as_text(value))}{stands}")
+        lines.append(f"{number}  {as_text(value) if whole else excerpt(as_text(value))}{stands}")
     return lines
 
 

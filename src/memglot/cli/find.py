@@ -45,13 +45,13 @@ def search(face: Face, query: str, limit: int | None, touch: bool, budget: int |
 
 
 def _found(results: Any) -> list[str]:
-    from memglot.json_values import first_line
+    from memglot.display import excerpt
 
     lines: list[str] = []
     for hit in results:
         # What filters alone let through has no score.
         lines += _lines(hit.record, f"{hit.score:.3g}" if hit.score else None)
-        lines += [f"    | {record.id}  {first_line(record.title or record.content)}" for record in hit.context]
+        lines += [f"    | {record.id}  {excerpt(record.title or record.content)}" for record in hit.context]
         if hit.why:
             lines.append("    " + "; ".join(hit.why))
     shown = f", {len(results):,} shown" if len(results) < results.total else ""
@@ -83,12 +83,12 @@ def list_(face: Face, oldest_first: bool, **options: Any) -> None:
 
 
 def _lines(record: Any, score: str | None = None) -> Iterator[str]:
-    from memglot.json_values import first_line
+    from memglot.display import excerpt
     from memglot.model import format_time
 
     about = [record.id, format_time(record.created_at)[:10], record.tree, *(f"#{tag}" for tag in record.tags), score]
     yield "  ".join(part for part in about if part)
-    yield "    " + first_line(record.title or record.content)
+    yield "    " + excerpt(record.title or record.content)
 
 
 COMMANDS = {"search": search, "list": list_}

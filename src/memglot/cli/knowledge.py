@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memglot.cli.session import Face, command
-from memglot.display import shorten
+from memglot.display import excerpt, shorten
 from memglot.errors import NotFound
 
 
@@ -101,7 +101,6 @@ def _show_identity(face: Face, scope: str) -> None:
 
 
 def _show_history(face: Face, scope: str, number: int | None) -> None:
-    from memglot.json_values import first_line
     from memglot.model import format_time
 
     with face.memory() as memory:
@@ -115,7 +114,7 @@ def _show_history(face: Face, scope: str, number: int | None) -> None:
     lines = []
     for place, one in enumerate(found, 1):
         lines.append(f"{place}  {format_time(one.created_at)}" + ("  present" if place == len(found) else ""))
-        lines.append("    " + first_line(one.content))
+        lines.append("    " + excerpt(one.content))
     value = [_document(one) | {"number": place} for place, one in enumerate(found, 1)]
     face.answer({"versions": value}, lines or "none", asked=True)
 

@@ -15,7 +15,8 @@ from memglot.cli.session import Face, command
 def history(face: Face, id: str) -> None:
     """Show every version of a memory, the oldest first, with the values that clashed in it."""
     from memglot.cli.conflicts import value_lines
-    from memglot.json_values import first_line, record_value
+    from memglot.display import excerpt
+    from memglot.json_values import record_value
     from memglot.merging.conflicts import conflict_value
     from memglot.model import format_time
 
@@ -37,7 +38,7 @@ def history(face: Face, id: str) -> None:
         until = f"until {format_time(version.until)} ({version.deed})" if version.until else version.deed
         lines.append(f"{version.number}  {until}")
         if version.record:
-            lines.append("    " + first_line(version.record.content))
+            lines.append("    " + excerpt(version.record.content))
         for clash in clashes:
             lines.append(f"    {clash['field']} clashed:")
             lines += ["        " + text for text in value_lines(clash)]

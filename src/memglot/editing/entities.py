@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from memglot.display import shown
+from memglot.display import quoted
 from memglot.errors import empty_text
 from memglot.merging.registers import later
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, plain
@@ -66,7 +66,7 @@ def type_notes(type: str) -> list[str]:
     return (
         []
         if type.strip() in ENTITY_TYPES
-        else [f"{shown(type.strip())} is kept as a type of its own; other tools know {', '.join(ENTITY_TYPES)}"]
+        else [f"{quoted(type.strip())} is kept as a type of its own; other tools know {', '.join(ENTITY_TYPES)}"]
     )
 
 

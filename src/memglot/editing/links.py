@@ -2,7 +2,7 @@
 
 import msgspec
 
-from memglot.display import shown
+from memglot.display import quoted
 from memglot.editing.memory import resolve
 from memglot.errors import NotFound, empty_text
 from memglot.merging.registers import later
@@ -45,7 +45,7 @@ def predicate_notes(predicate: str) -> list[str]:
     return (
         []
         if predicate in PREDICATES
-        else [f"{shown(predicate)} is kept as a predicate of its own; other tools know {', '.join(PREDICATES)}"]
+        else [f"{quoted(predicate)} is kept as a predicate of its own; other tools know {', '.join(PREDICATES)}"]
     )
 
 

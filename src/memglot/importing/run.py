@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from memglot.display import number_of, shown, some
+from memglot.display import first_few, plural, printable, quoted
 from memglot.editing.scopes import mark_all, sensitive_scopes
 from memglot.errors import StoreError
 from memglot.formats import registry
@@ -35,7 +35,7 @@ from memglot.model import (
     settle,
 )
 from memglot.notes import note_unfinished
-from memglot.report import FailFast, Report, Stopped, printable
+from memglot.report import FailFast, Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
 
@@ -306,5 +306,7 @@ class _Importer:
 
 def _marked(scopes: list[str], *, would: bool = False) -> str:
     """Scopes that a file marks as sensitive, or would mark."""
-    names = some([shown(scope) for scope in scopes])
-    return f"{'would mark' if would else 'marked'} {number_of(scopes, 'scope')} as sensitive, as the file says: {names}"
+    names = first_few([quoted(scope) for scope in scopes])
+    return (
+        f"{'would mark' if would else 'marked'} {plural(len(scopes), 'scope')} as sensitive, as the file says: {names}"
+    )

@@ -11,9 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-from memglot.display import is_one_line
+from memglot.display import excerpt, is_one_line
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
-from memglot.json_values import first_line
 from memglot.merging.conflict_pages import conflict_page, note_no_mirror, note_own_file
 from memglot.merging.conflicts import as_text, standing, with_memories
 from memglot.model import Conflict, Record, format_time
@@ -105,7 +104,7 @@ class _Mirror:
         command = f"memglot --store {_quoted(str(self._file))} conflicts resolve {record.id} {_quoted(conflict.field)}"
         text = conflict_page(
             record=record.id,
-            title=None if secret else first_line(record.title or record.content),
+            title=None if secret else excerpt(record.title or record.content),
             field=conflict.field,
             at=format_time(conflict.clock),
             values=None if secret else map(as_text, conflict.values),

@@ -4,17 +4,17 @@ Those about the formats of particular tools are in `memglot.notes.tools`, those 
 in `memglot.merging.conflict_pages`.
 """
 
-from memglot.display import many, number_of, shown, some
+from memglot.display import first_few, plural, quoted
 
 
 def note_left_out(names: list[str]) -> str:
     """Files in a folder that no reader is known for."""
-    return f"left out {number_of(names, 'file')} of no known format: {some(names)}"
+    return f"left out {plural(len(names), 'file')} of no known format: {first_few(names)}"
 
 
 def note_links(names: list[str]) -> str:
     """Links in a folder."""
-    return f"did not follow {number_of(names, 'symbolic link')}: {some(names)}"
+    return f"did not follow {plural(len(names), 'symbolic link')}: {first_few(names)}"
 
 
 def note_foreign_carry(source: str, reason: str) -> str:
@@ -29,7 +29,9 @@ def note_text_index() -> str:
 
 def note_twice(count: int) -> str:
     """Ids that stand in the input more than once."""
-    return f"{many(count)} an id that stands earlier in the input: the first one was kept"
+    return (
+        f"{plural(count, 'memory has', 'memories have')} an id that stands earlier in the input: the first one was kept"
+    )
 
 
 def note_sensitive(memories: int, others: int, scopes: list[str]) -> str:
@@ -38,7 +40,7 @@ def note_sensitive(memories: int, others: int, scopes: list[str]) -> str:
     if others:
         left += " and 1 other thing" if others == 1 else f" and {others:,} other things"
     noun = "scope" if len(scopes) == 1 else "scopes"
-    return f"left out {left} of the sensitive {noun} {some([shown(scope) for scope in scopes])}"
+    return f"left out {left} of the sensitive {noun} {first_few([quoted(scope) for scope in scopes])}"
 
 
 def note_missing_vectors(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memglot.display import one_line, some
+from memglot.display import first_few, one_line
 
 _ONE_PAIR = (
     "Remove all but one pair of markers (`<!-- memory:…start -->`, `<!-- memory:…end -->`) from it, or all of them"
@@ -57,4 +57,4 @@ def note_sync_held(paths: Sequence[str]) -> str:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    return some([one_line(path) for path in paths])
+    return first_few([one_line(path) for path in paths])

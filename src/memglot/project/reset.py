@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import msgspec
 
-from memglot.display import number_of, some
+from memglot.display import first_few, plural
 from memglot.project.archive import Unlike, lacks, pack, unpack
 from memglot.project.messages import NO_STORE_IN_IT, bad_backup, said_by
 from memglot.project.project import Project
@@ -100,7 +100,7 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
         restored = _move_in(project, unpacked, chosen)
         _clear_unpacked(project)
     if links:
-        project.warnings.append(f"Left out {number_of(links, 'link')} of the backup: {some(links)}.")
+        project.warnings.append(f"Left out {plural(len(links), 'link')} of the backup: {first_few(links)}.")
     return {"restored": restored, "backup_path": _shown(chosen), "replaced_backup": replaced}
 
 

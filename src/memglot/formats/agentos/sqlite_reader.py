@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memglot.display import number_of, some
+from memglot.display import first_few, plural
 from memglot.errors import BadRecord, Unreadable, bad_bytes, bad_syntax
 from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, to_value
@@ -196,7 +196,8 @@ class _Brain:
         strange = [name for name in self._virtual if name != FULL_TEXT]
         if strange:
             self._report.note(
-                f"left out {number_of(strange, 'virtual table')}, which hold no rows of their own: {some(strange)}"
+                f"left out {plural(len(strange), 'virtual table')}, which hold no rows of their own: "
+                f"{first_few(strange)}"
             )
         found: Counter[str] = Counter()
         sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('view', 'trigger', 'index')"

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, SortedLines
-from memglot.display import number_of, some
+from memglot.display import first_few, plural
 from memglot.errors import Unreadable
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import BesideSum, line_of, name_of
@@ -209,10 +209,10 @@ def writing_notes(target: Target, digest_of: Digest, *, plain: bool) -> Iterator
 
 def _kept_notes(names: list[str]) -> str:
     """Notes in a folder of ours that somebody else wrote in."""
-    kept = f"kept {number_of(names, 'note')} edited since the last export: {some(names)}"
+    kept = f"kept {plural(len(names), 'note')} edited since the last export: {first_few(names)}"
     return f"{kept}; import them, or overwrite them with `--force`"
 
 
 def _unsure(names: list[str]) -> str:
     """Notes that an export with errors does not dare to remove."""
-    return f"kept {number_of(names, 'note')} whose memory was not read this time: {some(names)}"
+    return f"kept {plural(len(names), 'note')} whose memory was not read this time: {first_few(names)}"

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from memglot.display import number_of, some
+from memglot.display import first_few, plural
 from memglot.errors import Unreadable
 from memglot.notes import note_left_out, note_links
 from memglot.report import Report
@@ -252,6 +252,6 @@ def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
 
 def _left_alone(attachments: list[str], hidden: int) -> str:
     """What in a vault is no note."""
-    parts = [f"{number_of(attachments, 'attachment')} ({some(attachments)})"] if attachments else []
+    parts = [f"{plural(len(attachments), 'attachment')} ({first_few(attachments)})"] if attachments else []
     parts += [f"{hidden:,} hidden file" + ("" if hidden == 1 else "s")] if hidden else []
     return f"left alone {' and '.join(parts)}"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.display import some
+from memglot.display import first_few
 from memglot.errors import BadRecord, needs_passphrase
 from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import blob_of, sealed_in
@@ -208,7 +208,9 @@ class _Reading:
         if not self._told:
             report.note(_no_metadata(report.source))
         if self._predicates and not self._file.ours:
-            report.note(f"kept relations with other predicates than memoryd's eleven: {some(sorted(self._predicates))}")
+            report.note(
+                f"kept relations with other predicates than memoryd's eleven: {first_few(sorted(self._predicates))}"
+            )
         if self._links:
             report.note(_linked_rows(self._links))
         if self._sealed:

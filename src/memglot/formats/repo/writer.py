@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap, SortedLines
-from memglot.display import number_of, some
+from memglot.display import first_few, plural
 from memglot.formats.base import Options
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.note_folder import Notes
@@ -116,7 +116,9 @@ class StorageWriter:
         if self._doubtful:
             self._report.note(_doubtful(self._doubtful))
         if undone := [self._names.undone[memory] for memory in self._names.undone]:
-            self._report.note(f"{number_of(undone, 'node')} stay deleted, as the repository's log says: {some(undone)}")
+            self._report.note(
+                f"{plural(len(undone), 'node')} stay deleted, as the repository's log says: {first_few(undone)}"
+            )
 
     def _keep_others(self) -> None:
         """Leave the nodes of others, and those of memories that this export is not about; only the dead are removed."""
@@ -294,4 +296,4 @@ def _doubtful(ids: list[str]) -> str:
     """Memories that a save into project memory would refuse."""
     count = "1 memory holds" if len(ids) == 1 else f"{len(ids):,} memories hold"
     what = "what looks like a secret, a merge conflict or front matter"
-    return f"{count} {what}; `memglot repo check` tells where, look before you commit: {some(ids)}"
+    return f"{count} {what}; `memglot repo check` tells where, look before you commit: {first_few(ids)}"
