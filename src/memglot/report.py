@@ -39,7 +39,7 @@ class Fault(msgspec.Struct, omit_defaults=True):
         return f"{place}: {self.error}"
 
 
-class End(msgspec.Struct, omit_defaults=True):
+class Proof(msgspec.Struct, omit_defaults=True):
     """The end mark of a record file: how many records it holds, and their joint digest."""
 
     count: int
@@ -97,7 +97,7 @@ class Report:
         """What was sealed, and could not be read for want of a passphrase."""
         self.sensitive: set[str] = set()
         self.marked: list[str] = []
-        self.end: End | None = None
+        self.end: Proof | None = None
         self._progress = progress
 
     def failed_record(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
@@ -158,7 +158,7 @@ class Report:
             found.setdefault(field, []).append(record)
         return [{"field": field, "records": records} for field, records in sorted(found.items())]
 
-    def written(self, end: End) -> None:
+    def written(self, end: Proof) -> None:
         """Say what a writer wrote."""
         self.end = end
 

@@ -18,7 +18,7 @@ from memglot.formats.core.target import path_inside
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 from memglot.settings import Passphrase
 from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Store
@@ -108,7 +108,7 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Opt
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
 
 
-def _compare(said: End, found: End) -> list[str]:
+def _compare(said: Proof, found: Proof) -> list[str]:
     if said.count != found.count:
         return [f"the end mark tells of {said.count:,}, and {found.count:,} were read"]
     if said.digest != found.digest:

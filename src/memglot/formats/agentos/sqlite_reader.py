@@ -21,7 +21,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, record_of, with_riders
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 if TYPE_CHECKING:
     import apsw
@@ -178,7 +178,7 @@ class _Brain:
         self._report.item = None
         for line in self._lines(END):
             try:
-                self._report.end = msgspec.json.decode(line, type=End)
+                self._report.end = msgspec.json.decode(line, type=Proof)
             except msgspec.MsgspecError as error:
                 self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
 

@@ -34,7 +34,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.trace import PROGRAM, TOOL, Trace, fill_slot, is_unique, native_trace, record_of, take_vector
 from memglot.formats.core.written_ids import Places
 from memglot.model import Blob, Entity, Foreign, Item, Record, Relation, Thing, canonical
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 _PRAGMAS = ("page_size = 4096", "journal_mode = OFF", "synchronous = OFF", "foreign_keys = OFF")
 _LARGEST = (1 << 63) - 1
@@ -235,7 +235,7 @@ class _Writer:
 
     # The end
 
-    def finish(self) -> End:
+    def finish(self) -> Proof:
         """Write what had to wait, the indexes and the proof."""
         for value in self._strange:
             blob = msgspec.convert(value, Blob)

@@ -26,7 +26,7 @@ from memglot.model import (
     plain,
 )
 from memglot.notes import note_foreign_carry
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 KEY = "memglot"
 
@@ -58,7 +58,7 @@ class Carry(msgspec.Struct, kw_only=True, omit_defaults=True):
     supersessions: list[Supersession] = []
     embeddings: list[Embedding] = []
     conflicts: list[Conflict] = []
-    end: End | None = None
+    end: Proof | None = None
 
 
 _RIDERS: dict[type, str] = {

@@ -12,7 +12,7 @@ from memglot.errors import BadRecord, Unreadable
 from memglot.formats.core.sidecar import BesideSum, item_of
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.model import Item
-from memglot.report import End
+from memglot.report import Proof
 
 
 class _Proof(msgspec.Struct):
@@ -33,7 +33,7 @@ class FolderProof:
         self._head = head
         self._whole = whole
         self.format = head.format
-        self.end = End(head.count, head.digest)
+        self.end = Proof(head.count, head.digest)
 
     @classmethod
     def at(cls, folder: Path) -> FolderProof | None:

@@ -18,7 +18,7 @@ from memglot.formats.core.sidecar import BesideSum, line_of, name_of
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.formats.core.target import FolderTarget, Target, replacing
 from memglot.model import Item
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 Digest = Callable[[Path], "str | None"]
 """Tells the digest of the record in a note, or `None` where there is none."""
@@ -125,14 +125,14 @@ class Notes:
         else:
             self._beside.append(msgspec.json.decode(line_of(item)))
 
-    def finish(self, format: str, report: Report) -> End:
+    def finish(self, format: str, report: Report) -> Proof:
         """Remove the notes of memories that are gone, and write the proof as the last file."""
         whole = sha256()
         for line in self._files:
             path, digest = entry_of(line)
             whole.update(bytes.fromhex(digest))
             self._before.pop(path, None)
-        end = End(self.count, "sha256:" + whole.hexdigest())
+        end = Proof(self.count, "sha256:" + whole.hexdigest())
         # Where something could not be read, nobody knows whether a note's memory is really gone.
         for path, digest in self._before.items() if not len(report.errors) else ():
             place = self._target.inside(path)
@@ -153,7 +153,7 @@ class Notes:
         self._target.finish()
         return end
 
-    def _write_proof(self, format: str, end: End) -> None:
+    def _write_proof(self, format: str, end: Proof) -> None:
         # One entry a line, so that a large proof can be read as a stream, and compared by eye.
         self._target.folder.mkdir(parents=True, exist_ok=True)
         beside = BesideSum()

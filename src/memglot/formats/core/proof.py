@@ -9,7 +9,7 @@ from memglot.formats.core.carry import Bundle, bundles
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.model import Item, Record, canonical, sealed_digest
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 
 class Prover:
@@ -29,12 +29,12 @@ class Prover:
         self.count += 1
         self._whole.update(digest)
 
-    def end(self, beside: int = 0, *, alone: bool = False) -> End:
+    def end(self, beside: int = 0, *, alone: bool = False) -> Proof:
         """The end mark for all that was taken in, and for so many things beside it."""
-        return End(self.count, "sha256:" + self._whole.hexdigest(), beside, alone)
+        return Proof(self.count, "sha256:" + self._whole.hexdigest(), beside, alone)
 
 
-def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tuple[Bundle, End | None]]:
+def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tuple[Bundle, Proof | None]]:
     """Bundles for a writer of records, the last with the end mark that proves them all."""
     prover = Prover()
     end = None

@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import BadRecord, bad_syntax
 from memglot.formats.core.source import BESIDE, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}
 _NAMES = {struct: name for name, struct in _KINDS.items()}
@@ -64,9 +64,9 @@ class BesideSum:
         self.count += 1
         self._whole.update(sha256(line).digest())
 
-    def end(self) -> End:
+    def end(self) -> Proof:
         """The end mark for all that was taken in."""
-        return End(self.count, "sha256:" + self._whole.hexdigest())
+        return Proof(self.count, "sha256:" + self._whole.hexdigest())
 
     def end_line(self) -> bytes:
         """The end mark as a line."""

@@ -23,7 +23,7 @@ from memglot.model import (
     derive_id,
     is_id,
 )
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 TOOL = "agentos"
 HOMES = frozenset(
@@ -160,7 +160,7 @@ def trace_of(
     report: Report,
     *,
     plain: bool,
-    end: End | None = None,
+    end: Proof | None = None,
     known: Container[str] = (),
 ) -> Trace:
     """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
@@ -182,7 +182,7 @@ def take_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
     return riders
 
 
-def fill_slot(trace: Trace, slot: dict[str, Any], end: End | None = None) -> None:
+def fill_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> None:
     """Put what must be carried into `metadata`."""
     if end is not None:
         slot["end"] = msgspec.to_builtins(end)

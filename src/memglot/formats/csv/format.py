@@ -13,7 +13,7 @@ from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, Columns, Reading
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, plain
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 HOMES = frozenset(
     {
@@ -85,7 +85,7 @@ class _Writing:
         # Reading back what is written tells what the columns alone would lose; nobody needs to hear of that.
         self._reading = Reading("", Report())
 
-    def row(self, bundle: Bundle, end: End | None) -> list[str]:
+    def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
         """A record as the cells of a row."""
         record, riders, _ = bundle
         cells = _cells(record, self._plain)

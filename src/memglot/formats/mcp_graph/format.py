@@ -21,7 +21,7 @@ from memglot.formats.mcp_graph.reader import read_graph
 from memglot.formats.mcp_graph.writer import Line, Shelf, Writing
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import Item, Record
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 HOMES = frozenset({"id", "content", "title", "kind"})
 
@@ -90,7 +90,7 @@ class _Proof:
             else:
                 self._rest.add(line_of(item))
 
-    def end(self, beside: int) -> End:
+    def end(self, beside: int) -> Proof:
         """The end mark for all that was taken in."""
         end = self._records.end(beside, alone=True)
         end.rest = self._rest.end().digest if self._rest.count else ""

@@ -26,7 +26,7 @@ from memglot.model import (
     plain,
 )
 from memglot.model.ids import UUID7
-from memglot.report import End as EndMark
+from memglot.report import Proof
 
 TOOL = "mcp-graph"
 ENTITY, RELATION = "entity", "relation"
@@ -57,7 +57,7 @@ class Slot(msgspec.Struct, kw_only=True, omit_defaults=True):
     relation: dict[str, Any] = {}
     also: list[dict[str, Any]] = []
     """Whatever else the line stands for: things that would be told by an equal line."""
-    end: EndMark | None = None
+    end: Proof | None = None
 
 
 class Memory(NamedTuple):

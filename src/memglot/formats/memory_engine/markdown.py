@@ -17,7 +17,7 @@ from memglot.formats.syntax.markdown_frame import OPENING, split, text_of
 from memglot.formats.syntax.yaml_reader import Broken
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, check_value, format_time
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 _RESERVED = HOMES | {"created_at", KEY}
 
@@ -98,7 +98,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     report.written(prover.end(target.beside_count))
 
 
-def to_text(bundle: Bundle, report: Report, options: Options, end: End | None) -> bytes:
+def to_text(bundle: Bundle, report: Report, options: Options, end: Proof | None) -> bytes:
     """A memory as the text of a Markdown file."""
     data = to_wire(bundle, report, options, end, json=False, reserved=_RESERVED)
     del data["content"]

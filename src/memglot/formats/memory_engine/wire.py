@@ -25,7 +25,7 @@ from memglot.model import (
     id_time,
     parse_time,
 )
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 TOOL = "memory-engine"
 HOMES = frozenset({"id", "content", "meta", "tree", "temporal"})
@@ -99,7 +99,7 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
 
 
 def to_wire(
-    bundle: Bundle, report: Report, options: Options, end: End | None, *, json: bool, reserved: frozenset[str] = HOMES
+    bundle: Bundle, report: Report, options: Options, end: Proof | None, *, json: bool, reserved: frozenset[str] = HOMES
 ) -> dict[str, Any]:
     """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
 

@@ -25,7 +25,7 @@ from memglot.formats.memoryd.reader import read_file
 from memglot.formats.memoryd.values import v5_hash
 from memglot.formats.memoryd.write_rows import HOMES, given_hash, own_machine, slot_of, v5_row
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, plain
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 from memglot.settings import moment, this_machine
 
 VERSION = "5.0.1"
@@ -49,7 +49,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     report.written(end)
 
 
-def _head(end: End, vectors: bool, options: Options) -> bytes:
+def _head(end: Proof, vectors: bool, options: Options) -> bytes:
     machine = this_machine()
     values: dict[str, Any] = {
         "source_machine": machine.name.lower().replace(" ", "-"),

@@ -22,7 +22,7 @@ from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import DEFAULT_SCOPE
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 
 STRICT = "memoryd-1"
 PROOF = "sealed_proof"
@@ -56,13 +56,13 @@ class Header:
         own = (self.metadata or {}).get(KEY)
         return own if isinstance(own, dict) else None
 
-    def end(self, sealer: Sealer | None) -> End | None:
+    def end(self, sealer: Sealer | None) -> Proof | None:
         """The proof of the file; one that would tell of what is sealed is sealed too."""
         own = self.own or {}
         try:
             if PROOF in own:
-                return None if sealer is None else msgspec.json.decode(sealer.open(own[PROOF], KEY), type=End)
-            return msgspec.convert(own, End) if own else None
+                return None if sealer is None else msgspec.json.decode(sealer.open(own[PROOF], KEY), type=Proof)
+            return msgspec.convert(own, Proof) if own else None
         except (msgspec.MsgspecError, BadRecord):
             return None
 

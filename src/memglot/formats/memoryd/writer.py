@@ -22,7 +22,7 @@ from memglot.formats.memoryd.scan import PROOF
 from memglot.formats.memoryd.sections import Shelf, write_list
 from memglot.formats.memoryd.write_rows import PageRows, slot_of, slug_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, plain
-from memglot.report import End, Report
+from memglot.report import Proof, Report
 from memglot.settings import moment, this_machine
 
 _COMPAT = ["mcp-memory-v5", "memoryd-1"]
@@ -59,7 +59,7 @@ class _Writing:
         self.chunks = ChunkWriter(target, options.chunk_size)
         self.shelf = Shelf(self._prover, options, report)
         self._rows = PageRows(self._machine.name, self.chunks)
-        self.end = End(0, "")
+        self.end = Proof(0, "")
 
     def body(self, items: Iterable[Item], out: BinaryIO) -> None:
         """Write all but the head."""
