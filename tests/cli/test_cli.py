@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from memglot import Memory
 from memglot.cli.main import COMMANDS, cli, run
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from memglot.report import Report
 
 MEMGLOT = [sys.executable, "-m", "memglot"]
@@ -78,7 +78,7 @@ def test_only_an_import_that_is_stopped_speaks_of_batches(
         monkeypatch.setattr(Memory, name, stop)
     monkeypatch.setattr("memglot.exporting.convert.convert", stop)
     monkeypatch.setattr("memglot.exporting.verify.verify", stop)
-    assert run(Face(), ["--store", "s.db", *command]) == 130
+    assert run(Session(), ["--store", "s.db", *command]) == 130
     error = capsys.readouterr().err
     assert "interrupted" in error
     assert ("batches" in error) is ("undo last" in error) is says

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memglot import MemglotError, Memory
 from memglot.cli.main import cli
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from memglot.errors import NotFound
 from memglot.model import ENTITY_TYPES, PREDICATES, Entity, Supersession
 
@@ -159,9 +159,9 @@ def test_a_predicate_of_ones_own_is_kept_with_a_note(tmp_path: Path) -> None:
     store = ["--store", str(tmp_path / "s.db")]
     with Memory.open(tmp_path / "s.db") as memory:
         one, two = memory.add("a").id, memory.add("b").id
-    told = CliRunner().invoke(cli, [*store, "link", one, "frobnicates", two], obj=Face())
+    told = CliRunner().invoke(cli, [*store, "link", one, "frobnicates", two], obj=Session())
     assert told.exit_code == 0 and "note: `frobnicates` is kept as a predicate of its own" in told.stderr
     for predicate, notes in (("frobnicates", 1), ("uses", 0)):
-        told = CliRunner().invoke(cli, [*store, "link", one, predicate, two, "--json"], obj=Face())
+        told = CliRunner().invoke(cli, [*store, "link", one, predicate, two, "--json"], obj=Session())
         assert told.stderr == "" and len(json.loads(told.stdout)["notes"]) == notes
-    assert "note" not in CliRunner().invoke(cli, [*store, "link", one, "uses", two], obj=Face()).stderr
+    assert "note" not in CliRunner().invoke(cli, [*store, "link", one, "uses", two], obj=Session()).stderr

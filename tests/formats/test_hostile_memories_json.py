@@ -376,10 +376,10 @@ def test_what_a_vector_cannot_hold_is_told_or_given_back(memory: Memory, tmp_pat
 
 
 def test_nothing_is_converted_where_nothing_could_be_read(tmp_path: Path, capsys: Any) -> None:
-    from memglot.cli.session import Face
+    from memglot.cli.session import Session
 
     raw(tmp_path / "in.json", '{"export_metadata":{},"memories":[{"content":7}]}')
-    code = run(Face(), ["convert", str(tmp_path / "in.json"), str(tmp_path / "out.yaml")])
+    code = run(Session(), ["convert", str(tmp_path / "in.json"), str(tmp_path / "out.yaml")])
     assert code == 2 and "nothing was written" in capsys.readouterr().out
     assert not (tmp_path / "out.yaml").exists()
 

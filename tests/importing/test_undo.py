@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from memglot import Memory
 from memglot.cli.main import cli
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from memglot.formats.core.sidecar import line_of
 from memglot.model import Conflict, Document, Entity, Relation, Supersession, Tombstone
 
@@ -149,7 +149,7 @@ def test_an_import_that_only_marks_a_scope_does_not_say_that_nothing_changed(tmp
     said = []
     for _ in range(2):
         found = CliRunner().invoke(
-            cli, ["--store", str(tmp_path / "s.db"), "import", str(tmp_path / "marks.sqlite")], obj=Face()
+            cli, ["--store", str(tmp_path / "s.db"), "import", str(tmp_path / "marks.sqlite")], obj=Session()
         )
         assert found.exit_code == 0
         said.append(found.output)

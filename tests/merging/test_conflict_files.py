@@ -19,7 +19,7 @@ from test_conflicts import A, B, clash, line
 
 from memglot import Memory, restore
 from memglot.cli.main import cli, run
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from memglot.merging import conflict_files
 from memglot.merging.conflict_pages import conflict_page
 from memglot.merging.conflicts import standing
@@ -47,7 +47,7 @@ def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
         (folder / "mine.db.notes.md").write_text("my own\n")
         (folder / f"mine.db.too.{A}.title.md").write_text("<!-- memglot conflict of mine.db.too -->\n")
         (folder / f"other.{A}.title.md").write_text("<!-- memglot conflict of other.db -->\n")
-    assert CliRunner().invoke(cli, command[1:], obj=Face()).exit_code == 0
+    assert CliRunner().invoke(cli, command[1:], obj=Session()).exit_code == 0
     assert not (folder / names[1]).exists()
     with Memory.open(tmp_path / "mine.db") as memory:
         memory.undo("last", force=True)
@@ -262,7 +262,7 @@ def test_conflicts_are_shown_and_listed_one_at_a_time(tmp_path: Path) -> None:
     assert len(pages(tmp_path)) == len(rows) and peak < 20 * size
     tracemalloc.start()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-        assert run(Face(), ["--store", str(tmp_path / "mine.db"), "conflicts"]) == 0
+        assert run(Session(), ["--store", str(tmp_path / "mine.db"), "conflicts"]) == 0
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 * size
@@ -276,6 +276,6 @@ def test_the_command_line_tells_what_comes_up_during_a_deed(tmp_path: Path) -> N
     (tmp_path / "b.ndjson").write_bytes(line(A, "x", title="b", updated_at=5))
     for more in ([], ["--json"]):
         arguments = ["--store", str(store), "import", str(tmp_path / "b.ndjson"), "--conflict", "merge", *more]
-        result = CliRunner().invoke(cli, arguments, obj=Face())
+        result = CliRunner().invoke(cli, arguments, obj=Session())
         assert result.exit_code == 0
         assert result.stderr.count("cannot be written") == 1 and "cannot be written" not in result.stdout

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from memglot import MemglotError, Memory
 from memglot.cli.main import cli
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from memglot.errors import UsageError
 from memglot.model import Conflict, Relation, Tombstone, canonical_record
 
@@ -243,9 +243,9 @@ def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None
             memory.import_from(line(A, "x", title="C", updated_at=9), format="ndjson", conflict="merge")
         versions, _ = memory.history(A)
         assert versions[-2].conflicts == had and len(versions[-1].conflicts) == (how != "delete")
-    text = CliRunner().invoke(cli, ["history", A], obj=face(tmp_path / "mine.db")).output
+    text = CliRunner().invoke(cli, ["history", A], obj=session(tmp_path / "mine.db")).output
     assert "    title clashed:\n        1  LOSER A" in text and "        2  LOSER B" in text
-    text = CliRunner().invoke(cli, ["history", A, "--json"], obj=face(tmp_path / "mine.db")).output
+    text = CliRunner().invoke(cli, ["history", A, "--json"], obj=session(tmp_path / "mine.db")).output
     value = msgspec.json.decode(text)["versions"][-2]
     assert [(one["field"], one["values"]) for one in value["conflicts"]] == [
         ("meta.k", [2, [1]]),
@@ -257,14 +257,14 @@ def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None
 # The command
 
 
-def face(store: Path) -> Face:
-    found = Face()
+def session(store: Path) -> Session:
+    found = Session()
     found.store = str(store)
     return found
 
 
 def run(store: Path, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["conflicts", *arguments], obj=face(store))
+    result = CliRunner().invoke(cli, ["conflicts", *arguments], obj=session(store))
     return result.exit_code, result.output
 
 
@@ -284,7 +284,7 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     for number in ("0", "-1", "3"):
         with pytest.raises(UsageError, match=f"there is no value {number}"):
             CliRunner().invoke(
-                cli, ["conflicts", "resolve", A, "title", "--take", number], obj=face(store), standalone_mode=False,
+                cli, ["conflicts", "resolve", A, "title", "--take", number], obj=session(store), standalone_mode=False,
                 catch_exceptions=False,
             )  # fmt: skip
     for wrong in (["resolve", A], ["resolve", A, "--take", "1", "--value", "x"], ["show"], ["list", A]):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from memglot.cli.main import run
-from memglot.cli.session import Face
+from memglot.cli.session import Session
 from repo_projects import feature, git, new_project, saved
 from repo_stores import put, write_config, write_store
 
@@ -37,9 +37,9 @@ def tell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     def told(folder: Path, *arguments: str, stdin: bytes = b"") -> Told:
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        face = Face()
-        face.json = "--json" in arguments
-        code = run(face, ["repo", *arguments])
+        session = Session()
+        session.json = "--json" in arguments
+        code = run(session, ["repo", *arguments])
         return Told(code, *capsys.readouterr())
 
     return told

@@ -9,7 +9,7 @@ import click
 
 from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.session import Face, command, memories
+from memglot.cli.session import Session, command, memories
 from memglot.settings import Passphrase
 
 
@@ -17,15 +17,15 @@ from memglot.settings import Passphrase
 @click.argument("before", metavar="A", type=click.Path())
 @click.argument("after", metavar="B", type=click.Path())
 @passphrase_option
-def diff(face: Face, before: str, after: str, passphrase_file: str | None) -> int:
+def diff(session: Session, before: str, after: str, passphrase_file: str | None) -> int:
     """Show what differs between two files, folders or stores, record by record.
 
     Exit status 0 means that nothing does, 1 that something does.
     """
-    return _diff(face, before, after, secret(passphrase_file))
+    return _diff(session, before, after, secret(passphrase_file))
 
 
-def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
+def _diff(session: Session, before: str, after: str, passphrase: Passphrase) -> int:
     import msgspec
 
     from memglot.cli.json_output import Stream
@@ -41,9 +41,9 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
             found[difference.state] += 1
             yield difference
 
-    if face.json:
+    if session.json:
         values = ({**msgspec.to_builtins(d), "fields": d.fields} for d in counted())
-        face.answer({"differences": Stream(values), "errors": report.errors}, "")
+        session.print_result({"differences": Stream(values), "errors": report.errors}, "")
     else:
         for difference in counted():
             sign = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
@@ -53,8 +53,8 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
         same = "" if any(found.values()) else "no difference; "
         click.echo(f"{same}{found['added']:,} added, {found['removed']:,} removed, {found['changed']:,} changed, "
                    f"{report.skipped:,} equal")  # fmt: skip
-    if not face.json:
-        face.faults(report.faults())
+    if not session.json:
+        session.print_errors(report.faults())
     if len(report.errors):
         return 2
     return 1 if any(found.values()) else 0
@@ -64,7 +64,7 @@ def _diff(face: Face, before: str, after: str, passphrase: Passphrase) -> int:
 @click.argument("path", type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="The format; else it is detected.")
 @passphrase_option
-def verify(face: Face, path: str, format: str | None, passphrase_file: str | None) -> int:
+def verify(session: Session, path: str, format: str | None, passphrase_file: str | None) -> int:
     """Check that an export or a store is whole and unaltered.
 
     Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
@@ -75,7 +75,7 @@ def verify(face: Face, path: str, format: str | None, passphrase_file: str | Non
     verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
     lines = [f"{verdict.path}: {verdict.state}, {memories(verdict.count)}"]
     lines += [f"  {problem}" for problem in verdict.problems]
-    face.answer(verdict_value(verdict), lines, asked=True)
+    session.print_result(verdict_value(verdict), lines, always=True)
     return 0 if verdict.ok else 1
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memglot.cli.session import Face, command
+from memglot.cli.session import Session, command
 
 if TYPE_CHECKING:
     from memglot.clients.install import Change
@@ -44,7 +44,7 @@ def _which_entry(function: F) -> F:
 @click.option("--allow-sensitive", is_flag=True, help="Let the server hand out sensitive scopes.")
 @click.option("--force", is_flag=True, help="Replace a server of that name that is not memglot.")
 def install(
-    face: Face,
+    session: Session,
     client: str,
     name: str,
     project: bool,
@@ -66,15 +66,15 @@ def install(
     from memglot.settings import named_store
 
     wanted = server(
-        store=face.store or named_store(), roots=roots, read_only=read_only, allow_sensitive=allow_sensitive
+        store=session.store or named_store(), roots=roots, read_only=read_only, allow_sensitive=allow_sensitive
     )
     change = install_(client, wanted, name=name, project=Path.cwd() if project else None, dry_run=dry_run, force=force)
-    _answer(face, change, project=project, dry_run=dry_run)
+    _answer(session, change, project=project, dry_run=dry_run)
 
 
 @command("uninstall")
 @_which_entry
-def uninstall(face: Face, client: str, name: str, project: bool, dry_run: bool) -> None:
+def uninstall(session: Session, client: str, name: str, project: bool, dry_run: bool) -> None:
     """Take memglot out of a program again.
 
     Its configuration is then as it was before `memglot mcp install`; what was changed there meanwhile stays.
@@ -82,10 +82,10 @@ def uninstall(face: Face, client: str, name: str, project: bool, dry_run: bool) 
     from memglot.clients.install import uninstall as uninstall_
 
     change = uninstall_(client, name=name, project=Path.cwd() if project else None, dry_run=dry_run)
-    _answer(face, change, project=project, dry_run=dry_run)
+    _answer(session, change, project=project, dry_run=dry_run)
 
 
-def _answer(face: Face, change: Change, *, project: bool, dry_run: bool) -> None:
+def _answer(session: Session, change: Change, *, project: bool, dry_run: bool) -> None:
     value: dict[str, Any] = {
         "client": change.client.name,
         "path": str(change.path),
@@ -101,7 +101,7 @@ def _answer(face: Face, change: Change, *, project: bool, dry_run: bool) -> None
         said = f"{_WOULD[change.action] if dry_run else did} {said}"
     if dry_run:
         value["diff"] = change.diff
-        face.answer(value, [said, *([change.diff] if change.diff else [])], asked=True)
+        session.print_result(value, [said, *([change.diff] if change.diff else [])], always=True)
         return
     lines = [said]
     if change.next:
@@ -110,8 +110,8 @@ def _answer(face: Face, change: Change, *, project: bool, dry_run: bool) -> None
         words = ["memglot", "mcp", "uninstall", change.client.name]
         words += ["--name", change.name] if change.name != "memglot" else []
         lines.append("undo: " + shlex.join([*words, *(["--project"] if project else [])]))
-    face.answer(value, lines)
-    face.tell(change.notes)
+    session.print_result(value, lines)
+    session.print_notes(change.notes)
 
 
 _SAID = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memglot.cli.session import Face, command
+from memglot.cli.session import Session, command
 
 if TYPE_CHECKING:
     from memglot.memory import Memory
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--take", type=int, metavar="N", help="Settle it with the value of this number.")
 @click.option("--value", metavar="TEXT", help="Settle it with this text.")
 @click.option("--json-value", metavar="JSON", help="Settle it with this value; `null` takes the field away.")
-def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice: Any) -> None:
+def conflicts(session: Session, what: str, id: str | None, field: str | None, **choice: Any) -> None:
     """List the fields whose values clash, show the values, or settle a clash.
 
     Settling is an ordinary edit: it travels to other machines. FIELD may be left out where only one clashes.
@@ -32,13 +32,13 @@ def conflicts(face: Face, what: str, id: str | None, field: str | None, **choice
     if (what == "resolve") != (len(given) == 1):
         raise click.UsageError("`conflicts resolve`, and only that, takes one of --take, --value and --json-value")
     if what == "resolve" and id is not None:
-        _resolve(face, id, field, given)
+        _resolve(session, id, field, given)
         return
-    with face.memory() as memory:
-        _show(face, _values(memory, id, field), whole=what == "show")
+    with session.memory() as memory:
+        _show(session, _values(memory, id, field), whole=what == "show")
 
 
-def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> None:
+def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]) -> None:
     from memglot.json_values import record_value
 
     if "json_value" in given:
@@ -48,9 +48,9 @@ def _resolve(face: Face, id: str, field: str | None, given: dict[str, Any]) -> N
             given = {"value": msgspec.json.decode(given["json_value"].encode())}
         except msgspec.MsgspecError as error:
             raise click.UsageError(f"--json-value takes JSON: {error}") from None
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         record = memory.resolve(id, field, **given)
-    face.answer(record_value(record), f"settled {record.id}")
+    session.print_result(record_value(record), f"settled {record.id}")
 
 
 def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
@@ -71,12 +71,12 @@ def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
     return conflict_value(record, conflict) | {"memory": excerpt(record.title or record.content)}
 
 
-def _show(face: Face, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
+def _show(session: Session, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
     """Show conflicts one at a time: there may be many, and large ones."""
     from memglot.cli.json_output import Stream
 
-    if face.json:
-        face.answer({"conflicts": Stream(values)}, "")
+    if session.json:
+        session.print_result({"conflicts": Stream(values)}, "")
         return
     none = True
     for found in values:

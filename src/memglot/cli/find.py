@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.session import LIMIT, Face, command, filter_options, filters_of, memories
+from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of, memories
 
 
 @command("search")
@@ -26,7 +26,7 @@ from memglot.cli.session import LIMIT, Face, command, filter_options, filters_of
 @click.option("--context", type=click.IntRange(0, 100), default=0, metavar="N", help="N memories around each hit too.")
 @click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="The best set as one block of Markdown.")
 @click.option("--touch", is_flag=True, help="Count that what is shown was used.")
-def search(face: Face, query: str, limit: int | None, touch: bool, budget: int | None, **options: Any) -> None:
+def search(session: Session, query: str, limit: int | None, touch: bool, budget: int | None, **options: Any) -> None:
     """Find memories by their words and their meaning, the best first.
 
     "a quoted phrase" must be there as written, -word must not. tag:x kind:x tree:a.b scope:x status:x filter, as do
@@ -37,11 +37,11 @@ def search(face: Face, query: str, limit: int | None, touch: bool, budget: int |
     filters = filters_of(options)
     if limit is None:
         limit = 10 if budget is None else 50
-    with face.memory(write=touch) as memory:
+    with session.memory(write=touch) as memory:
         results = memory.search(query, limit=limit, budget=budget, touch=touch, **options, **filters)
-    face.tell(results.notes)
+    session.print_notes(results.notes)
     lines = [results.block] if results.block is not None else _found(results)
-    face.answer(results_value(results), lines, asked=True)
+    session.print_result(results_value(results), lines, always=True)
 
 
 def _found(results: Any) -> list[str]:
@@ -63,17 +63,17 @@ def _found(results: Any) -> list[str]:
 @click.option("--limit", type=LIMIT, default=50, show_default=True, help="At most so many.")
 @click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
 @click.option("--oldest-first", is_flag=True, help="Begin with the oldest.")
-def list_(face: Face, oldest_first: bool, **options: Any) -> None:
+def list_(session: Session, oldest_first: bool, **options: Any) -> None:
     """List memories, the newest first."""
     from memglot.cli.json_output import Stream
     from memglot.json_values import record_value
 
     filters = filters_of(options)
-    with face.memory() as memory:
+    with session.memory() as memory:
         records = memory.list(newest_first=not oldest_first, **options, **filters)
         total = memory.count(**filters)
-        if face.json:
-            face.answer({"results": Stream(map(record_value, records)), "total": total}, "")
+        if session.json:
+            session.print_result({"results": Stream(map(record_value, records)), "total": total}, "")
             return
         shown = 0
         for record in records:

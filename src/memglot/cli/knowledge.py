@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.session import Face, command
+from memglot.cli.session import Session, command
 from memglot.display import excerpt, shorten
 from memglot.errors import NotFound
 
@@ -16,7 +16,7 @@ from memglot.errors import NotFound
 @command("scope")
 @click.argument("what", type=click.Choice(["list", "sensitive", "normal"]), default="list")
 @click.argument("scopes", nargs=-1, metavar="[SCOPE]...")
-def scope(face: Face, what: str, scopes: tuple[str, ...]) -> None:
+def scope(session: Session, what: str, scopes: tuple[str, ...]) -> None:
     """List scopes, or mark some as sensitive or as normal again.
 
     A sensitive scope leaves the store only encrypted, or in a copy of the whole store; other exports leave it out.
@@ -25,17 +25,17 @@ def scope(face: Face, what: str, scopes: tuple[str, ...]) -> None:
 
     if (what == "list") == bool(scopes):
         raise click.UsageError("`list` takes no scope" if scopes else f"`{what}` takes at least one scope")
-    with face.memory(write=what != "list") as memory:
+    with session.memory(write=what != "list") as memory:
         if what == "list":
             found = memory.scopes()
             lines = [
                 f"{_shown(one.scope)}  {one.memories:,}" + ("  sensitive" if one.sensitive else "") for one in found
             ]
-            face.answer({"scopes": msgspec.to_builtins(found)}, lines or "none", asked=True)
+            session.print_result({"scopes": msgspec.to_builtins(found)}, lines or "none", always=True)
             return
         changed = (memory.mark_sensitive if what == "sensitive" else memory.mark_normal)(*scopes)
     lines = [f"{_shown(name)} is {what} now" for name in changed]
-    face.answer({"changed": list(changed), "sensitive": what == "sensitive"}, lines or "nothing changed")
+    session.print_result({"changed": list(changed), "sensitive": what == "sensitive"}, lines or "nothing changed")
 
 
 def _shown(text: str) -> str:
@@ -49,18 +49,18 @@ def _shown(text: str) -> str:
 @click.option("--text", help="The text itself, for `set`.")
 @click.option("--scope", default="user", show_default=True, help="Whose identity it is.")
 @click.option("--show", "number", type=click.IntRange(1), metavar="N", help="The text of this version, for `history`.")
-def identity(face: Face, what: str, file: str | None, text: str | None, scope: str, number: int | None) -> None:
+def identity(session: Session, what: str, file: str | None, text: str | None, scope: str, number: int | None) -> None:
     """Show who you are said to be, set it from FILE or `-`, or list what was said before."""
     if what != "set" and (file is not None or text is not None):
         raise click.UsageError(f"`{what}` takes no text")
     if what != "history" and number is not None:
         raise click.UsageError(f"`{what}` takes no version")
     if what == "set":
-        _set_identity(face, _given(file, text), scope)
+        _set_identity(session, _given(file, text), scope)
     elif what == "show":
-        _show_identity(face, scope)
+        _show_identity(session, scope)
     else:
-        _show_history(face, scope, number)
+        _show_history(session, scope, number)
 
 
 def _given(file: str | None, text: str | None) -> str:
@@ -83,40 +83,40 @@ def _given(file: str | None, text: str | None) -> str:
         raise Unreadable(file, (error.strerror or str(error)).lower()) from None
 
 
-def _set_identity(face: Face, text: str, scope: str) -> None:
-    with face.memory(write=True) as memory:
+def _set_identity(session: Session, text: str, scope: str) -> None:
+    with session.memory(write=True) as memory:
         before = memory.identity(scope)
         found = memory.set_identity(text, scope)
     changed = found != before
-    face.answer(_document(found) | {"changed": changed}, "set" if changed else "nothing changed")
+    session.print_result(_document(found) | {"changed": changed}, "set" if changed else "nothing changed")
 
 
-def _show_identity(face: Face, scope: str) -> None:
+def _show_identity(session: Session, scope: str) -> None:
 
-    with face.memory() as memory:
+    with session.memory() as memory:
         found = memory.identity(scope)
     if found is None:
         raise NotFound("identity of scope", shorten(scope), "`memglot identity set FILE` tells one")
-    face.answer(_document(found), found.content.removesuffix("\n"), asked=True)
+    session.print_result(_document(found), found.content.removesuffix("\n"), always=True)
 
 
-def _show_history(face: Face, scope: str, number: int | None) -> None:
+def _show_history(session: Session, scope: str, number: int | None) -> None:
     from memglot.model import format_time
 
-    with face.memory() as memory:
+    with session.memory() as memory:
         found = memory.identity_history(scope)
     if number is not None:
         if number > len(found):
             raise NotFound("version", str(number), f"there are {len(found):,}; `memglot identity history` lists them")
         one = found[number - 1]
-        face.answer(_document(one) | {"number": number}, one.content.removesuffix("\n"), asked=True)
+        session.print_result(_document(one) | {"number": number}, one.content.removesuffix("\n"), always=True)
         return
     lines = []
     for place, one in enumerate(found, 1):
         lines.append(f"{place}  {format_time(one.created_at)}" + ("  present" if place == len(found) else ""))
         lines.append("    " + excerpt(one.content))
     value = [_document(one) | {"number": place} for place, one in enumerate(found, 1)]
-    face.answer({"versions": value}, lines or "none", asked=True)
+    session.print_result({"versions": value}, lines or "none", always=True)
 
 
 def _document(found: Any) -> dict[str, Any]:
@@ -129,10 +129,10 @@ def _document(found: Any) -> dict[str, Any]:
 @command("entities")
 @click.argument("query", required=False)
 @click.option("--type", help="Only those of this type.")
-def entities(face: Face, query: str | None, type: str | None) -> None:
+def entities(session: Session, query: str | None, type: str | None) -> None:
     """List the entities that memories mention: all, or those with QUERY in their name, alias or id."""
-    with face.memory() as memory:
-        _show(face, memory.entities(query, type=type), _entity_line)
+    with session.memory() as memory:
+        _show(session, memory.entities(query, type=type), _entity_line)
 
 
 def _entity_line(entity: Any) -> str:
@@ -145,25 +145,25 @@ def _entity_line(entity: Any) -> str:
 @click.option("--type", required=True, help="What it is: person, organization, place, library, tool, project, concept.")
 @click.option("--alias", "aliases", multiple=True, help="Another name for it; may be given several times.")
 @click.option("--scope", help="Whose it is; `user` unless told otherwise.")
-def entity(face: Face, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
+def entity(session: Session, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
     """Keep an entity that memories can be linked to. One that is there gets the new aliases."""
     from memglot.editing.entities import type_notes
     from memglot.model import plain
 
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         found = memory.add_entity(name, type, aliases=aliases, scope=scope)
-    face.answer(plain(found) | {"notes": type_notes(type)}, found.id)
-    face.tell(type_notes(type))
+    session.print_result(plain(found) | {"notes": type_notes(type)}, found.id)
+    session.print_notes(type_notes(type))
 
 
 @command("relations")
 @click.argument("id", required=False)
 @click.option("--predicate", help="Only those with this predicate.")
-def relations(face: Face, id: str | None, predicate: str | None) -> None:
+def relations(session: Session, id: str | None, predicate: str | None) -> None:
     """List all relations, or those from and to one memory or `entity:<id>`."""
-    with face.memory() as memory:
+    with session.memory() as memory:
         _show(
-            face,
+            session,
             memory.relations(id, predicate=predicate),
             lambda relation: f"{relation.id}  {relation.subject.id} {relation.predicate} {relation.object.id}",
         )
@@ -174,25 +174,25 @@ def relations(face: Face, id: str | None, predicate: str | None) -> None:
 @click.argument("older")
 @click.option("--reason", default="", help="Why; it is kept with the decision.")
 @click.option("--entity", metavar="ID", help="The entity that both memories speak of.")
-def supersede(face: Face, newer: str, older: str, reason: str, entity: str | None) -> None:
+def supersede(session: Session, newer: str, older: str, reason: str, entity: str | None) -> None:
     """Say that memory NEWER takes the place of OLDER, which gets the status `superseded`."""
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         found = memory.supersede(newer, older, reason=reason, entity=entity)
-    face.answer(_supersession(found), f"{found.newer} supersedes {found.older}")
+    session.print_result(_supersession(found), f"{found.newer} supersedes {found.older}")
 
 
 @command("chain")
 @click.argument("id", required=False)
-def chain(face: Face, id: str | None) -> None:
+def chain(session: Session, id: str | None) -> None:
     """List which memory took the place of which: all, or the whole chain of one memory."""
-    with face.memory() as memory:
+    with session.memory() as memory:
         found = memory.chain(id)
     lines = []
     for one in found:
         value = _supersession(one)
         about = [f"{one.newer} supersedes {one.older}", value["decided_at"], one.decided_by, _shown(one.reason)]
         lines.append("  ".join(part for part in about if part and part != '""'))
-    face.answer({"results": [_supersession(one) for one in found]}, lines or "none", asked=True)
+    session.print_result({"results": [_supersession(one) for one in found]}, lines or "none", always=True)
 
 
 def _supersession(found: Any) -> dict[str, Any]:
@@ -202,12 +202,12 @@ def _supersession(found: Any) -> dict[str, Any]:
     return {**plain(found), "decided_at": at}
 
 
-def _show(face: Face, things: Iterable[Any], line: Any) -> None:
+def _show(session: Session, things: Iterable[Any], line: Any) -> None:
     from memglot.cli.json_output import Stream
     from memglot.model import plain
 
-    if face.json:
-        face.answer({"results": Stream(map(plain, things))}, "")
+    if session.json:
+        session.print_result({"results": Stream(map(plain, things))}, "")
         return
     count = 0
     for thing in things:

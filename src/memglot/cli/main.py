@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from memglot import __version__
-from memglot.cli.session import Face, shared_options
+from memglot.cli.session import Session, shared_options
 
 # Where each command lives, and its line in `memglot --help`, which imports none of them. A test holds it to the code.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -108,34 +108,34 @@ def main(arguments: list[str] | None = None) -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
     # Records are trees of plain values: collecting cycles among them often is work for nothing.
     gc.set_threshold(50_000, 20, 100)
-    face = Face()
-    sys.exit(run(face, arguments))
+    session = Session()
+    sys.exit(run(session, arguments))
 
 
-def run(face: Face, arguments: list[str] | None = None) -> int:
+def run(session: Session, arguments: list[str] | None = None) -> int:
     """Run the command line; tells its exit code."""
     from memglot.errors import MemglotError
 
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=face)
+        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=session)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except MemglotError as error:
-        face.fail(error.code, str(error), error.hint)
+        session.print_error(error.code, str(error), error.hint)
         return error.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"`{context.command_path} --help` shows what it takes" if context else None
-        face.fail("usage", error.format_message(), hint)
+        session.print_error("usage", error.format_message(), hint)
         return 2
     except (KeyboardInterrupt, click.Abort):
         hint = "the same command again finishes the job; if its records have no ids, `memglot undo last` first"
-        told = ("interrupted; whole batches stay", hint) if face.lands else ("interrupted", None)
-        face.fail("interrupted", *told)
+        told = ("interrupted; whole batches stay", hint) if session.writes_batches else ("interrupted", None)
+        session.print_error("interrupted", *told)
         return 130
     except UnicodeEncodeError:
-        face.fail("usage", "the call contains bytes that are not valid UTF-8", None)
+        session.print_error("usage", "the call contains bytes that are not valid UTF-8", None)
         return 2
     except SystemExit as stop:
         # What click does about a reader of our output that went away.
@@ -145,11 +145,13 @@ def run(face: Face, arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         _silence()
-        face.json = False
-        face.fail("output", f"input or output failed: {error.strerror or error}", None)
+        session.json = False
+        session.print_error("output", f"input or output failed: {error.strerror or error}", None)
         return 3
-    except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
-        face.fail("internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command")
+    except Exception as error:  # noqa: BLE001 - the command line turns every exception into a message
+        session.print_error(
+            "internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command"
+        )
         return 70
 
 

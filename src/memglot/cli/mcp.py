@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memglot.cli.clients import install, uninstall
-from memglot.cli.session import Face, command, shared_options
+from memglot.cli.session import Session, command, shared_options
 
 _PORT = 8788
 
@@ -58,7 +58,7 @@ def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
     With `--transport http` it serves all clients on this machine that show the token.
     """  # fmt: skip
     if ctx.invoked_subcommand is None:
-        _serve(ctx.ensure_object(Face), roots, **options)
+        _serve(ctx.ensure_object(Session), roots, **options)
         return
     for name in ("roots", *options):
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
@@ -66,7 +66,7 @@ def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
 
 
 def _serve(
-    face: Face,
+    session: Session,
     roots: tuple[Path, ...],
     transport: str,
     port: int | None,
@@ -81,9 +81,9 @@ def _serve(
 
     if transport == "stdio" and (port is not None or token_file is not None):
         raise click.UsageError("`--port` and `--token-file` are for `--transport http`")
-    _check_store(face.store)
+    _check_store(session.store)
     serving = Serving(
-        store=face.store,
+        store=session.store,
         roots=check_roots(roots),
         read_only=read_only,
         allow_sensitive=allow_sensitive,
@@ -102,7 +102,7 @@ def _serve(
             serving,
             _PORT if port is None else port,
             token,
-            lambda url: face.warn(f"serving MCP at {url}; the bearer token is in {where}"),
+            lambda url: session.print_note(f"serving MCP at {url}; the bearer token is in {where}"),
         )
     else:
         from memglot.mcp import stdio
@@ -131,24 +131,24 @@ def _settle() -> None:
 
 
 @command("tools")
-def tools(face: Face) -> None:
+def tools(session: Session) -> None:
     """List the tools that agents get."""
     from memglot.mcp.tools import all_tools
 
     found = all_tools().values()
     value = [{"name": tool.name, "description": tool.description, "reads": tool.reads} for tool in found]
     lines = [f"{tool.name:24}{'' if tool.reads else 'writes  '}{tool.title}" for tool in found]
-    face.answer({"tools": value}, lines, asked=True)
+    session.print_result({"tools": value}, lines, always=True)
 
 
 @command("token")
 @click.option("--token-file", metavar="FILE", type=click.Path(), help="The file that the server was given.")
-def token(face: Face, token_file: str | None) -> None:
+def token(session: Session, token_file: str | None) -> None:
     """Print the bearer token of the server over HTTP."""
     from memglot.mcp.token import find_token
 
     found, where = find_token(token_file)
-    face.answer({"token": found, "where": where}, found, asked=True)
+    session.print_result({"token": found, "where": where}, found, always=True)
 
 
 for _command in (install, token, tools, uninstall):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.session import Face, command, json_object
+from memglot.cli.session import Session, command, json_object
 from memglot.errors import CheckFailed
 
 
@@ -49,25 +49,25 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
 @click.argument("text")
 @_field_options
 @click.option("--id", default="", help="Its id, a UUIDv7; else a new one.")
-def add(face: Face, text: str, id: str, **options: Any) -> None:
+def add(session: Session, text: str, id: str, **options: Any) -> None:
     """Keep a new memory. `-` reads its text from standard input."""
     from memglot.json_values import record_value
 
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         record = memory.add(_text(text), id=id, **_fields(options))
-    face.answer(record_value(record), record.id)
+    session.print_result(record_value(record), record.id)
 
 
 @command("get")
 @click.argument("id")
-def get(face: Face, id: str) -> None:
+def get(session: Session, id: str) -> None:
     """Show one memory, as Markdown. The beginning of an id is enough where it is unambiguous."""
     from memglot.editing.markdown import markdown_of
     from memglot.json_values import record_value
 
-    with face.memory() as memory:
+    with session.memory() as memory:
         record = memory.get(id)
-    face.answer(record_value(record), markdown_of(record).rstrip("\n"), asked=True)
+    session.print_result(record_value(record), markdown_of(record).rstrip("\n"), always=True)
 
 
 @command("update")
@@ -75,7 +75,7 @@ def get(face: Face, id: str) -> None:
 @click.option("--content", help="The new text; `-` reads it from standard input.")
 @_field_options
 @click.option("--status", help="Its status, such as `stale`.")
-def update(face: Face, id: str, content: str | None, **options: Any) -> None:
+def update(session: Session, id: str, content: str | None, **options: Any) -> None:
     """Change fields of a memory; each replaces the old value. `--tag ""` removes all tags."""
     from memglot.json_values import record_value
 
@@ -86,55 +86,55 @@ def update(face: Face, id: str, content: str | None, **options: Any) -> None:
         changes["content"] = _text(content)
     if not changes:
         raise click.UsageError("nothing to change: give at least one field")
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         record = memory.update(id, **changes)
-    face.answer(record_value(record), f"updated {record.id}")
+    session.print_result(record_value(record), f"updated {record.id}")
 
 
 @command("edit")
 @click.argument("id")
-def edit(face: Face, id: str) -> None:
+def edit(session: Session, id: str) -> None:
     """Open a memory in your editor, as Markdown, and keep what you saved."""
     from memglot.cli.editing import edit_text
     from memglot.editing.markdown import changes_from_markdown, markdown_of
     from memglot.json_values import record_value
 
-    with face.memory() as memory:
+    with session.memory() as memory:
         record = memory.get(id)
     before = markdown_of(record)
     after = edit_text(before, record.id)
     if after.text == before:
         after.forget()
-        face.answer(record_value(record), "nothing changed")
+        session.print_result(record_value(record), "nothing changed")
         return
     with after.kept_on_error():
         changes = changes_from_markdown(after.text)
-        with face.memory(write=True) as memory:
+        with session.memory(write=True) as memory:
             if memory.get(record.id) != record:
                 raise CheckFailed(f"memory `{record.id}` was changed while you edited it")
             record = memory.update(record.id, **changes)
-    face.answer(record_value(record), f"updated {record.id}")
+    session.print_result(record_value(record), f"updated {record.id}")
 
 
 @command("delete")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("--reason", default="", help="Why; it is kept with the deletion.")
-def delete(face: Face, ids: tuple[str, ...], reason: str) -> None:
+def delete(session: Session, ids: tuple[str, ...], reason: str) -> None:
     """Delete memories; `undelete` brings them back. An old file that is imported again does not."""
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         gone = memory.delete(*ids, reason=reason)
-    face.answer({"deleted": gone}, [f"deleted {id}" for id in gone])
+    session.print_result({"deleted": gone}, [f"deleted {id}" for id in gone])
 
 
 @command("undelete")
 @click.argument("id")
-def undelete(face: Face, id: str) -> None:
+def undelete(session: Session, id: str) -> None:
     """Bring a deleted memory back as it was."""
     from memglot.json_values import record_value
 
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         record = memory.undelete(id)
-    face.answer(record_value(record), f"restored {record.id}")
+    session.print_result(record_value(record), f"restored {record.id}")
 
 
 @command("link")
@@ -142,27 +142,27 @@ def undelete(face: Face, id: str) -> None:
 @click.argument("predicate")
 @click.argument("object", metavar="B")
 @click.option("--weight", type=float, help="How strong the relation is.")
-def link(face: Face, subject: str, predicate: str, object: str, weight: float | None) -> None:
+def link(session: Session, subject: str, predicate: str, object: str, weight: float | None) -> None:
     """Relate two memories, or entities given as `entity:<id>`."""
     from memglot.editing.links import predicate_notes
     from memglot.model import plain
 
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         relation = memory.link(subject, predicate, object, weight=weight)
     notes = predicate_notes(predicate)
-    face.answer(plain(relation) | {"notes": notes}, relation.id)
-    face.tell(notes)
+    session.print_result(plain(relation) | {"notes": notes}, relation.id)
+    session.print_notes(notes)
 
 
 @command("unlink")
 @click.argument("subject", metavar="A")
 @click.argument("predicate")
 @click.argument("object", metavar="B")
-def unlink(face: Face, subject: str, predicate: str, object: str) -> None:
+def unlink(session: Session, subject: str, predicate: str, object: str) -> None:
     """Take a relation away."""
-    with face.memory(write=True) as memory:
+    with session.memory(write=True) as memory:
         count = memory.unlink(subject, predicate, object)
-    face.answer({"unlinked": count}, f"removed {count} relation" + ("s" if count > 1 else ""))
+    session.print_result({"unlinked": count}, f"removed {count} relation" + ("s" if count > 1 else ""))
 
 
 COMMANDS = {

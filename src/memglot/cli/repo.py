@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memglot.cli.session import Face, command, shared_options
+from memglot.cli.session import Session, command, shared_options
 
 if TYPE_CHECKING:
     from memglot.project.project import Project
@@ -30,23 +30,23 @@ def repo() -> None:
     """
 
 
-def _do(face: Face, deed: _Deed, show: _Show, *, register: bool = True, asked: bool = False) -> int:
+def _do(session: Session, deed: _Deed, show: _Show, *, register: bool = True, always: bool = False) -> int:
     """Do something, answer with the envelope or in words, and tell the exit status.
 
-    An answer that is `asked` for, and no mere report of what was done, is shown in spite of `--quiet`.
+    An answer that is `always` printed is printed even with `--quiet`.
     """
     from memglot.project.envelope import answer, exit_code, presentable, unexpected
 
     try:
         envelope = presentable(answer(Path.cwd(), deed, register=register))
-    except Exception as failure:  # noqa: BLE001 - a face turns whatever happens into a message
+    except Exception as failure:  # noqa: BLE001 - the command line turns every exception into a message
         envelope = presentable(unexpected(failure))
-    if face.json:
-        face.answer(envelope, "")
+    if session.json:
+        session.print_result(envelope, "")
         return exit_code(envelope)
     if envelope["ok"]:
-        face.answer(None, show(envelope["data"]), asked=asked)
-    for warning in () if face.quiet else envelope["warnings"]:
+        session.print_result(None, show(envelope["data"]), always=always)
+    for warning in () if session.quiet else envelope["warnings"]:
         click.echo(f"warning: {warning}", err=True)
     if not envelope["ok"]:
         error = envelope["error"]
@@ -77,7 +77,7 @@ def _places(details: Any) -> list[str]:
 @click.option("--brief", is_flag=True, help="Only print the brief for an agent's first look.")
 @click.option("--no-agent-guidance", is_flag=True, help="Leave AGENTS.md and CLAUDE.md alone.")
 @click.option("--force", is_flag=True, help="Begin anew; the memory that is there is backed up first.")
-def init(face: Face, dry_run: bool, brief: bool, no_agent_guidance: bool, force: bool) -> int:
+def init(session: Session, dry_run: bool, brief: bool, no_agent_guidance: bool, force: bool) -> int:
     """Give this project a memory.
 
     It may be called again: what is there stays, and what is missing is added. AGENTS.md and CLAUDE.md get a few lines
@@ -87,18 +87,18 @@ def init(face: Face, dry_run: bool, brief: bool, no_agent_guidance: bool, force:
     from memglot.project import commands
 
     if brief:
-        return _do(face, commands.brief, lambda data: str(data["brief"]), register=False, asked=True)
+        return _do(session, commands.brief, lambda data: str(data["brief"]), register=False, always=True)
 
     def deed(project: Project) -> Any:
         return commands.init(project, dry_run=dry_run, guidance=not no_agent_guidance, force=force)
 
-    return _do(face, deed, init_text, register=not dry_run)
+    return _do(session, deed, init_text, register=not dry_run)
 
 
 @command("save")
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the JSON from standard input; it must be given.")
 @click.option("--dry-run", is_flag=True, help="Check and plan it, and write nothing.")
-def save(face: Face, from_stdin: bool, dry_run: bool) -> int:
+def save(session: Session, from_stdin: bool, dry_run: bool) -> int:
     """Save nodes and relations, mark nodes as stale or superseded, delete them.
 
     The JSON is {"task": …, "nodes": […], "stale": […], "supersede": […], "delete": […]}; docs/repo.md tells all of it.
@@ -110,25 +110,25 @@ def save(face: Face, from_stdin: bool, dry_run: bool) -> int:
     from memglot.project import commands
 
     text = sys.stdin.buffer.read()
-    return _do(face, lambda project: commands.save(project, text, dry_run=dry_run), save_text, register=not dry_run)
+    return _do(session, lambda project: commands.save(project, text, dry_run=dry_run), save_text, register=not dry_run)
 
 
 @command("query")
 @click.argument("question")
 @click.option("--budget", type=float, metavar="TOKENS", help="At most so many tokens; else the project's own default.")
-def query(face: Face, question: str, budget: float | None) -> int:
+def query(session: Session, question: str, budget: float | None) -> int:
     """Tell what project memory knows of something, as Markdown within a budget of tokens.
 
     Matches come first, then what is one relation away, then open questions. Ids, tags and paths are found too.
     """
     from memglot.project import commands
 
-    return _do(face, lambda p: commands.query(p, question, budget), lambda data: str(data["markdown"]), asked=True)
+    return _do(session, lambda p: commands.query(p, question, budget), lambda data: str(data["markdown"]), always=True)
 
 
 @command("sync")
 @click.option("--dry-run", is_flag=True, help="Report, and leave the marker and the product map as they are.")
-def sync(face: Face, dry_run: bool) -> int:
+def sync(session: Session, dry_run: bool) -> int:
     """Hold memory against what changed in the repository since the last sync.
 
     Tells which nodes' files changed, moved or are gone, and which changed files no node speaks of.
@@ -136,23 +136,23 @@ def sync(face: Face, dry_run: bool) -> int:
     from memglot.cli.repo_text import sync_text
     from memglot.project import commands
 
-    return _do(face, lambda project: commands.sync(project, dry_run=dry_run), sync_text, register=not dry_run)
+    return _do(session, lambda project: commands.sync(project, dry_run=dry_run), sync_text, register=not dry_run)
 
 
 @command("status")
 @click.option("--all", "every", is_flag=True, help="Every project in the registry.")
-def status(face: Face, every: bool) -> int:
+def status(session: Session, every: bool) -> int:
     """Show features by stage, open questions, dead anchors, the last activity and the last sync."""
     from memglot.cli.repo_text import status_all_text, status_text
     from memglot.project import commands
 
     if every:
-        return _do(face, commands.status_all, status_all_text, register=False, asked=True)
-    return _do(face, commands.status, status_text, asked=True)
+        return _do(session, commands.status_all, status_all_text, register=False, always=True)
+    return _do(session, commands.status, status_text, always=True)
 
 
 @command("check")
-def check(face: Face) -> int:
+def check(session: Session) -> int:
     """Check every file of project memory; exit 1 when something is wrong."""
     from memglot.cli.repo_text import check_text
     from memglot.project import commands
@@ -165,44 +165,44 @@ def check(face: Face) -> int:
         valid = found["valid"]
         return found
 
-    return _do(face, deed, check_text, asked=True) or int(not valid)
+    return _do(session, deed, check_text, always=True) or int(not valid)
 
 
 @command("inspect")
 @click.argument("id")
-def inspect(face: Face, id: str) -> int:
+def inspect(session: Session, id: str) -> int:
     """Show one node whole: its text, what is known of it, and its relations."""
     from memglot.cli.repo_text import inspect_text
     from memglot.project import commands
 
-    return _do(face, lambda project: commands.inspect(project, id), inspect_text, asked=True)
+    return _do(session, lambda project: commands.inspect(project, id), inspect_text, always=True)
 
 
 @command("diff")
-def diff(face: Face) -> int:
+def diff(session: Session) -> int:
     """Show what differs in `.memory/` from the last commit."""
     from memglot.project import commands
 
     def show(data: Any) -> str:
         return str(data["diff"]).rstrip("\n") or "Nothing differs from the last commit."
 
-    return _do(face, commands.diff, show, asked=True)
+    return _do(session, commands.diff, show, always=True)
 
 
 @command("rebuild")
-def rebuild(face: Face) -> int:
+def rebuild(session: Session) -> int:
     """Build the index anew, with what is missing of schemas and folders; the log tells of it."""
     from memglot.cli.repo_text import rebuild_text
     from memglot.project import commands
 
-    return _do(face, commands.rebuild, rebuild_text)
+    return _do(session, commands.rebuild, rebuild_text)
 
 
 @command("reset")
 @click.option("--all", "every", is_flag=True, help="Every project in the registry.")
 @click.option("--destroy", is_flag=True, help="Make no backup, and remove the earlier ones too.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
+def reset(session: Session, every: bool, destroy: bool, dry_run: bool) -> int:
     """Clear the memory of this project; a backup stays, and `restore` brings it back."""
     from memglot.cli.repo_text import reset_all_text, reset_failures, reset_text
     from memglot.project import commands
@@ -215,16 +215,16 @@ def reset(face: Face, every: bool, destroy: bool, dry_run: bool) -> int:
             failures.extend(reset_failures(found))
             return found
 
-        code = _do(face, deed, reset_all_text, register=False)
-        for failure in () if face.json else failures:
+        code = _do(session, deed, reset_all_text, register=False)
+        for failure in () if session.json else failures:
             click.echo(f"error: {failure}", err=True)
         return code or int(bool(failures))
-    return _do(face, lambda p: commands.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
+    return _do(session, lambda p: commands.reset(p, destroy=destroy, dry_run=dry_run), reset_text, register=False)
 
 
 @command("restore")
 @click.argument("backup", required=False)
-def restore(face: Face, backup: str | None) -> int:
+def restore(session: Session, backup: str | None) -> int:
     """Bring back what `reset` cleared: the last backup, or the one that is named.
 
     A memory that is there is backed up first.
@@ -232,13 +232,13 @@ def restore(face: Face, backup: str | None) -> int:
     from memglot.cli.repo_text import restore_text
     from memglot.project import commands
 
-    return _do(face, lambda project: commands.restore(project, backup), restore_text)
+    return _do(session, lambda project: commands.restore(project, backup), restore_text)
 
 
 @command("view")
 @click.option("--port", type=int, help="The port to listen on.")
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
-def view(face: Face, port: int | None, open_: bool) -> None:
+def view(session: Session, port: int | None, open_: bool) -> None:
     """Open the web viewer (not part of this version)."""
     from memglot.errors import no_viewer
 
@@ -254,41 +254,41 @@ def projects(ctx: click.Context) -> int | None:
 
 
 @command("list")
-def list_projects(face: Face) -> int:
+def list_projects(session: Session) -> int:
     """List the registered projects."""
     from memglot.cli.repo_text import projects_text
     from memglot.project import commands
 
-    return _do(face, commands.projects, projects_text, register=False, asked=True)
+    return _do(session, commands.projects, projects_text, register=False, always=True)
 
 
 @command("add")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-def add_project(face: Face, path: Path | None) -> int:
+def add_project(session: Session, path: Path | None) -> int:
     """Register the project of a folder, or of this one."""
     from memglot.cli.repo_text import registered_text
     from memglot.project import commands
 
-    return _do(face, lambda project: commands.add_project(project, path), registered_text, register=False)
+    return _do(session, lambda project: commands.add_project(project, path), registered_text, register=False)
 
 
 @command("remove")
 @click.argument("project")
-def remove_project(face: Face, project: str) -> int:
+def remove_project(session: Session, project: str) -> int:
     """Take a project out of the list, by its registry id, its id or its folder; its memory stays."""
     from memglot.cli.repo_text import removed_text
     from memglot.project import commands
 
-    return _do(face, lambda here: commands.remove_project(here, project), removed_text, register=False)
+    return _do(session, lambda here: commands.remove_project(here, project), removed_text, register=False)
 
 
 @command("prune")
-def prune_projects(face: Face) -> int:
+def prune_projects(session: Session) -> int:
     """Take out of the list what is gone, or of another version."""
     from memglot.cli.repo_text import pruned_text
     from memglot.project import commands
 
-    return _do(face, commands.prune_projects, pruned_text, register=False)
+    return _do(session, commands.prune_projects, pruned_text, register=False)
 
 
 for _command in (list_projects, add_project, remove_project, prune_projects):

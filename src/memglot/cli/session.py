@@ -1,10 +1,11 @@
-"""What all commands share: the options, where output goes, and how errors are shown."""
+"""What all commands share: their common options, the store they open, and how results and errors are printed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,41 +16,41 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 LIMIT = click.IntRange(0, 2**63 - 1)
-_SHOWN_FAULTS = 20
+_MAX_ERRORS_SHOWN = 20
 
 
-class Face:
-    """The options given to this run, and its way of speaking."""
+class Session:
+    """The common options of one run of the command line, and its output."""
 
     def __init__(self) -> None:
-        # `--json` counts even when the command line is wrong behind it.
+        # Honour `--json` even if the rest of the command line is wrong.
         self.json = "--json" in sys.argv[1:]
         self.store: str | None = None
         self.quiet = False
         self.no_progress = False
-        self.lands = False
-        """Whether this run lands what it reads in batches, of which whole ones stay when it is stopped."""
+        self.writes_batches = False
+        """True while an import runs: if it is interrupted, the batches written so far are kept."""
 
     @contextmanager
     def memory(self, *, write: bool = False, dry_run: bool = False) -> Iterator[Memory]:
-        """The store of this run. What it has to say goes to standard error."""
+        """Open the store of this run, and print its notes to standard error."""
         from memglot.memory import Memory
 
         memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
         with memory:
-            told = list(memory.notes)
-            for note in told:
-                self.warn(note)
+            printed = list(memory.notes)
+            for note in printed:
+                self.print_note(note)
             try:
                 yield memory
             finally:
                 for note in memory.notes:
-                    if note not in told:
-                        self.warn(note)
+                    if note not in printed:
+                        self.print_note(note)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[Report], None] | None]:
-        """A progress bar, on a terminal, for work longer than a second."""
+        """Show a progress bar on a terminal if the work takes longer than a second."""
         if self.quiet or self.no_progress or not sys.stderr.isatty():
             yield None
             return
@@ -60,7 +61,7 @@ class Face:
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
-        """A progress bar for so many done of so many."""
+        """Show a progress bar for work that reports how many of how many items are done."""
         if self.quiet or self.no_progress or not sys.stderr.isatty():
             yield None
             return
@@ -69,42 +70,39 @@ class Face:
         with Bar(what) as bar:
             yield bar.count
 
-    def answer(self, value: Any, text: str | list[str], *, asked: bool = False) -> None:
-        """Give the result: as JSON if that was wanted, else as text.
-
-        What was `asked` for is shown even where all else is to be quiet.
-        """
+    def print_result(self, value: Any, text: str | list[str], *, always: bool = False) -> None:
+        """Print `value` as JSON with `--json`, else `text`; with `--quiet` only if it is `always` printed."""
         if self.json:
             from memglot.cli.json_output import write_json
 
             write_json(value, sys.stdout.buffer)
-        elif text and (asked or not self.quiet):
+        elif text and (always or not self.quiet):
             click.echo("\n".join(text) if isinstance(text, list) else text)
 
-    def faults(self, faults: Iterator[Fault]) -> None:
-        """Show what could not be read, on standard error; of very many, the first few."""
+    def print_errors(self, errors: Iterator[Fault]) -> None:
+        """Print the items that could not be read to standard error, the first 20 of them."""
         hidden = 0
-        for number, fault in enumerate(faults):
-            if number < _SHOWN_FAULTS:
-                click.echo(f"error: {fault}" + (f" (hint: {fault.hint})" if fault.hint else ""), err=True)
+        for number, error in enumerate(errors):
+            if number < _MAX_ERRORS_SHOWN:
+                click.echo(f"error: {error}" + (f" (hint: {error.hint})" if error.hint else ""), err=True)
             else:
                 hidden += 1
         if hidden:
-            click.echo(f"error: and {hidden:,} more; `--json` lists them all", err=True)
+            click.echo(f"error: and {hidden:,} more; use `--json` to list all of them", err=True)
 
-    def warn(self, text: str) -> None:
-        """A note for a person, on standard error."""
+    def print_note(self, text: str) -> None:
+        """Print a note to standard error, unless `--quiet` is set."""
         if not self.quiet:
             click.echo(f"note: {text}", err=True)
 
-    def tell(self, notes: Iterable[str]) -> None:
-        """The notes of an answer, for a person; in JSON the answer holds them itself."""
+    def print_notes(self, notes: Iterable[str]) -> None:
+        """Print the notes of a result, unless `--json` is set: the JSON value contains them."""
         if not self.json:
             for note in notes:
-                self.warn(note)
+                self.print_note(note)
 
-    def fail(self, code: str, message: str, hint: str | None) -> None:
-        """Show a fatal error."""
+    def print_error(self, code: str, message: str, hint: str | None) -> None:
+        """Print a fatal error."""
         if self.json:
             from memglot.cli.json_output import write_json
 
@@ -116,35 +114,77 @@ class Face:
 
 
 def memories(count: int) -> str:
-    """So many memories, in words."""
+    """Return `1 memory`, `2 memories` and so on."""
     return "1 memory" if count == 1 else f"{count:,} memories"
 
 
+class _WithExamples(click.Command):
+    """A command whose help ends with examples, each printed on a line of its own."""
+
+    examples = ""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples.splitlines():
+                    formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+class _GroupWithExamples(_WithExamples, click.Group):
+    """A group of commands whose help ends with examples."""
+
+
 def shared_options(command: F) -> F:
-    """The options that may stand before or behind a command's name."""
+    """Add the options that every command accepts, before or after its name."""
 
     def keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
         def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
             if value:
-                setattr(ctx.ensure_object(Face), name, value)
+                setattr(ctx.ensure_object(Session), name, value)
 
         return callback
 
     for option in (
-        click.option("--no-progress", is_flag=True, expose_value=False, callback=keep("no_progress"), help="No bars."),
-        click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=keep("quiet"), help="Errors only."),
-        click.option("--json", is_flag=True, expose_value=False, callback=keep("json"), help="Answer in JSON."),
-        click.option("--store", metavar="URL", expose_value=False, callback=keep("store"), help="The store to use."),
+        click.option(
+            "--no-progress", is_flag=True, expose_value=False, callback=keep("no_progress"), help="Hide progress bars."
+        ),
+        click.option(
+            "--quiet", "-q", is_flag=True, expose_value=False, callback=keep("quiet"), help="Print errors only."
+        ),
+        click.option("--json", is_flag=True, expose_value=False, callback=keep("json"), help="Print JSON."),
+        click.option(
+            "--store",
+            metavar="URL",
+            expose_value=False,
+            callback=keep("store"),
+            help="Path or URL of the store (default: $MEMGLOT_STORE).",
+        ),
     ):
         command = option(command)
     return command
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command with the shared options, called with the `Face` first."""
+def command(name: str, *, examples: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command with the shared options, whose function gets the `Session` first.
+
+    The help ends with `examples`: commands, one a line, and comments that start with `#`.
+    """
 
     def wrap(function: Callable[..., Any]) -> click.Command:
-        return click.command(name)(shared_options(click.pass_obj(function)))
+        made = click.command(name, cls=_WithExamples)(shared_options(click.pass_obj(function)))
+        made.examples = cleandoc(examples)
+        return made
+
+    return wrap
+
+
+def group(name: str, *, examples: str = "", **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
+    """Make a group of commands with the shared options; its function gets no `Session`."""
+
+    def wrap(function: Callable[..., Any]) -> click.Group:
+        made = click.group(name, cls=_GroupWithExamples, **settings)(shared_options(function))
+        made.examples = cleandoc(examples)
+        return made
 
     return wrap
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.session import Face, command, memories, shared_options
+from memglot.cli.session import Session, command, memories, shared_options
 from memglot.cli.transfer import tell_export, tell_import
 
 
@@ -34,18 +34,18 @@ def sync() -> None:
     help="Bodies of more MiB lie apart, in a folder beside the file.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that another tool wrote.")
-def export(face: Face, out: str, passphrase_file: str | None, **options: Any) -> None:
+def export(session: Session, out: str, passphrase_file: str | None, **options: Any) -> None:
     """Write memories.json.
 
     It holds every memory, the graph, the identity, deletions and open conflicts, and proves itself. Sensitive scopes
     are sealed; without a passphrase the export is refused. A file that this tool wrote is replaced.
     """
     path = None if out == "-" else out
-    with face.memory() as memory, face.progress("exporting") as bar:
+    with session.memory() as memory, session.progress("exporting") as bar:
         stream = sys.stdout.buffer if path is None else None
         passphrase = secret(passphrase_file, confirm=True)
         result = memory.sync_export(path, passphrase=passphrase, stream=stream, progress=bar, **options)
-    tell_export(face, result, path)
+    tell_export(session, result, path)
 
 
 @command("import")
@@ -61,24 +61,24 @@ def export(face: Face, out: str, passphrase_file: str | None, **options: Any) ->
 @passphrase_option
 @click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
 @click.option("--accept-broken-audit", is_flag=True, help="Import though the audit chain is broken.")
-def import_(face: Face, source: str, dry_run: bool, passphrase_file: str | None, **options: Any) -> int:
+def import_(session: Session, source: str, dry_run: bool, passphrase_file: str | None, **options: Any) -> int:
     """Import memories.json and merge it, field by field.
 
     What no rule decides is kept as a conflict: `memglot conflicts` lists them.
     """
     options["passphrase"] = secret(passphrase_file)
-    face.lands = not dry_run
-    with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
+    session.writes_batches = not dry_run
+    with session.memory(write=not dry_run, dry_run=dry_run) as memory, session.progress("importing") as bar:
         result = memory.sync_import(source, dry_run=dry_run, progress=bar, **options)
-    return tell_import(face, result)
+    return tell_import(session, result)
 
 
 @command("diff-with-remote")
 @click.option("--from", "source", required=True, metavar="FILE", type=click.Path(), help="The other machine's file.")
 @passphrase_option
-def diff_with_remote(face: Face, source: str, passphrase_file: str | None) -> int:
+def diff_with_remote(session: Session, source: str, passphrase_file: str | None) -> int:
     """Show what importing memories.json would change."""
-    with face.memory() as memory, face.progress("comparing") as bar:
+    with session.memory() as memory, session.progress("comparing") as bar:
         found = memory.diff_with_remote(source, passphrase=secret(passphrase_file), progress=bar)
     shown = [f"new        {id}" for _, id in zip(range(_SHOWN), found.new, strict=False)]
     shown += [f"delete     {id}" for _, id in zip(range(_SHOWN), found.deletes, strict=False)]
@@ -94,11 +94,11 @@ def diff_with_remote(face: Face, source: str, passphrase_file: str | None) -> in
     )
     if found.others:
         counts += "; besides " + ", ".join(f"{count:,} of {name}" for name, count in sorted(found.others.items()))
-    face.answer(found.value(), [*shown, counts], asked=True)
-    if not face.json:
-        face.faults(found.report.faults())
+    session.print_result(found.value(), [*shown, counts], always=True)
+    if not session.json:
+        session.print_errors(found.report.faults())
         for note in found.report.notes:
-            face.warn(note)
+            session.print_note(note)
     return found.exit_code
 
 

@@ -9,7 +9,7 @@ import click
 
 from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.session import LIMIT, Face, command, filter_options, filters_of, memories
+from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of, memories
 
 if TYPE_CHECKING:
     from memglot.results import ExportResult, ImportResult
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--embed", is_flag=True, help="Let it all be found by meaning at once; `memglot embed` does so later.")
 @click.option("--recursive", "-r", is_flag=True, help="Accepted; folders are always read whole.")
 def import_(
-    face: Face,
+    session: Session,
     paths: tuple[str, ...],
     no_dedup: bool,
     recursive: bool,
@@ -52,19 +52,19 @@ def import_(
     if no_dedup:
         options["dedup"] = "id"
     options["passphrase"] = secret(passphrase_file)
-    face.lands = not dry_run
-    with face.memory(write=not dry_run, dry_run=dry_run) as memory, face.progress("importing") as bar:
+    session.writes_batches = not dry_run
+    with session.memory(write=not dry_run, dry_run=dry_run) as memory, session.progress("importing") as bar:
         result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
-    return tell_import(face, result)
+    return tell_import(session, result)
 
 
-def tell_import(face: Face, result: ImportResult) -> int:
+def tell_import(session: Session, result: ImportResult) -> int:
     """Show what an import did; tells the exit code."""
-    face.answer(result.value(), _import_text(result))
-    if not face.json:
-        face.faults(result.errors)
+    session.print_result(result.value(), _import_text(result))
+    if not session.json:
+        session.print_errors(result.errors)
         for note in result.notes:
-            face.warn(note)
+            session.print_note(note)
     return int(result.exit_code)
 
 
@@ -91,30 +91,30 @@ def _import_text(result: Any) -> list[str]:
 @click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
 @click.option("--layout", type=click.Choice(["flat", "kind", "tree"]), default="flat", help="Folders of Markdown.")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
-def export(face: Face, path: str | None, no_conversations: bool, **options: Any) -> None:
+def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> None:
     """Write memories to a file, a folder or standard output.
 
     An export is complete, ordered by time, and proves itself: `memglot verify` finds what was cut off or edited.
     """
     filters = filters_of(options)
     path = None if path == "-" else path
-    with face.memory() as memory, face.progress("exporting") as bar:
+    with session.memory() as memory, session.progress("exporting") as bar:
         stream = sys.stdout.buffer if path is None else None
         result = memory.export(
             path, include_conversations=not no_conversations, stream=stream, progress=bar, **options, **filters
         )
-    tell_export(face, result, path)
+    tell_export(session, result, path)
 
 
-def tell_export(face: Face, result: ExportResult, path: str | None) -> None:
+def tell_export(session: Session, result: ExportResult, path: str | None) -> None:
     """Show what an export wrote; where that went to standard output, only what a person should know."""
     if path is not None:
-        face.answer(result.value(), f"exported {memories(result.count)} to {path} ({result.format})")
-    if not face.json or path is None:
+        session.print_result(result.value(), f"exported {memories(result.count)} to {path} ({result.format})")
+    if not session.json or path is None:
         for field, count in sorted(result.losses.items()):
-            face.warn(f"dropped `{field}` of {count:,}: this export has no place for it")
+            session.print_note(f"dropped `{field}` of {count:,}: this export has no place for it")
         for note in result.notes:
-            face.warn(note)
+            session.print_note(note)
 
 
 @command("convert")
@@ -129,27 +129,29 @@ def tell_export(face: Face, result: ExportResult, path: str | None) -> None:
 @click.option("--plaintext", is_flag=True, help="Write what was sealed, or is sensitive, as it is.")
 @passphrase_option
 @click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
-def convert(face: Face, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any) -> int:
+def convert(
+    session: Session, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any
+) -> int:
     """Convert a file or folder to another format, without a store. `-` is standard input or output."""
     from memglot.exporting.convert import convert as convert_
 
     to_stdout = target == "-"
     options["passphrase"] = secret(passphrase_file)
-    with face.progress("converting") as bar:
+    with session.progress("converting") as bar:
         stream = sys.stdout.buffer if to_stdout else None
         result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
     if not to_stdout:
         text = f"converted {memories(result.count)} to {target} ({result.format})"
-        face.answer(result.value(), text if result.exit_code != 2 else "nothing was written")
-    if face.json and not to_stdout:
+        session.print_result(result.value(), text if result.exit_code != 2 else "nothing was written")
+    if session.json and not to_stdout:
         return result.exit_code
     if report:
         click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
         click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
         click.echo(f"dropped: {_dropped(result.dropped)}", err=to_stdout)
-    face.faults(result.errors)
+    session.print_errors(result.errors)
     for note in result.notes:
-        face.warn(note)
+        session.print_note(note)
     return result.exit_code
 
 
