@@ -1,4 +1,4 @@
-"""Collections kept on disk, so that memory stays flat however large an input is."""
+"""Collections kept on disk, so that memory use does not grow with the size of an input."""
 
 from __future__ import annotations
 
@@ -15,94 +15,138 @@ T = TypeVar("T")
 _BATCH = 1_000
 _IN_MEMORY = 1 << 20
 _PIECE = 50_000
+_encoder = msgspec.json.Encoder()
 
 
 class DiskList(Generic[T]):
-    """A list that grows on disk: appended to in order, read as often as wanted, never held in memory."""
+    """A list that can be appended to and iterated over, of JSON values or of structs of one type."""
 
-    def __init__(self) -> None:
+    def __init__(self, type: type[T] | None = None) -> None:
         import tempfile
 
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
         self._length = 0
+        self._decode: Any = msgspec.json.Decoder(Any if type is None else type).decode
 
     def __del__(self) -> None:
         self._file.close()
 
     def append(self, value: T) -> None:
-        """Add one value that JSON can hold."""
+        """Append one value."""
         self.extend([value])
 
     def extend(self, values: list[T]) -> None:
-        """Add several at once."""
+        """Append several values."""
         if values:
             self._file.seek(0, 2)
-            self._file.write(msgspec.json.Encoder().encode_lines(values))
+            self._file.write(_encoder.encode_lines(values))
             self._length += len(values)
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[T]:
-        decode = msgspec.json.Decoder().decode
-        place = 0
+        position = 0
         while True:
-            # The place is kept here, so that two readers, or a reader and a writer, do not disturb each other.
-            self._file.seek(place)
+            # Each iterator keeps its own position, so that several can run while values are appended.
+            self._file.seek(position)
             lines = self._file.readlines(1 << 16)
             if not lines:
                 return
-            place = self._file.tell()
+            position = self._file.tell()
             for line in lines:
-                yield decode(line)
+                yield self._decode(line)
 
 
 class DiskMap(Mapping[str, Any]):
-    """A map of names to JSON values that holds no more than a batch in memory."""
+    """A map of text keys to JSON values, iterated over in the order of its keys."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
         import apsw
 
-        # An empty name is a database of its own in a temporary file, gone when it is closed.
+        # SQLite keeps a database without a name in a temporary file, and deletes it on close.
         self._db = apsw.Connection("")
-        self._db.execute("CREATE TABLE found (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID; BEGIN")
-        self._waiting: dict[str, str] = {}
-        self._length = 0
-        for name, value in pairs:
-            self[name] = value
+        self._db.execute("CREATE TABLE pairs (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID; BEGIN")
+        self._pending: dict[str, str] = {}
+        for key, value in pairs:
+            self[key] = value
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._waiting[name] = msgspec.json.encode(value).decode()
-        self._length += 1
-        if len(self._waiting) >= _BATCH:
+    def __enter__(self) -> DiskMap:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._pending[key] = _encoder.encode(value).decode()
+        if len(self._pending) >= _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        self._db.executemany("INSERT OR REPLACE INTO found VALUES (?, ?)", self._waiting.items())
-        self._waiting = {}
+        self._db.executemany("INSERT OR REPLACE INTO pairs VALUES (?, ?)", self._pending.items())
+        self._pending = {}
 
-    def __getitem__(self, name: str) -> Any:
-        if name in self._waiting:
-            return msgspec.json.decode(self._waiting[name])
-        for (text,) in self._db.execute("SELECT value FROM found WHERE name = ?", (name,)):
+    def __getitem__(self, key: str) -> Any:
+        if key in self._pending:
+            return msgspec.json.decode(self._pending[key])
+        for (text,) in self._db.execute("SELECT value FROM pairs WHERE key = ?", (key,)):
             return msgspec.json.decode(text)
-        raise KeyError(name)
+        raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
         self._flush()
-        for (name,) in self._db.execute("SELECT name FROM found ORDER BY name"):
-            yield name
+        for (key,) in self._db.execute("SELECT key FROM pairs ORDER BY key"):
+            yield key
 
     def __len__(self) -> int:
-        return self._length
+        self._flush()
+        return int(self._db.execute("SELECT count(*) FROM pairs").get)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Delete the file."""
         self._db.close()
 
 
+class DiskGroups:
+    """Lists of JSON values by key, for keys that several values share."""
+
+    def __init__(self) -> None:
+        self._values, self._counts = DiskMap(), DiskMap()
+        self._is_empty = True
+
+    def close(self) -> None:
+        """Delete the files."""
+        self._values.close()
+        self._counts.close()
+
+    def add(self, key: str, value: Any) -> None:
+        """Append a value to the list of a key."""
+        count = self._counts.get(key, 0)
+        self._values[f"{key} {count}"] = value
+        self._counts[key] = count + 1
+        self._is_empty = False
+
+    def get(self, key: str) -> Iterator[Any]:
+        """Yield the values of a key in the order they were added."""
+        for number in range(0 if self._is_empty else self._counts.get(key, 0)):
+            yield self._values[f"{key} {number}"]
+
+    def discard(self, key: str) -> None:
+        """Remove the values of a key."""
+        if key in self._counts:
+            self._counts[key] = 0
+
+    def values(self) -> Iterator[Any]:
+        """Yield all values, in the order of their keys."""
+        for key in self._counts:
+            yield from self.get(key)
+
+    def __bool__(self) -> bool:
+        return not self._is_empty
+
+
 class SortedLines:
-    """Takes lines in any order and gives them back in the order of their bytes."""
+    """Lines added in any order and iterated over in byte order."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
@@ -114,7 +158,7 @@ class SortedLines:
             piece.close()
 
     def add(self, line: bytes) -> None:
-        """Take a line that contains no newline."""
+        """Add a line that contains no newline."""
         self._length += 1
         self._lines.append(line + b"\n")
         if len(self._lines) >= _PIECE:
@@ -135,45 +179,3 @@ class SortedLines:
             piece.seek(0)
         for line in heapq.merge(self._lines, *self._pieces):
             yield line[:-1]
-
-
-class Scratch:
-    """Values by key. Values that nobody took come out in the order they were put in."""
-
-    def __enter__(self) -> Scratch:
-        import apsw
-
-        # An empty name is a private database on disk that SQLite deletes when it is closed.
-        self._db = apsw.Connection("")
-        self._db.execute("CREATE TABLE kept (key TEXT UNIQUE, value BLOB); CREATE TABLE taken (key TEXT UNIQUE); BEGIN")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._db.close()
-
-    def put(self, key: str, value: bytes) -> bool:
-        """Keep a value; tell whether its key was free."""
-        self._db.execute("INSERT OR IGNORE INTO kept VALUES (?, ?)", (key, value))
-        return self._db.changes() > 0
-
-    def get(self, key: str) -> bytes | None:
-        """The value with this key, which stays."""
-        rows: list[Any] = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchall()
-        return bytes(rows[0][0]) if rows else None
-
-    def was_taken(self, key: str) -> bool:
-        """Tell whether a value with this key was taken out before."""
-        return bool(self._db.execute("SELECT 1 FROM taken WHERE key = ?", (key,)).fetchall())
-
-    def take(self, key: str) -> bytes | None:
-        """Take a value out."""
-        rows: list[Any] = self._db.execute("DELETE FROM kept WHERE key = ? RETURNING value", (key,)).fetchall()
-        if rows:
-            self._db.execute("INSERT INTO taken VALUES (?)", (key,))
-        return bytes(rows[0][0]) if rows else None
-
-    def rest(self) -> Iterator[bytes]:
-        """The values that are left."""
-        rows: Any = self._db.execute("SELECT value FROM kept ORDER BY rowid")
-        for (value,) in rows:
-            yield bytes(value)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memglot.disk import DiskList, Scratch
+from memglot.disk import DiskList, DiskMap
 from memglot.editing.decay import FADED, Clock, differs, keep
 from memglot.editing.memory import bury
 from memglot.merging.records import MERGED, absorb
@@ -21,7 +21,7 @@ from memglot.store.contract import Revision, Store
 
 T = TypeVar("T")
 DEED = "consolidate"
-_GONE, _STAYS = b"gone", b"stays"
+_GONE, _STAYS = "gone", "stays"
 
 
 class Consolidation(msgspec.Struct, kw_only=True):
@@ -51,7 +51,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
     It lands whole or not at all, and what it changes nothing about is not written.
     """
     started = monotonic()
-    with Scratch() as done:
+    with DiskMap() as done:
         if dry_run:
             result = _Run(store, done, dry_run).run()
         else:
@@ -66,7 +66,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
 class _Run:
     """One consolidation under way."""
 
-    def __init__(self, store: Store, done: Scratch, dry_run: bool) -> None:
+    def __init__(self, store: Store, done: DiskMap, dry_run: bool) -> None:
         self._store, self._done, self._dry_run = store, done, dry_run
         self._clock = Clock(store, now())
         self.result = Consolidation(dry_run=dry_run)
@@ -113,7 +113,7 @@ class _Run:
             for other in others:
                 self._strengthen(stays, other)
                 absorb(stays, other)
-                self._done.put(other.id, _GONE)
+                self._done[other.id] = _GONE
                 if not self._dry_run:
                     repoint(self._store, other.id, stays.id, self._clock.moment, DEED)
             self.result.merged += len(others)
@@ -121,7 +121,7 @@ class _Run:
                 bury(self._store, others, deed=DEED, reason=MERGED + stays.id)
         self._weigh(stays)
         self._clock.age(stays)
-        self._done.put(stays.id, _STAYS)
+        self._done[stays.id] = _STAYS
         self._replace(before, stays)
 
     def _strengthen(self, stays: Record, other: Record) -> None:

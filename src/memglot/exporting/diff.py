@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.disk import Scratch
+from memglot.disk import DiskList, DiskMap
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats.base import Options
 from memglot.formats.core.read import read_inputs
@@ -53,18 +53,22 @@ def diff(
     report = report or Report()
     before, after = str(before), str(after)
     options = Options(passphrase=passphrase)
-    with Scratch() as scratch:
+    keys: DiskList[str] = DiskList()
+    with DiskMap() as unmatched:
         for key, record in _keyed(items_of(before, report, options=options), report):
-            while not scratch.put(key, canonical(record)):
-                # A second record of one id is compared with a second one of the other side.
+            while key in unmatched:
+                # A second record with the same id is compared with the second one on the other side.
                 key += "+"
+            unmatched[key] = canonical(record).decode()
+            keys.append(key)
         for key, record in _keyed(items_of(after, report, options=options), report):
-            while (stored := scratch.take(key)) is None and scratch.was_taken(key):
+            while (stored := unmatched.get(key)) is None and key in unmatched:
                 key += "+"
             if stored is None:
                 yield Difference("added", record.id, record.content)
                 continue
-            if stored == canonical(record):
+            unmatched[key] = None
+            if stored == canonical(record).decode():
                 report.skipped += 1
                 continue
             old = msgspec.json.decode(stored, type=Record)
@@ -73,9 +77,10 @@ def diff(
                 yield Difference("changed", record.id or old.id, record.content, fields)
             else:
                 report.skipped += 1
-        for stored in scratch.rest():
-            old = msgspec.json.decode(stored, type=Record)
-            yield Difference("removed", old.id, old.content)
+        for key in keys:
+            if (stored := unmatched[key]) is not None:
+                old = msgspec.json.decode(stored, type=Record)
+                yield Difference("removed", old.id, old.content)
 
 
 def _keyed(items: Iterator[Item], report: Report) -> Iterator[tuple[str, Record]]:

@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
-from memglot.disk import Scratch
+from memglot.disk import DiskList, DiskMap
 from memglot.model import Blob, Conflict, Embedding, End, Record, Relation, Supersession, Thing
-from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
-
-T = TypeVar("T", Relation, Supersession)
-
-
-class Pile(Generic[T]):
-    """Structs of one kind in the order they came; all but the last few lie on disk."""
-
-    def __init__(self, kind: type[T]) -> None:
-        self.kind: type[T] = kind
-        self._recent: list[T] = []
-        self._file = tempfile.SpooledTemporaryFile(max_size=1 << 20)
-        self._sizes: list[int] = []
-
-    def __del__(self) -> None:
-        self._file.close()
-
-    def add(self, thing: T) -> None:
-        """Put one on the pile."""
-        self._recent.append(thing)
-        if len(self._recent) >= BATCH_SIZE:
-            text = msgspec.msgpack.encode(self._recent)
-            self._sizes.append(len(text))
-            self._file.write(text)
-            self._recent = []
-
-    def __iter__(self) -> Iterator[T]:
-        decode = msgspec.msgpack.Decoder(list[self.kind]).decode  # type: ignore[name-defined]
-        self._file.seek(0)
-        for size in self._sizes:
-            yield from decode(self._file.read(size))
-        yield from self._recent
 
 
 class Doubles:
@@ -50,46 +17,48 @@ class Doubles:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._scratch: Scratch | None = None
-        self._waiting: tuple[Pile[Any], ...] = (Pile(Relation), Pile(Supersession))
+        self._kept: DiskMap | None = None
+        self._relations, self._supersessions = DiskList(Relation), DiskList(Supersession)
         self.to_itself = 0
         """Relations that would have led from a memory to itself."""
 
     def close(self) -> None:
         """Let go of what is on disk."""
-        if self._scratch is not None:
-            self._scratch.__exit__()
+        if self._kept is not None:
+            self._kept.close()
 
     def learn(self, doubles: Iterable[tuple[Record, Record]]) -> None:
         """Remember which record stays for each that was skipped."""
         for skipped, stays in doubles:
             if skipped.id and stays.id and skipped.id != stays.id:
-                if self._scratch is None:
-                    self._scratch = Scratch().__enter__()
-                self._scratch.put(skipped.id, stays.id.encode())
-                self._scratch.put(f"stays {stays.id}", b"")
+                if self._kept is None:
+                    self._kept = DiskMap()
+                if skipped.id not in self._kept:
+                    self._kept[skipped.id] = stays.id
+                self._kept[f"stays {stays.id}"] = ""
 
     def stays(self, id: str) -> bool:
         """Tell whether a memory stays for one that was skipped: its content is alive where that came from."""
-        return self._scratch is not None and self._scratch.get(f"stays {id}") is not None
+        return self._kept is not None and f"stays {id}" in self._kept
 
     def wait(self, thing: Thing) -> bool:
         """Keep a thing that speaks of two memories, of which the second may come later; tell whether it was one."""
-        for pile in self._waiting:
-            if isinstance(thing, pile.kind):
-                pile.add(thing)
-                return True
-        return False
+        if isinstance(thing, Relation):
+            self._relations.append(thing)
+        elif isinstance(thing, Supersession):
+            self._supersessions.append(thing)
+        return isinstance(thing, (Relation, Supersession))
 
     def waiting(self) -> Iterator[Thing]:
         """The things that waited."""
-        piles, self._waiting = self._waiting, (Pile(Relation), Pile(Supersession))
-        for pile in piles:
-            yield from pile
+        relations, supersessions = self._relations, self._supersessions
+        self._relations, self._supersessions = DiskList(Relation), DiskList(Supersession)
+        yield from relations
+        yield from supersessions
 
     def repointed(self, things: list[Thing]) -> list[Thing]:
         """Things that speak of the memories that stay; those that would say nothing then are left out."""
-        if self._scratch is None:
+        if self._kept is None:
             return things
         found = (self._repointed(thing) for thing in things)
         return [thing for thing in found if thing is not None]
@@ -125,5 +94,4 @@ class Doubles:
         return end if end.entity else End(str(self._id(end.id)))
 
     def _id(self, id: str | None) -> str | None:
-        stays = self._scratch.get(id) if self._scratch is not None and id else None
-        return stays.decode() if stays is not None else id
+        return self._kept.get(id, id) if self._kept is not None and id else id

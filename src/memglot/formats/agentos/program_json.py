@@ -18,7 +18,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import PROGRAM, TOOL, Trace, items_of, space_of, trace_of
 from memglot.formats.core.trace_fields import trace_from
-from memglot.formats.core.written_ids import Places
+from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import object_of
 from memglot.model import Blob, Entity, Item, Relation, Thing
@@ -115,7 +115,7 @@ def write_program(
             bundle = (record, rest, last)
             own = space_of(record, brain)
             trace = trace_of(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
-            shelf.places.add(record.id, trace.id)
+            shelf.written_ids.add(record.id, trace.id)
             for relation in relations:
                 shelf.beside(relation, report)
             out.write(before + _pretty(_trace_row(trace, own)))
@@ -123,7 +123,7 @@ def write_program(
         out.write(b"\n  ]" if prover.count else b"]")
         shelf.write(out, report)
         out.write(b"\n}\n")
-    shelf.places.close()
+    shelf.written_ids.close()
     report.written(prover.end(target.beside_count, alone=True))
 
 
@@ -152,7 +152,7 @@ class _Shelf:
 
     def __init__(self, target: Target, brain: str, *, plain: bool) -> None:
         self._target, self._brain, self._plain = target, brain, plain
-        self.places = Places()
+        self.written_ids = WrittenIds()
         self._rows: dict[str, DiskList[Any]] = {}
         self._meta: dict[str, Any] = {}
         self._meta_of: str | None = None
@@ -190,7 +190,7 @@ class _Shelf:
             entity = msgspec.convert(value, Entity)
             own = space_of(entity, self._brain)
             row = node_row(entity, own, plain_only=self._plain)
-            self.places.add(entity.id, row["id"], entity=True)
+            self.written_ids.add(entity.id, row["id"], entity=True)
             known.add(row["id"])
             self._keep("nodes", {"brain_id": own, **row})
         for value in self._rows.get("relations", ()):
@@ -201,7 +201,7 @@ class _Shelf:
 
     def _edge(self, relation: Relation, known: set[str]) -> None:
         ends = (relation.subject, relation.object)
-        found = [self.places.find(end.id, entity=end.entity) for end in ends]
+        found = [self.written_ids.get(end.id, entity=end.entity) for end in ends]
         ids = [place or end.id for place, end in zip(found, ends, strict=True)]
         are_entities = [place is not None and end.entity for place, end in zip(found, ends, strict=True)]
         own = space_of(relation, self._brain)

@@ -32,7 +32,7 @@ from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import key_of, line_of, name_of
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import PROGRAM, TOOL, Trace, fill_slot, is_unique, native_trace, record_of, take_vector
-from memglot.formats.core.written_ids import Places
+from memglot.formats.core.written_ids import WrittenIds
 from memglot.model import Blob, Entity, Foreign, Item, Record, Relation, Thing, canonical
 from memglot.report import Proof, Report
 
@@ -70,7 +70,7 @@ class _Writer:
         self._db.execute(TABLES if self._plain else f"{TABLES};{OWN_TABLE}")
         self._columns = Columns(self._db)
         self._tables = Tables(self._db, name, self._columns)
-        self._places = Places()
+        self._written_ids = WrittenIds()
         self._relations: DiskList[Any] = DiskList()
         self._strange: DiskList[Any] = DiskList()
         self._schemas: dict[str, Blob] = {}
@@ -78,7 +78,7 @@ class _Writer:
 
     def close(self) -> None:
         """Let go of the files."""
-        self._places.close()
+        self._written_ids.close()
         self._db.close()
 
     # Traces
@@ -106,7 +106,7 @@ class _Writer:
             # Two memories may go by one id in two spaces; the second is known by its own.
             again += 1
             native.id = record.id if again == 1 else f"{record.id}~{again}"
-        self._places.add(record.id, trace.id)
+        self._written_ids.add(record.id, trace.id)
 
     def _brain_of(self, record: Record) -> str | None:
         own = record.extra.get(TOOL)
@@ -210,13 +210,13 @@ class _Writer:
             if not self._tables.insert(NODES, row):
                 self._line(entity)
                 return
-        self._places.add(entity.id, row["id"], entity=True)
+        self._written_ids.add(entity.id, row["id"], entity=True)
 
     def _relation(self, relation: Relation) -> None:
         own = relation.extra.get(TOOL)
         brain = own.get(BRAIN) if isinstance(own, dict) and isinstance(own.get(BRAIN), str) else None
         both = (relation.subject, relation.object)
-        found = [self._places.find(end.id, entity=end.entity) for end in both]
+        found = [self._written_ids.get(end.id, entity=end.entity) for end in both]
         ends = [place or end.id for place, end in zip(found, both, strict=True)]
         are_entities = [place is not None and end.entity for place, end in zip(found, both, strict=True)]
         for place in relation.foreign:

@@ -12,7 +12,7 @@ from memglot.disk import DiskList
 from memglot.formats.core.carry import differences, pack_found
 from memglot.formats.core.sidecar import key_of, name_of
 from memglot.formats.core.target import Target
-from memglot.formats.core.written_ids import Places
+from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.mcp_graph.buffer import Named, Observation, Scratch
 from memglot.formats.mcp_graph.lines import (
     EMPTY,
@@ -99,11 +99,11 @@ class Writing:
     def __init__(self, shelf: Shelf, report: Report, *, plain: bool) -> None:
         self._shelf, self._report, self._plain = shelf, report, plain
         self._graph, self._scratch = shelf.graph, shelf.scratch
-        self._places = Places()
+        self._written_ids = WrittenIds()
 
     def close(self) -> None:
         """Let go of what is on disk."""
-        for kept in (self._graph, self._scratch, self._places):
+        for kept in (self._graph, self._scratch, self._written_ids):
             kept.close()
 
     def lines(self) -> Iterator[Line]:
@@ -122,9 +122,9 @@ class Writing:
         here = sorted((entity for _, entity in found if entity is not None), key=lambda entity: entity.id != node.id)
         main = here[0] if here else Entity(id=node.id, name=name)
         ids = list(dict.fromkeys(id for id, _ in found))
-        fresh = [id for id in ids if self._places.find(id, entity=True) is None]
+        fresh = [id for id in ids if self._written_ids.get(id, entity=True) is None]
         for id in fresh:
-            self._places.add(id, name, entity=True)
+            self._written_ids.add(id, name, entity=True)
         observations = self._scratch.observations(fresh, of_entities=True)
         line = self._line(node, main.type, [], own_of(main), observations, End(main.id, entity=True))
         if here:
@@ -146,10 +146,10 @@ class Writing:
     def _record(self, record: Record, riders: list[Thing]) -> Line:
         """A memory of its own, as an entity whose first observation is its content."""
         node = self._graph.node(Memory.name_of(record) if record.id else record.title or _NAMELESS)
-        fresh = bool(record.id) and self._places.find(record.id, entity=False) is None
+        fresh = bool(record.id) and self._written_ids.get(record.id, entity=False) is None
         observations = self._scratch.observations([record.id], of_entities=False) if fresh else []
         if record.id:
-            self._places.add(record.id, node.name)
+            self._written_ids.add(record.id, node.name)
         line = self._line(node, record.kind, [record.content], own_of(record), observations, End(record.id))
         read = node.memory(line.keys)
         if read is None:
@@ -183,7 +183,7 @@ class Writing:
                 line.slot.about[key] = carried
             line.items.extend((record, about, *riders))
         for observation in [*told, *also]:
-            self._places.add(observation.record.id, node.name)
+            self._written_ids.add(observation.record.id, node.name)
         for record, riders, about in also:
             self._also(line, [record, about, *riders])
         return line
@@ -193,14 +193,14 @@ class Writing:
         for number, relation in enumerate(self._scratch.relations()):
             names, nth = place_of(relation)
             subject, object = relation.subject, relation.object
-            if nth is None and not subject.entity and self._places.find(subject.id, entity=False) is None:
+            if nth is None and not subject.entity and self._written_ids.get(subject.id, entity=False) is None:
                 self._shelf.leave(relation, self._report)
                 continue
             start, end = self._name(subject, names), self._name(object, names)
             self._scratch.name(number, Named(start, end, nth, relation))
 
     def _name(self, end: End, names: dict[str, str]) -> str:
-        place = self._places.find(end.id, entity=end.entity)
+        place = self._written_ids.get(end.id, entity=end.entity)
         # A name may be empty.
         return place if place is not None else names.get(end.id, end.id) if end.entity else end.id
 

@@ -13,7 +13,7 @@ from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, sco
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import BesideSum, item_of, key_of, line_of, name_of
-from memglot.formats.core.written_ids import Places
+from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.memoryd.encryption import Sealer
 from memglot.formats.memoryd.foreign import MEMORYD
 from memglot.formats.memoryd.graph import entity_out, relation_out, supersession_out
@@ -40,7 +40,7 @@ class Shelf:
         self.sealer: Sealer | None = None
         self.left_memories = self._left_things = 0
         self._left_scopes: set[str] = set()
-        self.places, self.views, self._hidden = Places(), Views(), DiskMap()
+        self.written_ids, self.views, self._hidden = WrittenIds(), Views(), DiskMap()
         self._things: dict[str, DiskList[Any]] = {name: DiskList() for name in _NAMES.values()}
         self._unknown: dict[str, DiskList[Any]] = {}
         self._own: DiskList[Any] = DiskList()
@@ -51,7 +51,7 @@ class Shelf:
 
     def close(self) -> None:
         """Let go of the files."""
-        for part in (self.places, self.views, self._hidden):
+        for part in (self.written_ids, self.views, self._hidden):
             part.close()
 
     def hide(self, record: Record) -> None:
@@ -158,7 +158,7 @@ class Shelf:
             self.sum.add(line.encode())
             if isinstance(item, Entity):
                 row = entity_out(item, plain_only=plain_only)
-                self.places.add(item.id, row["id"], entity=True)
+                self.written_ids.add(item.id, row["id"], entity=True)
             elif isinstance(item, Relation):
                 row = relation_out(item, self._spell, plain_only=plain_only)
             else:
@@ -166,7 +166,7 @@ class Shelf:
             yield row
 
     def _spell(self, end: RelationEnd) -> str | None:
-        written = self.places.find(end.id, entity=end.entity)
+        written = self.written_ids.get(end.id, entity=end.entity)
         return written if written is None or end.entity else f"memory:{written}"
 
     def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:

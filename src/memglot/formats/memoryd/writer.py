@@ -100,7 +100,7 @@ class _Writing:
             slot = pack_found(slot, record, carried, self._report, False)
         row = self._rows.row(record, slot, views, sensitive=sensitive, sealer=sealer)
         if record.foreign and (slug := slug_of(record)) != record.id:
-            shelf.places.add(record.id, slug)
+            shelf.written_ids.add(record.id, slug)
         if not slot:
             tell_losses(record, msgspec.json.decode(row), carried, self._report)
         return row

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memglot.disk import DiskMap
+from memglot.disk import DiskGroups, DiskMap
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, take_slot
@@ -40,41 +40,13 @@ def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Ite
     yield from _Reading(folder, space, carried, report).items(config[0])
 
 
-class _Groups:
-    """Values by a name that several may share, kept on disk."""
-
-    def __init__(self) -> None:
-        self._values, self._counts = DiskMap(), DiskMap()
-
-    def add(self, name: str, value: str) -> None:
-        """Add a value to those of a name."""
-        count = self._counts.get(name, 0)
-        self._values[f"{name} {count}"] = value
-        self._counts[name] = count + 1
-
-    def of(self, name: str) -> Iterator[str]:
-        """The values of a name."""
-        for number in range(self._counts.get(name, 0)):
-            yield self._values[f"{name} {number}"]
-
-    def forget(self, name: str) -> None:
-        """Do without the values of a name."""
-        if name in self._counts:
-            self._counts[name] = 0
-
-    def rest(self) -> Iterator[str]:
-        """All values of all names."""
-        for name in self._counts:
-            yield from self.of(name)
-
-
 class _Reading:
     """One store being read."""
 
     def __init__(self, folder: Path, space: str, carried: Carried, report: Report) -> None:
         self._folder, self._space, self._carried, self._report = folder, space, carried, report
         self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
-        self._links, self._older, self._told_links = _Groups(), _Groups(), DiskMap()
+        self._links, self._older, self._told_links = DiskGroups(), DiskGroups(), DiskMap()
         self._loose = 0
         self._project: int | None = None
         """When the project node was saved, if there is one."""
@@ -185,10 +157,10 @@ class _Reading:
     def _relations(self, record: Record, id: str) -> list[Thing]:
         """The relations of a node, and the nodes that it replaced."""
         found: list[Thing] = []
-        for link in self._links.of(id):
+        for link in self._links.get(id):
             found += self._relation(link)
-        self._links.forget(id)
-        for older in self._older.of(id):
+        self._links.discard(id)
+        for older in self._older.get(id):
             line = self._carried.node(older, self._created.get(older))
             if line is None or line.made.get("superseded_by") != id:
                 found.append(Supersession(newer=record.id, older=self._memory_id(older)))
@@ -211,7 +183,7 @@ class _Reading:
 
     def _loose_links(self) -> Iterator[Item]:
         """Relations of nodes that are not there, or that could not be read."""
-        for path in self._links.rest():
+        for path in self._links.values():
             yield from self._relation(path)
         if self._loose:
             self._report.note(_loose_relations(str(self._folder), self._loose))
