@@ -115,7 +115,7 @@ def test_a_failed_export_leaves_nothing(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("memglot.formats.core.target.os.replace", fail)
+    monkeypatch.setattr("memglot.files.os.replace", fail)
     with pytest.raises((MemglotError, OSError)):
         filled.export(tmp_path / name, format=format)
     assert list(tmp_path.iterdir()) == []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from memglot.errors import CannotWrite, Unreadable
+from memglot.files import replace_file, sync_file
 
 
 def real_path(path: Path) -> Path:
@@ -36,34 +35,30 @@ def missing_folders(path: Path) -> list[Path]:
     return [folder for folder in reversed(path.parents) if not os.path.exists(folder)]
 
 
+class _ChangedMeanwhile(Exception):
+    """The file on disk is no longer the one that was read."""
+
+
 def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = False) -> bool:
     """Put a file in its place, whole and on the disk; `False` where what was there is not what is `expected`.
 
     A new file is `private` if that is wanted; one that was there keeps its mode and its owner. Raises `CannotWrite`.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
-        before = path.stat() if path.exists() else None
         # A file that may not be written could still be replaced by another one; that is not what its owner wants.
-        if before is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        if path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(0, "permission denied")
-        mode = 0o600 if private or before is not None else 0o666
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as out:
+        with replace_file(path, mode=0o600 if private else 0o666, keep_mode=True) as out:
             out.write(data)
-            out.flush()
-            if before is not None:
-                _keep(temporary, before)
-            os.fsync(out.fileno())
-        if read(path) != expected:
-            return False
-        os.replace(temporary, path)
+            sync_file(out)
+            if read(path) != expected:
+                raise _ChangedMeanwhile
         return True
+    except _ChangedMeanwhile:
+        return False
     except OSError as error:
         raise CannotWrite(str(path), _reason(error)) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:
@@ -78,15 +73,6 @@ def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:
         with suppress(OSError):
             folder.rmdir()
     return True
-
-
-def _keep(path: Path, before: os.stat_result) -> None:
-    """Give a file the mode of another, and its owner where that is allowed."""
-    os.chmod(path, stat.S_IMODE(before.st_mode))
-    now = path.stat()
-    if hasattr(os, "chown") and (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        with suppress(OSError):
-            os.chown(path, before.st_uid, before.st_gid)
 
 
 def _reason(error: OSError) -> str:

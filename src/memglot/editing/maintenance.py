@@ -7,14 +7,13 @@ from typing import Any
 
 from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.exporting.verify import Verdict, verify_store
+from memglot.files import replace_database, sqlite_files
 from memglot.formats.sqlite import is_store
 from memglot.merging.conflict_files import mirror
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Store
 from memglot.store.location import open_store, quiet, store_file
 from memglot.store.query import Filter
-
-_FILES = ("", "-wal", "-shm")
 
 
 def stats(store: Store) -> dict[str, Any]:
@@ -109,20 +108,13 @@ def _mirror(store_path: Path) -> list[str]:
 
 def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:
     """Write a whole copy beside its place, then make room for it, then put it there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
-    try:
+    with replace_database(path, temporary=part, before=before):
         try:
             store.copy_to(str(part))
         except StoreError as error:
             raise CannotWrite(str(path), str(error)) from error
-        if before is not None:
-            before()
-        os.replace(part, path)
-    finally:
-        for suffix in ("", "-journal"):
-            part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
 def _set_aside(store_path: Path) -> None:
@@ -135,10 +127,9 @@ def _set_aside(store_path: Path) -> None:
             pass
     number = 1
     aside = store_path.name + ".before-restore"
-    while any(store_path.with_name(aside + suffix).exists() for suffix in _FILES):
+    while any(file.exists() for file in sqlite_files(store_path.with_name(aside))):
         number += 1
         aside = f"{store_path.name}.before-restore-{number}"
-    for suffix in _FILES:
-        file = store_path.with_name(store_path.name + suffix)
+    for file, kept in zip(sqlite_files(store_path), sqlite_files(store_path.with_name(aside)), strict=True):
         if file.exists():
-            os.replace(file, store_path.with_name(aside + suffix))
+            os.replace(file, kept)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import DamagedStore, Unreadable
+from memglot.files import path_inside
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
 from memglot.formats.core.folder_proof import FolderProof
@@ -14,7 +15,6 @@ from memglot.formats.core.proof import Prover, file_digest
 from memglot.formats.core.read import read_source
 from memglot.formats.core.sidecar import BesideSum, beside_count, beside_path, line_of
 from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
-from memglot.formats.core.target import path_inside
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 from memglot.display import excerpt, is_one_line
+from memglot.files import replace_file
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
 from memglot.merging.conflict_pages import conflict_page, note_no_mirror, note_own_file
 from memglot.merging.conflicts import as_text, standing, with_memories
@@ -88,7 +89,9 @@ class _Mirror:
                 return
             if path.read_bytes() == text:
                 return
-        _replace(path, text)
+        temporary = path.with_name(f".{secrets.token_hex(4)}.new")
+        with replace_file(path, temporary=temporary, mode=0o600, durable=False) as out:
+            out.write(text)
 
     def _is_ours(self, path: Path) -> bool:
         if path.is_symlink() or not path.is_file():
@@ -134,14 +137,3 @@ def _quoted(text: str) -> str:
 
 def _escaped(sign: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(sign))
-
-
-def _replace(path: Path, text: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".new", dir=path.parent)
-    try:
-        with open(handle, "wb") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
+from memglot.files import replace_file, sync_file, sync_folder
 from memglot.project.messages import OVERLONG_HEADER, bad_backup
-from memglot.project.storage.files import sync_folder
 
 MAX_MEMBERS = 500_000
 MAX_BYTES = 4 << 30
@@ -46,16 +46,11 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
     Raises `OSError`, and `Unlike` when what was written reads back as something else.
     """
     part = path.with_name(path.name + ".part")
-    try:
-        with open(part, "xb") as out:
-            with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as archive:
-                digests = {name: _add(archive, folder, name) for name in _entries(folder, names)}
-            out.flush()
-            os.fsync(out.fileno())
+    with replace_file(path, temporary=part) as out:
+        with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as archive:
+            digests = {name: _add(archive, folder, name) for name in _entries(folder, names)}
+        sync_file(out)
         _compare(part, digests)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from memglot.files import sqlite_files
 from memglot.project.storage.files import Stamp, files_below, stamps_of
 from memglot.project.storage.vocabulary import INDEX, NODES, RELATIONS
 from memglot.project.tokenize import words_of
@@ -24,7 +25,6 @@ TOOLS_OWN = f"{INDEX}/memory.sqlite"
 """The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
 _VERSION = 2
 _BUSY_MILLISECONDS = 10_000
-_SUFFIXES = ("", "-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE nodes (
@@ -62,7 +62,7 @@ class Index:
 
     def _open(self) -> apsw.Connection:
         place = self.folder / FILE
-        if any((self.folder / (FILE + suffix)).is_symlink() for suffix in _SUFFIXES):
+        if any(file.is_symlink() for file in sqlite_files(place)):
             drop_index(self.folder)  # A repository may bring a link along, to a database of somebody else's.
         for attempt in range(2):
             try:
@@ -174,9 +174,9 @@ class Index:
 
 def drop_index(folder: Path) -> None:
     """Remove the index of a `.memory` folder; whoever needs it makes it anew."""
-    for suffix in _SUFFIXES:
+    for file in sqlite_files(folder / FILE):
         with suppress(OSError):
-            (folder / (FILE + suffix)).unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
 
 def _phrase(term: str) -> str:

@@ -18,12 +18,12 @@ from uuid import uuid4
 import msgspec
 
 from memglot.display import first_few, plural
+from memglot.files import sync_folder
 from memglot.project.archive import Unlike, lacks, pack, unpack
 from memglot.project.messages import NO_STORE_IN_IT, bad_backup, said_by
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
 from memglot.project.storage.errors import ProjectError, cannot_write, unsafe_path
-from memglot.project.storage.files import sync_folder
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.lock import locked
 from memglot.project.storage.vocabulary import BACKUPS, CONFIG, FOLDER, INDEX, LOCK

@@ -2,17 +2,15 @@
 
 import os
 
+from memglot.files import SQLITE_SUFFIXES
 from memglot.settings import data_folder
 from memglot.store.contract import Store
-
-_BESIDE = ("", "-wal", "-shm", "-journal")
-"""What the database's own files are called beside the store."""
 
 
 def paths_of(url: str) -> frozenset[str]:
     """The real paths of a store's file, and of the files that its database keeps beside it, be they there or not."""
     own = os.path.realpath(url)
-    return frozenset(own + end for end in _BESIDE)
+    return frozenset(own + suffix for suffix in SQLITE_SUFFIXES)
 
 
 def files_of(store: Store) -> frozenset[str]:

@@ -13,10 +13,11 @@ import msgspec
 from memglot.disk import DiskList, SortedLines
 from memglot.display import first_few, plural
 from memglot.errors import Unreadable
+from memglot.files import replace_file
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import BesideSum, line_of, name_of
 from memglot.formats.core.source import FOLDER_PROOF
-from memglot.formats.core.target import FolderTarget, Target, replacing
+from memglot.formats.core.target import FolderTarget, Target
 from memglot.model import Item
 from memglot.report import Proof, Report
 
@@ -162,7 +163,7 @@ class Notes:
         for value in self._beside:
             beside.add(msgspec.json.encode(value))
         head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
-        with replacing(self._target.folder / FOLDER_PROOF) as out:
+        with replace_file(self._target.folder / FOLDER_PROOF) as out:
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
             if len(self._slots):

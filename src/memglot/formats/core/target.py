@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
+from memglot.files import path_inside, replace_database, replace_file, sqlite_files, sync_file, temporary_path
 from memglot.formats.core.sidecar import BesideSum, key_of, line_of, name_of
 from memglot.formats.core.source import BESIDE, FOLDER_PROOF
 from memglot.model import Item
 from memglot.report import Report
-
-_LOGS = ("-wal", "-shm", "-journal")
 
 
 class Target:
@@ -49,7 +47,7 @@ class Target:
                     yield out
             else:
                 # A link stays a link: what it points to is replaced.
-                with replacing(self.path.resolve()) as out:
+                with replace_file(self.path.resolve()) as out:
                     yield out
             self._finish_beside()
         except OSError as error:
@@ -74,16 +72,8 @@ class Target:
         place = self.path.resolve()
         try:
             _check_unused(place)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part = _temporary(place)
-            try:
+            with replace_database(place) as part:
                 yield part
-                with open(part, "rb+") as out:
-                    _seal(out)
-                os.replace(part, place)
-            finally:
-                for suffix in ("", *_LOGS):
-                    part.with_name(part.name + suffix).unlink(missing_ok=True)
             self._finish_beside()
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
@@ -115,7 +105,7 @@ class Target:
             self.check()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._beside_path = self.path.with_name(self.path.name + BESIDE)
-            self._beside = open(_temporary(self._beside_path), "wb")
+            self._beside = open(temporary_path(self._beside_path), "wb")
         line = line_of(item)
         self._beside_sum.add(line)
         self._beside.write(line + b"\n")
@@ -123,7 +113,8 @@ class Target:
     def _finish_beside(self) -> None:
         if self._beside is not None and self._beside_path is not None:
             self._beside.write(self._beside_sum.end_line() + b"\n")
-            _seal(self._beside)
+            sync_file(self._beside)
+            self._beside.close()
             os.replace(self._beside.name, self._beside_path)
             self._beside = None
         elif self.path is not None:
@@ -150,7 +141,7 @@ class FolderTarget:
         ours = (path / FOLDER_PROOF).is_file()
         if self.existing and not ours and not force and any(path.iterdir()):
             raise TargetExists(str(path))
-        self.folder = path if self.existing else _temporary(path)
+        self.folder = path if self.existing else temporary_path(path)
         self._made: set[str] = set()
 
     def inside(self, relative: str) -> Path | None:
@@ -181,7 +172,7 @@ class FolderTarget:
                 with open(place, "wb", buffering=0) as out:
                     out.write(content)
             else:
-                with replacing(Path(place)) as out:
+                with replace_file(Path(place)) as out:
                     out.write(content)
         except OSError as error:
             raise self._cannot(relative, error) from error
@@ -189,7 +180,7 @@ class FolderTarget:
     def put_lines(self, relative: str, lines: Iterable[bytes], *, ended: bool = True) -> None:
         """Write one file line by line; one that is not `ended` has no newline at its end."""
         try:
-            with replacing(self._sure(relative)) as out:
+            with replace_file(self._sure(relative)) as out:
                 out.writelines(line + b"\n" for line in lines)
                 if not ended and out.tell():
                     out.truncate(out.tell() - 1)
@@ -205,7 +196,7 @@ class FolderTarget:
                     out.seek(-1, os.SEEK_END)
                     out.write(b"" if out.read(1) == b"\n" else b"\n")
                 out.writelines(line + b"\n" for line in lines)
-                _seal(out)
+                sync_file(out)
         except OSError as error:
             raise self._cannot(relative, error) from error
 
@@ -230,48 +221,8 @@ class FolderTarget:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def path_inside(folder: Path, relative: str) -> Path | None:
-    """A path below a folder; `None` for one that leaves it, by its parts or by a link on the way."""
-    path = Path(relative)
-    if path.is_absolute() or ".." in path.parts:
-        return None
-    place = folder
-    for part in path.parts:
-        place = place / part
-        if place.is_symlink():
-            return None
-    return place
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that replaces `path` once it is whole and on the disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _temporary(path)
-    out = open(temporary, "xb")
-    try:
-        yield out
-        _seal(out)
-        os.replace(temporary, path)
-    except BaseException:
-        out.close()
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _check_unused(path: Path) -> None:
     """Make sure that nobody uses a database at a path: its log would be played into the file that comes there."""
-    for suffix in _LOGS:
-        log = path.with_name(path.name + suffix)
+    for log in sqlite_files(path)[1:]:
         if log.exists() and log.stat().st_size:
             raise OSError(0, f"`{log.name}` lies beside it: it is a database in use, or one that was not closed")
-
-
-def _seal(out: BinaryIO) -> None:
-    out.flush()
-    os.fsync(out.fileno())
-    out.close()
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

@@ -10,7 +10,8 @@ from typing import Any
 
 from memglot.display import shorten
 from memglot.errors import BadRecord, CannotWrite
-from memglot.formats.core.target import Target, replacing
+from memglot.files import replace_file
+from memglot.formats.core.target import Target
 
 SUFFIX = ".chunks"
 _OURS = re.compile(r"[0-9a-f]{64}\.bin")
@@ -47,7 +48,7 @@ class ChunkWriter:
             if not place.exists():
                 self._made.append(place)
             try:
-                with replacing(place) as out:
+                with replace_file(place) as out:
                     out.write(raw)
             except OSError as error:
                 raise CannotWrite(str(place), (error.strerror or str(error)).lower()) from error

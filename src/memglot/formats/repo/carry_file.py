@@ -21,7 +21,7 @@ import msgspec
 
 from memglot.disk import DiskMap, SortedLines
 from memglot.errors import BadRecord, bad_syntax
-from memglot.formats.core.target import path_inside
+from memglot.files import path_inside
 from memglot.model import Relation, check_thing, is_id
 from memglot.project.storage.vocabulary import OWN
 from memglot.report import Report

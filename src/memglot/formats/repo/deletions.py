@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
-from memglot.formats.core.target import path_inside
+from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Tombstone, derive_id, parse_time
 from memglot.project.storage.ids import is_id, kind_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
+from memglot.files import path_inside
 from memglot.formats.base import Options
-from memglot.formats.core.target import path_inside
 from memglot.formats.repo.carry_file import Carried, Line
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.nodes import TOOL, digest_of

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, bad_syntax
-from memglot.formats.core.target import path_inside
+from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Blob, parse_time
 from memglot.project.storage import shapes, vocabulary

@@ -9,9 +9,9 @@ from typing import Any
 
 from memglot.disk import DiskGroups, DiskMap
 from memglot.errors import BadRecord, Unreadable
+from memglot.files import path_inside
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, take_slot
-from memglot.formats.core.target import path_inside
 from memglot.formats.repo.carry_file import Carried, told
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.nodes import TOOL, Node, check_fields, record_of

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from memglot.files import replace_file, sync_file, sync_folder
 from memglot.project.storage.errors import unsafe_path
 from memglot.project.storage.vocabulary import FOLDER
 
@@ -75,18 +76,13 @@ def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
     With `apart` it is written in that folder, so that a stopped process leaves nothing where it would be seen.
     """
     folder = apart if apart is not None and apart.is_dir() and not apart.is_symlink() else path.parent
-    part = folder / f"{PART}{os.urandom(8).hex()}"
     try:
-        write_lasting(part, content)
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        os.replace(part, path)
+        with replace_file(path, temporary=folder / f"{PART}{os.urandom(8).hex()}", keep_mode=True) as out:
+            out.write(content)
     except OSError as error:
         if error.errno != errno.EXDEV or folder == path.parent:
             raise
         write_file(path, content)
-    finally:
-        part.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 
@@ -94,19 +90,4 @@ def write_lasting(path: Path, content: bytes) -> None:
     """Write a new file that survives a power cut."""
     with open(path, "xb") as out:
         out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        sync_file(out)

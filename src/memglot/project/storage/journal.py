@@ -20,8 +20,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from memglot.files import sync_file, sync_folder
 from memglot.project.storage.errors import ProjectError, cannot_write
-from memglot.project.storage.files import PART, refuse_links, sync_folder, write_file, write_lasting
+from memglot.project.storage.files import PART, refuse_links, write_file, write_lasting
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.ids import free
 from memglot.project.storage.turn import JOURNAL
@@ -122,8 +123,7 @@ def _stage(staged: Path, place: Path, content: bytes | Grown) -> None:
                     out.write(block)
                     left -= len(block)
         out.write(content.more)
-        out.flush()
-        os.fsync(out.fileno())
+        sync_file(out)
 
 
 def _name_again(place: Path, old: Path) -> None:
