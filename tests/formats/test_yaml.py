@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from memglot.errors import BadRecord
 from memglot.formats.syntax.yaml_quick import quick_load
-from memglot.formats.syntax.yaml_reader import Broken, load
-from memglot.formats.syntax.yaml_writer import dump, flow_of
+from memglot.formats.syntax.yaml_reader import BrokenYaml, load
+from memglot.formats.syntax.yaml_writer import dump, dump_flow
 from strategies import JSON, OBJECTS
 
 
 @given(value=JSON)
 def test_any_value_comes_back(value: Any) -> None:
     assert load(dump([value]).encode()) == [value]
-    assert load(flow_of([value]).encode()) == [value]
+    assert load(dump_flow([value]).encode()) == [value]
 
 
 @given(value=OBJECTS)
@@ -69,7 +69,7 @@ def test_a_value_that_is_wrong_is_told(text: bytes) -> None:
 
 @pytest.mark.parametrize("text", [b"a\n---\nb", b"a:\n\tb: c", b"a: [1", b"'"])
 def test_a_document_that_is_wrong_is_told_with_its_line(text: bytes) -> None:
-    with pytest.raises(Broken) as caught:
+    with pytest.raises(BrokenYaml) as caught:
         load(text)
     assert caught.value.line >= 1
 

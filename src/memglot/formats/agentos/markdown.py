@@ -23,8 +23,8 @@ from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, items_of, trace_of
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
-from memglot.formats.syntax.markdown_frame import split, text_of
-from memglot.formats.syntax.yaml_reader import Broken
+from memglot.formats.syntax.markdown_frame import decode_note, split_note
+from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news
 from memglot.report import Report
@@ -62,7 +62,7 @@ def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, 
         report.item, report.current = 1, source
         try:
             yield from _items(path, source, options.space or name, report, options)
-        except Broken as error:
+        except BrokenYaml as error:
             report.failed_record(error.error, line=error.line + 1)
         except BadRecord as error:
             report.failed_record(error)
@@ -73,8 +73,8 @@ def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, 
 
 def _items(path: str, source: Source, space: str, report: Report, options: Options) -> Iterator[Item]:
     raw = source.whole()
-    text = text_of(raw, source.start)
-    frame = split(text, options.lenient)
+    text = decode_note(raw, source.start)
+    frame = split_note(text, options.lenient)
     content = text[frame.start : frame.end]
     if not content.strip() and (not content or not frame.fenced):
         raise empty_content()

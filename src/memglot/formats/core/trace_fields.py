@@ -10,7 +10,7 @@ import msgspec
 from memglot.errors import missing_content, time_out_of_range, wrong_type
 from memglot.formats.core.trace import Trace
 from memglot.formats.core.vectors import vector_of
-from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_shape import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

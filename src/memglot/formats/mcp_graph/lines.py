@@ -10,7 +10,7 @@ import msgspec
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord, wrong_type
 from memglot.formats.core.carry import KEY
-from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     Blob,
     End,

@@ -26,7 +26,7 @@ from memglot.formats.mcp_graph.lines import (
     overlaid,
     slot_key,
 )
-from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import End, Item, Record, check_text, mark_news
 from memglot.notes import note_foreign_carry

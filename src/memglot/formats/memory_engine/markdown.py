@@ -13,8 +13,8 @@ from memglot.formats.core.proof import Prover, bundle_digest, file_digest
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
-from memglot.formats.syntax.markdown_frame import OPENING, split, text_of
-from memglot.formats.syntax.yaml_reader import Broken
+from memglot.formats.syntax.markdown_frame import OPENING, decode_note, split_note
+from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, check_value, format_time
 from memglot.report import Proof, Report
@@ -27,13 +27,13 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     report.item, report.line = 1, None
     raw = source.whole()
     try:
-        text = text_of(raw, source.start)
-        frame = split(text, options.lenient)
+        text = decode_note(raw, source.start)
+        frame = split_note(text, options.lenient)
         front, content = frame.front, text[frame.start : frame.end]
         if not front and not content.strip() and not OPENING.match(text):
             raise empty_content()
         yield from _items(front, content, report, options)
-    except Broken as error:
+    except BrokenYaml as error:
         report.failed_record(error.error, line=error.line + 1)
     except BadRecord as error:
         report.failed_record(error)

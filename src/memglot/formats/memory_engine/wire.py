@@ -9,6 +9,7 @@ from memglot.errors import BadRecord, bad_temporal, bad_time, missing_content, n
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.memory_engine.dialects import lenient_tree
+from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     LATEST,
     Item,
@@ -199,9 +200,3 @@ def _text(data: dict[str, Any], field: str, wanted: str) -> str:
     if not isinstance(value, str):
         raise wrong_type(field, wanted, type_name(value))
     return value
-
-
-def type_name(value: Any) -> str:
-    """What a value is, in words that a user of JSON or YAML knows."""
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
-    return "null" if value is None else names.get(type(value), type(value).__name__)

@@ -11,7 +11,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.dialects import is_pack, pack_memories
 from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
-from memglot.formats.syntax.yaml_reader import Broken, YamlReader
+from memglot.formats.syntax.yaml_reader import BrokenYaml, YamlReader
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item
 from memglot.report import Report
@@ -39,7 +39,7 @@ def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> It
         try:
             yield from _memories(values, rest, report, options)
             return
-        except Broken as error:
+        except BrokenYaml as error:
             line = rest.line + error.line
             report.item = rest.item + 1
             if values.is_list and not error.ended and rest.skip(rest.line + values.line, values.inside):

@@ -19,11 +19,11 @@ from memglot.errors import (
 )
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.vectors import numbers_of, vector_of
-from memglot.formats.memory_engine.wire import type_name
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
 from memglot.formats.memoryd.encryption import Sealer
 from memglot.formats.memoryd.foreign import SERVICE, Listed, take_foreign
 from memglot.formats.memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
+from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     Embedding,
     Record,

@@ -29,8 +29,8 @@ from memglot.formats.obsidian.note import (
     own_path,
 )
 from memglot.formats.obsidian.render import Layout, render, text_mark
-from memglot.formats.syntax.markdown_frame import Frame, split, text_of, whole
-from memglot.formats.syntax.yaml_reader import Broken
+from memglot.formats.syntax.markdown_frame import NoteFrame, decode_note, split_note, without_front_matter
+from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
 from memglot.report import Report
 
@@ -74,7 +74,7 @@ class _Note:
     def items(self, web: Web, ids: DiskMap, report: Report) -> Iterator[Item]:
         """The memory of the note, and what rides with it; its names and links go into the web."""
         try:
-            text = text_of(self._raw)
+            text = decode_note(self._raw)
         except BadRecord as error:
             yield self._bytes(error, report)
             return
@@ -119,16 +119,16 @@ class _Note:
         data = (self._mark.encode() if self._mark else b"") + self._raw
         return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
 
-    def _frame(self, text: str, report: Report) -> Frame:
+    def _frame(self, text: str, report: Report) -> NoteFrame:
         try:
-            return split(text)
-        except Broken as error:
+            return split_note(text)
+        except BrokenYaml as error:
             report.fault(_kept_whole(str(error.error)), line=error.line + 1)
         except BadRecord as error:
             report.fault(_kept_whole(str(error)), line=1)
-        return whole(text)
+        return without_front_matter(text)
 
-    def _body(self, text: str, frame: Frame) -> tuple[Body, dict[str, Any]]:
+    def _body(self, text: str, frame: NoteFrame) -> tuple[Body, dict[str, Any]]:
         slot = frame.front.get(KEY)
         slot = slot if isinstance(slot, dict) else {}
         body = text[frame.start : frame.end]
@@ -165,7 +165,9 @@ class _Note:
         for link in links:
             web.link(record.id, link, self.path, marked=True)
 
-    def _remember(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body, empty: bool) -> None:
+    def _remember(
+        self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: Body, empty: bool
+    ) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
         if self._is_edited:
             mark_news(record, edited=True)
@@ -195,7 +197,7 @@ class _Note:
         del value["path"]
         record.extra[RESIDUE] = value
 
-    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: Frame, body: Body) -> bool:
+    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: Body) -> bool:
         """Tell whether this tool would write the note just so, with the related notes that it has."""
         own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")

@@ -1,6 +1,7 @@
 """The shape of a JSON file, as far as its first bytes show it."""
 
 import re
+from typing import Any
 
 import msgspec
 
@@ -40,3 +41,9 @@ def _after_value(head: bytes, place: int) -> int:
             # A lone quote opens a string that the cut runs through.
             return match.start()
     return len(head)
+
+
+def type_name(value: Any) -> str:
+    """What a value is, in words that a user of JSON or YAML knows."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    return "null" if value is None else names.get(type(value), type(value).__name__)

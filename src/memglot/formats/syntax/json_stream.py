@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
 from memglot.formats.core.source import Source
-from memglot.formats.memory_engine.wire import type_name
+from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import Splitter, depth, is_json
 from memglot.report import Report
 from memglot.settings import MAX_DEPTH

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from memglot.errors import BadRecord, bad_bytes
 from memglot.formats.syntax.yaml_quick import quick_load
-from memglot.formats.syntax.yaml_reader import Broken, load
+from memglot.formats.syntax.yaml_reader import BrokenYaml, load
 
 OPENING = re.compile(r"---(\r?\n)")
 _CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)
@@ -13,7 +13,7 @@ _FIRST_NEWLINE = re.compile(r"\r?\n")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
 
 
-class Frame(NamedTuple):
+class NoteFrame(NamedTuple):
     """A note taken apart: `text[start:end]` is its content."""
 
     front: dict[str, Any]
@@ -22,7 +22,7 @@ class Frame(NamedTuple):
     fenced: bool
 
 
-def text_of(raw: bytes, start: int = 0) -> str:
+def decode_note(raw: bytes, start: int = 0) -> str:
     """The text of a note, whose bytes begin at a place of the file; raises `BadRecord` for what is none."""
     try:
         text = raw.decode("utf-8")
@@ -33,37 +33,37 @@ def text_of(raw: bytes, start: int = 0) -> str:
     return text
 
 
-def split(text: str, lenient: bool = False) -> Frame:
+def split_note(text: str, lenient: bool = False) -> NoteFrame:
     """Front matter and content. What looks like front matter and is a list or a scalar belongs to the content.
 
-    Raises `BadRecord` or `Broken` for front matter that is not valid YAML, unless `lenient`.
+    Raises `BadRecord` or `BrokenYaml` for front matter that is not valid YAML, unless `lenient`.
     """
     opening = OPENING.match(text)
     closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
     if opening is None or closing is None:
-        return whole(text)
+        return without_front_matter(text)
     # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
     block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
     try:
         front: Any = quick_load(block)
         if front is None:
             front = load(block.encode("utf-8"))
-    except (BadRecord, Broken):
+    except (BadRecord, BrokenYaml):
         if not lenient:
             raise
         front = ""
     newline = opening[1]
     if front is not None and not isinstance(front, dict):
-        return Frame({}, 0, len(text) - len(newline) * text.endswith(newline), False)
+        return NoteFrame({}, 0, len(text) - len(newline) * text.endswith(newline), False)
     rest = _REST_OF_LINE.match(text, closing.end())
     start = closing.end()
     if rest is not None:
         start = rest.end() + len(newline) * text.startswith(newline, rest.end())
     end = len(text) - len(newline) * text.endswith(newline, start)
-    return Frame(front or {}, start, end, True)
+    return NoteFrame(front or {}, start, end, True)
 
 
-def whole(text: str) -> Frame:
+def without_front_matter(text: str) -> NoteFrame:
     """A text that is all content, save its last newline."""
     first = _FIRST_NEWLINE.search(text)
-    return Frame({}, 0, len(text) - (len(first[0]) if first and text.endswith(first[0]) else 0), False)
+    return NoteFrame({}, 0, len(text) - (len(first[0]) if first and text.endswith(first[0]) else 0), False)

@@ -3,9 +3,11 @@
 PyYAML's own loaders speak YAML 1.1, in which `no` is false and `12:30` is 750; its C parser underneath has no opinion.
 """
 
+import codecs
 import io
 import math
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -13,8 +15,7 @@ import msgspec
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
-from memglot.errors import BadRecord, bad_number, bad_syntax, too_deep
-from memglot.formats.syntax.yaml_clean import CleanText
+from memglot.errors import BadRecord, bad_bytes, bad_number, bad_syntax, too_deep
 from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -24,9 +25,11 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TYPED = frozenset("~+-.0123456789nNtTfF")
 _STANDARD = "tag:yaml.org,2002:"
+# What libyaml accepts; anything else, invalid bytes included, would end the whole file.
+_REFUSED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Broken(Exception):
+class BrokenYaml(Exception):
     """The rest of the document cannot be read; `ended` tells that the document itself was over."""
 
     def __init__(self, error: BadRecord, line: int, *, ended: bool = False) -> None:
@@ -34,6 +37,61 @@ class Broken(Exception):
         self.error = error
         self.line = line
         self.ended = ended
+
+
+class CleanText:
+    """Reads UTF-8 and replaces what YAML may not contain, remembering where that was."""
+
+    def __init__(self, stream: BinaryIO, start: int = 0) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._bytes = start
+        self._characters = 0
+        self._refused: deque[tuple[int, int, str]] = deque()
+
+    def read(self, size: int = -1, /) -> str:
+        """The next piece of text; empty at the end."""
+        text = ""
+        while not text:
+            piece = self._stream.read(size)
+            text = self._decoder.decode(piece, not piece)
+            if not piece:
+                break
+        if _REFUSED.search(text) is None:
+            self._pass(text)
+            return text
+        return "".join(self._marked(text))
+
+    def _marked(self, text: str) -> Iterator[str]:
+        """The text in pieces, each refused character replaced and remembered with its place."""
+        done = 0
+        for match in _REFUSED.finditer(text):
+            before, letter = text[done : match.start()], match[0]
+            self._pass(before)
+            self._refused.append((self._characters, self._bytes, _name(letter)))
+            self._pass(letter)
+            done = match.end()
+            yield before + "\N{REPLACEMENT CHARACTER}"
+        self._pass(text[done:])
+        yield text[done:]
+
+    def _pass(self, text: str) -> None:
+        self._characters += len(text)
+        self._bytes += len(text.encode("utf-8", "surrogateescape"))
+
+    def refused_before(self, character: int) -> BadRecord | None:
+        """What is wrong with the text read up to a place; each fault is told once."""
+        found = None
+        while self._refused and self._refused[0][0] < character:
+            _, offset, what = self._refused.popleft()
+            found = found or bad_bytes(offset, what)
+        return found
+
+
+def _name(letter: str) -> str:
+    if "\udc80" <= letter <= "\udcff":
+        return "invalid UTF-8"
+    return "NUL" if letter == "\0" else f"U+{ord(letter):04X}"
 
 
 class YamlReader:
@@ -54,7 +112,7 @@ class YamlReader:
         self.is_list = False
 
     def values(self) -> Iterator[Any]:
-        """The items of a list, or the one value; nothing for an empty document. Raises `Broken`."""
+        """The items of a list, or the one value; nothing for an empty document. Raises `BrokenYaml`."""
         self._next()
         event = self._next()
         if isinstance(event, yaml.StreamEndEvent):
@@ -72,7 +130,7 @@ class YamlReader:
         event = self._next()
         if not isinstance(event, yaml.StreamEndEvent):
             error = bad_syntax("YAML", "the file holds more than one document")
-            raise Broken(error, event.start_mark.line + 1, ended=True)
+            raise BrokenYaml(error, event.start_mark.line + 1, ended=True)
 
     def _item(self, event: Any) -> Any:
         """One value, or what is wrong with it; either way all its events are used up."""
@@ -94,9 +152,9 @@ class YamlReader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else self.line
-            raise Broken(bad_syntax("YAML", error.problem or str(error)), line) from None
+            raise BrokenYaml(bad_syntax("YAML", error.problem or str(error)), line) from None
         except yaml.YAMLError as error:
-            raise Broken(bad_syntax("YAML", str(error).splitlines()[0]), self.line) from None
+            raise BrokenYaml(bad_syntax("YAML", str(error).splitlines()[0]), self.line) from None
         if isinstance(event, yaml.CollectionStartEvent):
             self._level += 1
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -163,7 +221,7 @@ class YamlReader:
 
 
 def load(text: bytes, start: int = 0) -> Any:
-    """The one value of a small document; raises `BadRecord` or `Broken`."""
+    """The one value of a small document; raises `BadRecord` or `BrokenYaml`."""
     reader = YamlReader(io.BytesIO(text), start=start, size=len(text))
     values = list(reader.values())
     for value in values:

@@ -16,13 +16,13 @@ def dump(value: Any) -> str:
     try:
         text: str = format_yaml(value, width=None)
     except (ValueError, OverflowError):
-        return flow_of(value)
+        return dump_flow(value)
     if _UNSAFE.search(text) or (len(text) > _LONG_KEY and _has_long_key(value)):
-        return flow_of(value)
+        return dump_flow(value)
     return text if text.endswith("\n") else text + "\n"
 
 
-def flow_of(value: Any) -> str:
+def dump_flow(value: Any) -> str:
     """The value as JSON that is YAML too; a mapping or list keeps its own line, so that lists can be joined."""
     if isinstance(value, list):
         return "".join(f"- {_flow(inner)}\n" for inner in value) or "[]\n"
