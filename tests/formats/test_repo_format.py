@@ -29,8 +29,8 @@ from memglot.model import Blob, End, Foreign, Item, Record, Relation, Supersessi
 from memglot.project.storage import shapes
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, stable_json
+from memglot.project.storage.lock import exclusive
 from memglot.project.storage.remote import one_spelling, remote_of
-from memglot.project.storage.turn import turn_in
 from memglot.report import Report
 from repo_projects import feature, new_project, saved
 from strategies import JSON, TEXT, TIMES, ids, records
@@ -482,7 +482,7 @@ def test_an_export_waits_for_whoever_saves(tmp_path: Path, memory: Memory, monke
     memory.add("One.", title="One")
     lock = tmp_path / ".memory/.lock"
     lock.write_bytes(stable_json({"created_at": "2026-03-05T00:00:00+00:00", "operation": "save", "pid": 1}))
-    with pytest.raises(ProjectError, match="process 1"), turn_in(tmp_path / ".memory", 0.05):
+    with pytest.raises(ProjectError, match="process 1"), exclusive(tmp_path / ".memory", 0.05):
         pytest.fail("the lock is held")
     assert lock.exists()
     # Whoever waits goes on as soon as the lock is gone.

@@ -19,7 +19,7 @@ from memglot.project import commands
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.journal import change_files
 from memglot.project.storage.lock import locked
-from memglot.project.storage.turn import JOURNAL
+from memglot.project.storage.paths import JOURNAL
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 # One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.

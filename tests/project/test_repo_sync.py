@@ -23,7 +23,7 @@ from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.renames import Moves
 from memglot.project.storage.errors import ProjectError
-from memglot.project.storage.vocabulary import IGNORED
+from memglot.project.storage.paths import IGNORED
 from memglot.project.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
 from repo_projects import do, feature, new_project, save, saved
 

@@ -11,7 +11,7 @@ from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, 
 from memglot.project.notes import NO_FILE, note_guidance_ambiguous
 from memglot.project.project import Project
 from memglot.project.storage.files import write_file
-from memglot.project.storage.vocabulary import INDEX
+from memglot.project.storage.paths import INDEX
 
 
 def guide(project: Project, map_text: str | None, *, dry_run: bool = False) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from memglot.project.glob_syntax import MOST_CHARACTERS
 from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
 from memglot.project.storage import errors as messages
 from memglot.project.storage.errors import ProjectError, issue
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -10,7 +10,7 @@ from memglot.project.anchors import Files
 from memglot.project.git import Change, Git
 from memglot.project.map import TARGETS
 from memglot.project.markers import strip_entries, strip_sections
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 
 IGNORED_FOLDERS = (
     FOLDER,

@@ -15,7 +15,7 @@ import msgspec
 from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import git_required
-from memglot.project.storage.vocabulary import BACKUPS, FOLDER, INDEX, LOCK, NODES, RECOVERY, RELATIONS
+from memglot.project.storage.paths import BACKUPS, FOLDER, INDEX, LOCK, NODES, RECOVERY, RELATIONS
 from memglot.settings import git_environment
 
 _LEFT_OUT = tuple(f":(exclude,top){FOLDER}/{name}" for name in (INDEX, RECOVERY, "exports", BACKUPS, LOCK))

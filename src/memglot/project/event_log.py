@@ -14,7 +14,7 @@ from memglot.project.snapshot import Snapshot
 from memglot.project.status import moment_of
 from memglot.project.storage.hashes import canonical_json
 from memglot.project.storage.journal import Grown
-from memglot.project.storage.vocabulary import EVENTS, FOLDER
+from memglot.project.storage.paths import EVENTS, FOLDER
 
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
 _DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id":"([^"]+)"')

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memglot.project.git_output import Change, read_files, read_raw, read_status, without_password
 from memglot.project.storage.errors import ProjectError
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 from memglot.settings import git_environment
 
 __all__ = ["NO_GIT", "Change", "Git", "Tree"]

@@ -16,7 +16,7 @@ import msgspec
 
 from memglot.files import sqlite_files
 from memglot.project.storage.files import Stamp, files_below, stamps_of
-from memglot.project.storage.vocabulary import INDEX, NODES, RELATIONS
+from memglot.project.storage.paths import INDEX, NODES, RELATIONS
 from memglot.project.tokenize import words_of
 
 FILE = f"{INDEX}/memglot.sqlite"

@@ -16,8 +16,8 @@ from memglot.project.map import first_sentence
 from memglot.project.storage.files import Stamp
 from memglot.project.storage.ids import kind_of
 from memglot.project.storage.merge_markers import conflict_line
+from memglot.project.storage.paths import FOLDER, NODES
 from memglot.project.storage.shapes import Link, Sidecar
-from memglot.project.storage.vocabulary import FOLDER, NODES
 from memglot.project.tokenize import words_of
 
 

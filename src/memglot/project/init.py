@@ -19,16 +19,8 @@ from memglot.project.storage.ids import project_name, project_slug
 from memglot.project.storage.journal import change_files, finish_change
 from memglot.project.storage.layout import Layout
 from memglot.project.storage.lock import locked
-from memglot.project.storage.vocabulary import (
-    ATTRIBUTES,
-    BACKUPS,
-    CONFIG,
-    EVENTS,
-    FOLDER,
-    GIT_RULES,
-    IGNORED,
-    STORAGE_VERSION,
-)
+from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
+from memglot.project.storage.vocabulary import STORAGE_VERSION
 from memglot.settings import moment
 
 _BUDGET = 2000

@@ -10,7 +10,7 @@ from memglot.project.messages import unknown_node
 from memglot.project.node import Link
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.ids import slug_of
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 
 _OBJECT = ("stage", "anchors", "tags", "evidence", "source", "origin", "superseded_by", "created_at", "updated_at")
 _LISTS = ("anchors", "tags", "evidence")

@@ -13,7 +13,7 @@ from memglot.project.node import Node
 from memglot.project.notes import NO_FILE, note_map_ambiguous
 from memglot.project.storage.files import write_file
 from memglot.project.storage.ids import slug_of
-from memglot.project.storage.vocabulary import FOLDER, INDEX
+from memglot.project.storage.paths import FOLDER, INDEX
 from memglot.project.tokens import cut, tokens_in, tokens_of, units_of
 
 TARGETS = ("AGENTS.md", "CLAUDE.md")

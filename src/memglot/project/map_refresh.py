@@ -6,7 +6,7 @@ from memglot.project.map import refresh_map, render_map
 from memglot.project.notes import note_map_held
 from memglot.project.snapshot import Snapshot, memory_path
 from memglot.project.storage.errors import ProjectError
-from memglot.project.storage.vocabulary import FOLDER, NODES
+from memglot.project.storage.paths import FOLDER, NODES
 from memglot.project.sync import dead_anchors, repository_files
 
 

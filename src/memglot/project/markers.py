@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memglot.project.storage.vocabulary import IGNORED
+from memglot.project.storage.paths import IGNORED
 
 
 class Markers(NamedTuple):

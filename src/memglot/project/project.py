@@ -12,18 +12,9 @@ import msgspec
 from memglot.project.check.schema_issues import broken_shape
 from memglot.project.git import NO_GIT, Git
 from memglot.project.storage.errors import ProjectError, not_initialized, unsafe_path, unsupported_version
+from memglot.project.storage.paths import BACKUPS, CONFIG, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
 from memglot.project.storage.shapes import Config
-from memglot.project.storage.vocabulary import (
-    BACKUPS,
-    CONFIG,
-    FOLDER,
-    INDEX,
-    NODES,
-    RECOVERY,
-    RELATIONS,
-    SCHEMAS,
-    STORAGE_VERSION,
-)
+from memglot.project.storage.vocabulary import STORAGE_VERSION
 
 
 class Project:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from memglot.project.node import Node
 from memglot.project.snapshot import Snapshot
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 from memglot.project.tokenize import terms_of
 
 _EXACT_ID = 100.0

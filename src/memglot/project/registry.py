@@ -21,8 +21,8 @@ from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.lock import locked
+from memglot.project.storage.paths import FOLDER
 from memglot.project.storage.shapes import Config, Identity
-from memglot.project.storage.vocabulary import FOLDER
 from memglot.settings import moment
 
 Source: TypeAlias = Literal["auto", "manual"]

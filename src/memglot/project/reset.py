@@ -26,7 +26,7 @@ from memglot.project.registry import Registry, project_at
 from memglot.project.storage.errors import ProjectError, cannot_write, unsafe_path
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.lock import locked
-from memglot.project.storage.vocabulary import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
+from memglot.project.storage.paths import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
 from memglot.settings import moment
 
 _NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")

@@ -12,8 +12,8 @@ import msgspec
 
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.layout import Layout
+from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS, SCHEMAS
 from memglot.project.storage.shapes import Config, Link, MemoryEvent, Sidecar
-from memglot.project.storage.vocabulary import KIND_FOLDERS, NODES, RELATIONS, SCHEMAS
 
 NAMES = ("config", "object", "relation", "event", "patch")
 """The five schemas there are."""

@@ -18,7 +18,8 @@ from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
 from memglot.project.storage.errors import cannot_write, git_required, unsafe_path
 from memglot.project.storage.files import write_file
-from memglot.project.storage.vocabulary import COMMIT, FOLDER, MARKER
+from memglot.project.storage.paths import FOLDER, SYNC_MARKER
+from memglot.project.storage.vocabulary import COMMIT
 
 _TASK = "sync reconciliation"
 _MOST_FOLDERS = 10
@@ -37,7 +38,7 @@ class Marker(NamedTuple):
 
 def read_marker(folder: Path) -> Marker | None:
     """The marker in a `.memory`; `None` where there is none that can be used."""
-    path = folder / MARKER
+    path = folder / SYNC_MARKER
     try:
         found = None if path.is_symlink() else json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -53,13 +54,13 @@ def read_marker(folder: Path) -> Marker | None:
 def write_marker(folder: Path, marker: Marker) -> None:
     """Set the marker in a `.memory`, whole or not at all."""
     fields = {"version": 1, "last_sync_commit": marker.commit, "last_sync_at": marker.at}
-    path = folder / MARKER
+    path = folder / SYNC_MARKER
     if folder.is_symlink() or path.is_symlink():
-        raise unsafe_path(f"{FOLDER}/{MARKER}")
+        raise unsafe_path(f"{FOLDER}/{SYNC_MARKER}")
     try:
         write_file(path, (json.dumps(fields, indent=2) + "\n").encode())
     except OSError as error:
-        raise cannot_write(f"{FOLDER}/{MARKER}", error.strerror or str(error)) from None
+        raise cannot_write(f"{FOLDER}/{SYNC_MARKER}", error.strerror or str(error)) from None
 
 
 def repository_files(git: Git) -> Files:

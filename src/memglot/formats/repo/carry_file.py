@@ -23,10 +23,10 @@ from memglot.disk import DiskMap, SortedLines
 from memglot.errors import BadRecord, bad_syntax
 from memglot.files import path_inside
 from memglot.model import Relation, check_thing, is_id
-from memglot.project.storage.vocabulary import OWN
+from memglot.project.storage.paths import OWN_FOLDER
 from memglot.report import Report
 
-CARRY = f"{OWN}/carry.jsonl"
+CARRY = f"{OWN_FOLDER}/carry.jsonl"
 _FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", "superseded_by": ""}
 """The fields of a sidecar that may be made up, and the carried ones that they stand for."""
 

@@ -14,7 +14,7 @@ from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Tombstone, derive_id, parse_time
 from memglot.project.storage.ids import is_id, kind_of
-from memglot.project.storage.vocabulary import EVENTS
+from memglot.project.storage.paths import EVENTS
 
 _RELATION = "relation"
 

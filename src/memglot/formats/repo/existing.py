@@ -13,7 +13,7 @@ from memglot.formats.repo.carry_file import Carried, Line
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.nodes import TOOL, digest_of
 from memglot.model import derive_id, parse_time
-from memglot.project.storage import vocabulary
+from memglot.project.storage import paths
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.layout import Layout, layout_of
@@ -35,7 +35,7 @@ class There:
         self.layout = Layout()
         self.deletions = Deletions.of_log(folder)
         self._carried: Carried | None = None
-        if (folder / vocabulary.CONFIG).exists():
+        if (folder / paths.CONFIG).exists():
             self._look()
 
     def _look(self) -> None:
@@ -46,7 +46,7 @@ class There:
         self.relations = DiskMap(carried.links())
         project, rule = None, None
         folders: set[str] = set()
-        for path in walk_files(self._folder, vocabulary.NODES, ".json"):
+        for path in walk_files(self._folder, paths.NODES, ".json"):
             place = path.removesuffix(".json")
             folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
             fields = self._fields(path)
@@ -61,7 +61,7 @@ class There:
         for id in carried.nodes():
             if (memory := carried.memory_of(id, self._created(id))) is not None:
                 self.memories[memory] = id
-        for path in walk_files(self._folder, vocabulary.RELATIONS, ".json"):
+        for path in walk_files(self._folder, paths.RELATIONS, ".json"):
             fields = self._fields(path)
             ends = [str(fields.get("from")), str(fields.get("to"))]
             self.links[str(fields.get("id"))] = path.removesuffix(".json")
@@ -81,7 +81,7 @@ class There:
 
     def _body(self, fields: dict[str, Any], place: str) -> str:
         body = fields.get("body_path")
-        inside = isinstance(body, str) and body.startswith(f"{vocabulary.NODES}/") and path_inside(self._folder, body)
+        inside = isinstance(body, str) and body.startswith(f"{paths.NODES}/") and path_inside(self._folder, body)
         return str(body) if inside else f"{place}.md"
 
     def _rule(self, fields: dict[str, Any]) -> bool | None:

@@ -25,8 +25,8 @@ from memglot.formats.repo.sidecars import untouched
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
 from memglot.project.storage.errors import linked
-from memglot.project.storage.turn import turn_in
-from memglot.project.storage.vocabulary import CONFIG, FOLDER, NODES, OWN, RELATIONS
+from memglot.project.storage.lock import exclusive
+from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, RELATIONS
 from memglot.report import Report
 
 
@@ -45,11 +45,11 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     if target.path is None:
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.home_in(target.path)
-    for name in ("", NODES, RELATIONS, OWN):
+    for name in ("", NODES, RELATIONS, OWN_FOLDER):
         if (folder / name).is_symlink():
             raise linked(str(folder / name))
     place = Target(folder, force=target.force, plain=target.plain)
-    with turn_in(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
+    with exclusive(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
             writer.take(bundle)

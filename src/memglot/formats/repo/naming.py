@@ -9,7 +9,7 @@ from memglot.formats.repo.existing import There
 from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.sidecars import kind_for, residue_of, title_of, untouched
 from memglot.model import Record
-from memglot.project.storage import vocabulary
+from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.ids import is_id, kind_of, slugify
 from memglot.project.storage.layout import Layout, layout_of
 
@@ -153,7 +153,7 @@ class Names:
         return any(path in self._files or self._there.has_file(path) for path in (f"{place}.json", body))
 
 
-def can_lie(path: str, below: str = vocabulary.NODES) -> bool:
+def can_lie(path: str, below: str = paths.NODES) -> bool:
     """Tell whether a file of a store may lie at a path: inside, not hidden, and within what systems can hold."""
     parts = path.split("/")
     if parts[0] != below or not 1 < len(parts) <= _DEEPEST or not path.isprintable() or "\\" in path:

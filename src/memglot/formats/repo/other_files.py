@@ -14,12 +14,12 @@ from memglot.errors import BadRecord, bad_syntax
 from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Blob, parse_time
-from memglot.project.storage import shapes, vocabulary
+from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.ids import project_name, project_slug
 from memglot.report import Report
 
-TABLES = {"config": vocabulary.CONFIG, "sync": vocabulary.MARKER}
+TABLES = {"config": paths.CONFIG, "sync": paths.SYNC_MARKER}
 """The tables of whole files."""
 LOG = "events"
 _LARGEST = 1 << 24
@@ -70,7 +70,7 @@ def small_file(folder: Path, name: str) -> bytes | None:
 
 def event_blobs(folder: Path, space: str, report: Report) -> Iterator[Blob]:
     """The lines of the log; one that is no event is reported, and not kept: nobody could read the log with it."""
-    place = path_inside(folder, vocabulary.EVENTS)
+    place = path_inside(folder, paths.EVENTS)
     if place is None or not place.is_file():
         return
     report.start_source(str(place))

@@ -18,11 +18,11 @@ from memglot.formats.repo.nodes import TOOL, Node, check_fields, record_of
 from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, small_file
 from memglot.formats.repo.relations import LinkFile, check_link, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
-from memglot.project.storage import vocabulary
+from memglot.project.storage import paths
 from memglot.project.storage.errors import linked
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.ids import is_id
-from memglot.project.storage.turn import JOURNAL
+from memglot.project.storage.paths import JOURNAL
 from memglot.report import Report
 
 
@@ -54,7 +54,7 @@ class _Reading:
     def items(self, config: bytes) -> Iterator[Item]:
         """All items, nodes first."""
         self._survey()
-        for path in walk_files(self._folder, vocabulary.NODES, ".json", self._report):
+        for path in walk_files(self._folder, paths.NODES, ".json", self._report):
             yield from self._node(path)
         yield from self._loose_links()
         self._lone_bodies()
@@ -62,7 +62,7 @@ class _Reading:
 
     def _survey(self) -> None:
         """Learn which nodes there are, which of them were replaced, and which relations each has."""
-        for path in walk_files(self._folder, vocabulary.NODES, ".json"):
+        for path in walk_files(self._folder, paths.NODES, ".json"):
             fields = self._glance(path)
             id, newer = (fields or {}).get("id"), (fields or {}).get("superseded_by")
             if isinstance(id, str) and is_id(id) and id not in self._places:
@@ -70,7 +70,7 @@ class _Reading:
                 self._created[id] = str((fields or {}).get("created_at"))
                 if isinstance(newer, str):
                     self._older.add(newer, id)
-        for path in walk_files(self._folder, vocabulary.RELATIONS, ".json", self._report):
+        for path in walk_files(self._folder, paths.RELATIONS, ".json", self._report):
             try:
                 fields = self._link(path)
             except (BadRecord, Unreadable) as error:
@@ -189,7 +189,7 @@ class _Reading:
             self._report.note(_loose_relations(str(self._folder), self._loose))
 
     def _lone_bodies(self) -> None:
-        for path in walk_files(self._folder, vocabulary.NODES, ".md", self._report):
+        for path in walk_files(self._folder, paths.NODES, ".md", self._report):
             if path not in self._bodies:
                 self._report.start_source(str(self._folder / path))
                 self._report.failed_record(BadRecord("no sidecar speaks of this text"), item=1)

@@ -14,7 +14,8 @@ from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.relations import RESIDUE, LinkFile, can_be_link, file_of, relation_of, usual_place
 from memglot.model import Relation, derive_id, plain
 from memglot.project.storage.ids import link_id
-from memglot.project.storage.vocabulary import RELATION_ID, RELATIONS
+from memglot.project.storage.paths import RELATIONS
+from memglot.project.storage.vocabulary import RELATION_ID
 from memglot.report import Report
 
 _ID = re.compile(RELATION_ID)

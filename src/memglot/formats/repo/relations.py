@@ -10,7 +10,7 @@ import msgspec
 from memglot.errors import MemglotError, bad_syntax
 from memglot.formats.repo.nodes import TOOL, spelt
 from memglot.model import End, Foreign, Relation, check_thing, check_value, derive_id, parse_time, plain
-from memglot.project.storage import shapes, vocabulary
+from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import link_hash, stable_json
 from memglot.project.storage.ids import file_slug
 
@@ -18,7 +18,6 @@ RESIDUE = "repo.link"
 _TOLD = frozenset(
     ("id", "from", "to", "predicate", "status", "created_at", "updated_at", "confidence", "evidence", "content_hash")
 )
-_STATUSES = ("active", "stale", "rejected")
 
 
 class LinkFile(NamedTuple):
@@ -70,12 +69,12 @@ def relation_of(link: LinkFile, space: str, memory: Callable[[str], str], raw: b
 
 def usual_place(id: str) -> str:
     """Where a relation lies by its id, without the ending."""
-    return f"{vocabulary.RELATIONS}/{file_slug(id.removeprefix('rel.'))}"
+    return f"{paths.RELATIONS}/{file_slug(id.removeprefix('rel.'))}"
 
 
 def can_be_link(relation: Relation) -> bool:
     """Tell whether a relation between two nodes has values that a file may have."""
-    if relation.predicate not in vocabulary.PREDICATES or relation.status not in _STATUSES:
+    if relation.predicate not in vocabulary.PREDICATES or relation.status not in vocabulary.RELATION_STATUSES:
         return False
     if relation.confidence is not None and relation.confidence not in vocabulary.CONFIDENCES:
         return False

@@ -31,7 +31,7 @@ from memglot.formats.repo.other_files import (
 from memglot.formats.repo.relation_writer import LinkWriter
 from memglot.formats.repo.sidecars import Wanted, Written, node_of, residue_of
 from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
-from memglot.project.storage import vocabulary
+from memglot.project.storage import paths
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.remote import remote_of
@@ -165,7 +165,7 @@ class StorageWriter:
             config, made = bytes_of(brought[wanted[0]]), {}
         else:
             config = default_config(self._folder.absolute().parent.name, self._names.project())
-            made = {vocabulary.CONFIG: digest(config)}
+            made = {paths.CONFIG: digest(config)}
         self._origin = self._options.space or (wanted[0] if wanted else remote or project_of(config))
         self._space = remote or self._origin
         return config, made
@@ -243,10 +243,10 @@ class StorageWriter:
         for line in lines:
             self._deletions.see(line[21:].decode())
         texts = (line[21:] for line in lines)
-        if self._notes.is_new or not self._there.has_file(vocabulary.EVENTS):
-            self._notes.put_lines(vocabulary.EVENTS, texts, ended=not opens)
+        if self._notes.is_new or not self._there.has_file(paths.EVENTS):
+            self._notes.put_lines(paths.EVENTS, texts, ended=not opens)
         else:
-            self._notes.append(vocabulary.EVENTS, self._missing(texts))
+            self._notes.append(paths.EVENTS, self._missing(texts))
 
     def _put_tombstones(self) -> None:
         """Keep the marks of deleted memories beside, save those that the log tells."""
@@ -261,7 +261,7 @@ class StorageWriter:
     def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
         """The lines that the log has not, as often as they come."""
         known = DiskMap()
-        with open(self._folder / vocabulary.EVENTS, "rb") as file:
+        with open(self._folder / paths.EVENTS, "rb") as file:
             for line in file:
                 mark = digest(line.removesuffix(b"\n"))
                 known[mark] = known.get(mark, 0) + 1

@@ -11,10 +11,10 @@ import msgspec
 from memglot.project.messages import conflict_found, file_unreadable, file_unsafe, json_invalid, said_by
 from memglot.project.storage.errors import issue
 from memglot.project.storage.merge_markers import conflict_line
+from memglot.project.storage.paths import BACKUPS, FOLDER, INDEX, LOCK, OWN_FOLDER, RECOVERY
 from memglot.project.storage.secrets import secrets_in
-from memglot.project.storage.vocabulary import BACKUPS, FOLDER, INDEX, LOCK, OWN, RECOVERY
 
-_SKIPPED = frozenset({INDEX, RECOVERY, BACKUPS, OWN, LOCK, "exports", "context"})
+_SKIPPED = frozenset({INDEX, RECOVERY, BACKUPS, OWN_FOLDER, LOCK, "exports", "context"})
 """What is generated, kept aside or only ours, at the top of `.memory`."""
 
 

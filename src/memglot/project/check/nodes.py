@@ -14,8 +14,9 @@ from memglot.project.storage.errors import issue
 from memglot.project.storage.hashes import follows_tool, link_hash
 from memglot.project.storage.ids import kind_of
 from memglot.project.storage.markdown import first_heading, has_front_matter
+from memglot.project.storage.paths import NODES, RELATIONS
 from memglot.project.storage.shapes import Link, Sidecar
-from memglot.project.storage.vocabulary import NODES, RELATIONS, STATUSES
+from memglot.project.storage.vocabulary import STATUSES
 
 _EXCESSIVE = 5
 

@@ -15,20 +15,19 @@ from memglot.project.check.schema_issues import shape_issue
 from memglot.project.map import has_odd_markers, has_own_words
 from memglot.project.project import Project
 from memglot.project.storage.errors import issue, not_initialized, unsafe_path
-from memglot.project.storage.shapes import Config, MemoryEvent
-from memglot.project.storage.vocabulary import (
-    COMMIT,
+from memglot.project.storage.paths import (
     CONFIG,
     EVENTS,
     FOLDER,
     INDEX,
     KIND_FOLDERS,
-    MARKER,
     NODES,
     RELATIONS,
     SCHEMAS,
-    STORAGE_VERSION,
+    SYNC_MARKER,
 )
+from memglot.project.storage.shapes import Config, MemoryEvent
+from memglot.project.storage.vocabulary import COMMIT, STORAGE_VERSION
 
 SCHEMA_FILES = tuple(f"{SCHEMAS}/{name}.schema.json" for name in ("config", "object", "relation", "event", "patch"))
 """The schemas that the real tool reads from a store."""
@@ -167,14 +166,14 @@ def _event_issue(path: str, number: int, line: bytes) -> dict[str, Any] | None:
 
 
 def _check_marker(findings: Findings) -> None:
-    if MARKER not in findings.files:
+    if SYNC_MARKER not in findings.files:
         return
-    plain = findings.json(MARKER)
+    plain = findings.json(SYNC_MARKER)
     known = plain if isinstance(plain, dict) else {}
     version, commit = known.get("version"), known.get("last_sync_commit")
     is_valid = version == 1 and version is not True and isinstance(commit, str) and _COMMIT.fullmatch(commit)
     if plain is not None and not is_valid:
-        findings.warnings.append(_marker_invalid(shown(MARKER)))
+        findings.warnings.append(_marker_invalid(shown(SYNC_MARKER)))
 
 
 def _check_git(findings: Findings, project: Project) -> None:

@@ -21,7 +21,7 @@ from memglot.project.snapshot import Snapshot, memory_path, snapshot_of
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
-from memglot.project.storage.vocabulary import CONFIG, EVENTS, FOLDER
+from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER
 from memglot.settings import moment
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memglot.files import replace_file, sync_file, sync_folder
 from memglot.project.storage.errors import unsafe_path
-from memglot.project.storage.vocabulary import FOLDER
+from memglot.project.storage.paths import FOLDER
 
 _SETTLED_NANOSECONDS = 2_000_000_000
 """A file touched so lately may be touched again without its times showing it: some file systems tell whole seconds."""

@@ -13,7 +13,7 @@ from memglot.errors import BadRecord, Unreadable, bad_syntax, wrong_type
 from memglot.formats.base import Options
 from memglot.formats.repo.carry_file import Carried
 from memglot.formats.repo.other_files import small_file
-from memglot.project.storage import vocabulary
+from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.errors import OtherStorage, linked
 from memglot.project.storage.remote import remote_of
 from memglot.report import Report
@@ -21,10 +21,10 @@ from memglot.report import Report
 
 def read_config(folder: Path) -> tuple[bytes, dict[str, Any]]:
     """The settings of a store, as bytes and as a value. Raises `Unreadable`."""
-    raw = small_file(folder, vocabulary.CONFIG)
+    raw = small_file(folder, paths.CONFIG)
     if raw is None:
         raise Unreadable(str(folder), "no `.memory/config.json` in it", "give a repository, or its `.memory` folder")
-    name = str(folder / vocabulary.CONFIG)
+    name = str(folder / paths.CONFIG)
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

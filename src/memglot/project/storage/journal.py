@@ -25,13 +25,13 @@ from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.files import PART, refuse_links, write_file, write_lasting
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.ids import free
-from memglot.project.storage.turn import JOURNAL
-from memglot.project.storage.vocabulary import (
+from memglot.project.storage.paths import (
     ATTRIBUTES,
     CONFIG,
     EVENTS,
     FOLDER,
     INDEX,
+    JOURNAL,
     NODES,
     RECOVERY,
     RELATIONS,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from memglot.project.storage.ids import file_slug, free, kind_of, slug_of
-from memglot.project.storage.vocabulary import KIND_FOLDERS, NODES, RELATIONS
+from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS
 
 TOOL_PROJECT = f"{NODES}/project"
 """Where the real tool lays the project node, without the ending."""

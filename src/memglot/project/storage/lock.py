@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
+from memglot.errors import CannotWrite
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.hashes import local_time, stable_json
-from memglot.project.storage.vocabulary import FOLDER, LOCK
+from memglot.project.storage.paths import CONFIG, FOLDER, JOURNAL, LOCK
 from memglot.settings import BUSY_SECONDS, moment
 
 _PAUSE = 0.02
@@ -44,6 +45,23 @@ def locked(folder: Path, operation: str, wait: float = BUSY_SECONDS, name: str =
             yield
         finally:
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def exclusive(folder: Path, wait: float = BUSY_SECONDS) -> Iterator[None]:
+    """Hold the lock of a `.memory` folder during an export, if the folder is a store already.
+
+    Raises `ProjectError` if the lock is busy, and `CannotWrite` if an interrupted save is unfinished.
+    """
+    if not (folder / CONFIG).is_file() or folder.is_symlink():
+        yield
+        return
+    with locked(folder, "save", wait):
+        if os.path.lexists(folder / JOURNAL):
+            raise CannotWrite(
+                str(folder), "an interrupted save is not finished; run `memglot repo status` in that repository first"
+            )
+        yield
 
 
 @contextmanager

@@ -1,24 +1,8 @@
-"""The words of storage version 5: kinds, statuses, stages, predicates, events, and where things lie."""
+"""Allowed values of storage version 5: kinds, statuses, stages, predicates, and the patterns of ids, tags and times."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 STORAGE_VERSION = 5
-FOLDER = ".memory"
-CONFIG = "config.json"
-EVENTS = "events.jsonl"
-MARKER = "sync-state.json"
-ATTRIBUTES = ".gitattributes"
-GIT_RULES = "* -text\nevents.jsonl merge=union\n"
-"""What it says: hashes are of bytes, so line ends stay; both sides of a merge add to the log, and both are true."""
-LOCK = ".lock"
-NODES = "memory"
-RELATIONS = "relations"
-SCHEMAS = "schema"
-INDEX = "index"
-RECOVERY = "recovery"
-BACKUPS = ".backup"
-OWN = "memglot"
-"""The folder of what memglot alone keeps: what the storage has no place for."""
 
 Kind: TypeAlias = Literal["project", "feature", "decision", "gotcha", "question"]
 Status: TypeAlias = Literal["active", "stale", "superseded", "open", "closed"]
@@ -30,27 +14,20 @@ EvidenceKind: TypeAlias = Literal["memory", "relation", "file", "commit", "task"
 SourceKind: TypeAlias = Literal["agent", "user", "cli", "mcp", "system"]
 OriginKind: TypeAlias = Literal["file", "url", "user", "external"]
 
-KINDS = ("project", "feature", "decision", "gotcha", "question")
-SAVED_KINDS = ("feature", "decision", "gotcha", "question")
-"""The kinds that a save may create; the project node is made once, by `init`."""
-STAGES = ("idea", "building", "shipped", "paused", "dead")
-PREDICATES = ("affects", "depends_on", "supersedes", "related_to")
-CONFIDENCES = ("low", "medium", "high")
-EVIDENCE_KINDS = ("memory", "relation", "file", "commit", "task", "source")
-STATUSES = {
-    "project": ("active", "stale", "superseded"),
-    "feature": ("active", "stale", "superseded"),
-    "decision": ("active", "stale", "superseded"),
-    "gotcha": ("active", "stale", "superseded"),
-    "question": ("open", "closed", "stale", "superseded"),
+KINDS: tuple[str, ...] = get_args(Kind)
+SAVED_KINDS = tuple(kind for kind in KINDS if kind != "project")
+"""The kinds that a save may create; only `init` creates the project node."""
+RELATION_STATUSES: tuple[str, ...] = get_args(RelationStatus)
+STAGES: tuple[str, ...] = get_args(Stage)
+PREDICATES: tuple[str, ...] = get_args(Predicate)
+CONFIDENCES: tuple[str, ...] = get_args(Confidence)
+EVIDENCE_KINDS: tuple[str, ...] = get_args(EvidenceKind)
+STATUSES = {kind: ("active", "stale", "superseded") for kind in KINDS} | {
+    "question": ("open", "closed", "stale", "superseded")
 }
-"""The statuses of each kind; the first is that of a new node."""
+"""The statuses of each kind; the first is the status of a new node."""
 LIVE = ("active", "open")
-"""The statuses of what holds at present."""
-KIND_FOLDERS = {"feature": "features", "decision": "decisions", "gotcha": "gotchas", "question": "questions"}
-"""Where the real tool lays the nodes of each kind, below `memory/`."""
-IGNORED = (".memory/index/", ".memory/exports/", ".memory/recovery/", ".memory/.backup/", ".memory/.lock")
-"""The lines of `.gitignore` for what is generated."""
+"""The statuses of nodes that are valid at present."""
 
 ID = r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$"
 PROJECT_ID = r"^project\.[a-z0-9][a-z0-9-]*$"
