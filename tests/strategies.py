@@ -12,7 +12,7 @@ from memglot.model import (
     Conflict,
     Document,
     Embedding,
-    End,
+    Endpoint,
     Entity,
     Foreign,
     Item,
@@ -182,7 +182,10 @@ def stores(draw: Any) -> list[Item]:
         if record.status != DELETED and draw(st.booleans()):
             items.append(
                 Relation(
-                    id=f"r-{record.id}", subject=End(record.id), predicate=draw(TEXT), object=End("x", entity=True)
+                    id=f"r-{record.id}",
+                    subject=Endpoint(record.id),
+                    predicate=draw(TEXT),
+                    object=Endpoint("x", entity=True),
                 )
             )
             items.append(Supersession(newer=record.id, older="o", reason=draw(ANY_TEXT)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.model import Record, format_time, plain
+from memglot.model import Record, format_time, to_builtins
 from memglot.store.contract import Import
 
 
@@ -27,7 +27,7 @@ def record_value(record: Record) -> dict[str, Any]:
         value["temporal"] = {"start": format_time(record.temporal.start)}
         if record.temporal.end is not None:
             value["temporal"]["end"] = format_time(record.temporal.end)
-    for field, content in plain(record).items():
+    for field, content in to_builtins(record).items():
         value.setdefault(field, content)
     if record.last_accessed is not None:
         value["last_accessed"] = format_time(record.last_accessed)

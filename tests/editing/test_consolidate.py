@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memglot import Memory
 from memglot.editing import consolidate as module
-from memglot.model import Embedding, End, Foreign, Record, Relation, Supersession, Temporal, Tombstone, now
+from memglot.model import Embedding, Endpoint, Foreign, Record, Relation, Supersession, Temporal, Tombstone, now
 from memglot.testing.samples import make
 
 DAY = 86_400_000_000
@@ -135,12 +135,14 @@ def test_what_hangs_on_a_double_hangs_on_the_one_that_stays(memory: Memory) -> N
     with memory.store.writing():
         memory.store.put(
             [
-                Relation(id="1", subject=End(goes.id), predicate="p", object=End(third.id), source_record=goes.id),
-                Relation(id="2", subject=End(third.id), predicate="q", object=End(goes.id)),
-                Relation(id="3", subject=End(stays.id), predicate="p", object=End(goes.id)),
-                Relation(id="4", subject=End(stays.id), predicate="r", object=End(third.id)),
-                Relation(id="5", subject=End(goes.id), predicate="r", object=End(third.id)),
-                Relation(id="6", subject=End(goes.id, entity=True), predicate="p", object=End(third.id)),
+                Relation(
+                    id="1", subject=Endpoint(goes.id), predicate="p", object=Endpoint(third.id), source_record=goes.id
+                ),
+                Relation(id="2", subject=Endpoint(third.id), predicate="q", object=Endpoint(goes.id)),
+                Relation(id="3", subject=Endpoint(stays.id), predicate="p", object=Endpoint(goes.id)),
+                Relation(id="4", subject=Endpoint(stays.id), predicate="r", object=Endpoint(third.id)),
+                Relation(id="5", subject=Endpoint(goes.id), predicate="r", object=Endpoint(third.id)),
+                Relation(id="6", subject=Endpoint(goes.id, entity=True), predicate="p", object=Endpoint(third.id)),
                 Supersession(newer=goes.id, older="x"),
                 Supersession(newer="y", older=goes.id),
                 Supersession(newer=stays.id, older=goes.id),

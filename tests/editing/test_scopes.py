@@ -23,7 +23,7 @@ from memglot.model import (
     Conflict,
     Document,
     Embedding,
-    End,
+    Endpoint,
     Entity,
     Item,
     Record,
@@ -32,7 +32,7 @@ from memglot.model import (
     Thing,
     Tombstone,
     canonical,
-    plain,
+    to_builtins,
 )
 from memglot.report import Report
 from memglot.store.contract import Store
@@ -57,8 +57,8 @@ def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
     ]
     entities = [Entity(id=f"entity-{n}-", name="e", scope=draw(scope)) for n in range(2)]
     gone = Tombstone(id="tombstone-1-", content_hash="ab", scope=draw(scope), deleted_at=1)
-    ids = [*(End(record.id) for record in records), End("nowhere-1-"), End(gone.id)]
-    ends = st.sampled_from([*ids, *(End(entity.id, entity=True) for entity in entities)])
+    ids = [*(Endpoint(record.id) for record in records), Endpoint("nowhere-1-"), Endpoint(gone.id)]
+    ends = st.sampled_from([*ids, *(Endpoint(entity.id, entity=True) for entity in entities)])
     any_id = st.sampled_from([end.id for end in ids])
     things: list[Thing] = [*entities, gone, Document(id="d", name="identity", content="I", scope=draw(scope))]
     for n in range(draw(st.integers(0, 4))):
@@ -80,7 +80,7 @@ def fill(store: Store, records: list[Record], things: list[Thing]) -> list[Item]
     with store.writing():
         store.add(records)
         store.put(things)
-    kept = {repr(plain(found)): found for found in store.all_kept(things) if found is not None}
+    kept = {repr(to_builtins(found)): found for found in store.all_kept(things) if found is not None}
     return [*records, *kept.values()]
 
 

@@ -31,7 +31,7 @@ from memglot.model import (
     Conflict,
     Document,
     Embedding,
-    End,
+    Endpoint,
     Entity,
     Foreign,
     Item,
@@ -39,7 +39,7 @@ from memglot.model import (
     Relation,
     Tombstone,
     derive_id,
-    plain,
+    to_builtins,
 )
 from memglot.report import Report
 from strategies import JSON
@@ -132,8 +132,8 @@ def test_every_row_of_the_real_thing_comes_back(tmp_path: Path, name: str) -> No
     db.close()
     items, report = read(tmp_path / name)
     assert list(report.faults()) == []
-    assert {plain(item)["id"] for item in items if isinstance(item, Record)} == {
-        plain(item)["id"] for item in read(FIXTURE)[0] if isinstance(item, Record)
+    assert {to_builtins(item)["id"] for item in items if isinstance(item, Record)} == {
+        to_builtins(item)["id"] for item in read(FIXTURE)[0] if isinstance(item, Record)
     }
 
 
@@ -330,7 +330,7 @@ def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
         Record(id=a, content="x", title="t", created_at=1_000_000, updated_at=1_000_000),
         Conflict(record=a, field="title", clock=1, values=[1, 2]),
         Record(id=b, content="y", created_at=1, updated_at=1, status="deleted"),
-        Relation(id="r", subject=End(a), predicate="p", object=End("gone")),
+        Relation(id="r", subject=Endpoint(a), predicate="p", object=Endpoint("gone")),
         Entity(id="e", name="E"),
         Document(id="d", name="n", content="c"),
         Tombstone(id="t", content_hash="00", deleted_at=1),

@@ -19,7 +19,7 @@ from memglot.formats import registry
 from memglot.formats.base import Options
 from memglot.formats.core.read import read_inputs
 from memglot.formats.core.target import Target
-from memglot.model import Item, Record, plain
+from memglot.model import Item, Record, to_builtins
 from memglot.report import Report
 
 FOLDER = Path(__file__).parents[1] / "goldens"
@@ -43,7 +43,7 @@ def test_golden(case: Path, tmp_path: Path) -> None:
         report.read += isinstance(item, Record)
         items.append(item)
     model = {
-        "items": [{type(item).__name__: plain(item)} for item in items],
+        "items": [{type(item).__name__: to_builtins(item)} for item in items],
         "errors": [_inside(msgspec.to_builtins(fault), given.parent) for fault in report.faults()],
         "notes": [note.replace(f"{given.parent}/", "") for note in report.notes],
     }

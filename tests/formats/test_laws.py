@@ -15,7 +15,7 @@ from memglot.formats.base import Format, Options
 from memglot.formats.core.carry import is_slot
 from memglot.formats.core.read import read_inputs
 from memglot.formats.core.target import Target
-from memglot.model import FIELDS, Item, Record, plain
+from memglot.model import FIELDS, Item, Record, to_builtins
 from memglot.report import Report
 from strategies import records, stores
 
@@ -51,7 +51,7 @@ def place(folder: str, shape: Shape, name: str = "out") -> Path:
 
 def in_order(items: list[Item]) -> list[object]:
     """Items as plain values; what lies beside the records has no place among them."""
-    return sorted(((type(item).__name__, plain(item)) for item in items), key=repr)
+    return sorted(((type(item).__name__, to_builtins(item)) for item in items), key=repr)
 
 
 def bytes_below(path: Path) -> dict[str, bytes]:

@@ -19,7 +19,18 @@ from memglot.formats import registry
 from memglot.formats.base import Options
 from memglot.formats.core.read import read_inputs
 from memglot.formats.core.target import Target
-from memglot.model import End, Entity, Item, Minter, Record, Relation, Supersession, derive_id, plain, settle
+from memglot.model import (
+    Endpoint,
+    Entity,
+    Item,
+    Minter,
+    Record,
+    Relation,
+    Supersession,
+    assign_id_and_times,
+    derive_id,
+    to_builtins,
+)
 from memglot.report import Report
 from strategies import ANY_TEXT, JSON, TAGS, records
 
@@ -110,7 +121,7 @@ def test_a_graph_comes_back_as_it_was(given: list[Value]) -> None:
             write(found, path, plain=is_plain)
             assert counted(lines(path)) == counted(given)
         again, _ = read(Path(folder) / "out.jsonl")
-        assert sorted(map(repr, map(plain, again))) == sorted(map(repr, map(plain, found)))
+        assert sorted(map(repr, map(to_builtins, again))) == sorted(map(repr, map(to_builtins, found)))
 
 
 @st.composite
@@ -123,8 +134,8 @@ def stores(draw: Any) -> list[Item]:
     ]
     entities = list({one.id: one for one in entities}.values())
     found = draw(st.lists(records(), max_size=4, unique_by=lambda record: record.id))
-    ends = [End(one.id, entity=True) for one in entities] + [End(record.id) for record in found]
-    ends += [End("nowhere", entity=True), End(derive_id("x", "", "y"))]
+    ends = [Endpoint(one.id, entity=True) for one in entities] + [Endpoint(record.id) for record in found]
+    ends += [Endpoint("nowhere", entity=True), Endpoint(derive_id("x", "", "y"))]
     for n, record in enumerate(found):
         record.content = draw(st.sampled_from(["same", record.content]))
         for m in range(draw(st.integers(0, 2))):
@@ -132,7 +143,7 @@ def stores(draw: Any) -> list[Item]:
             things.append(
                 Relation(
                     id=f"r{n}.{m}",
-                    subject=End(record.id),
+                    subject=Endpoint(record.id),
                     predicate=draw(st.sampled_from(["about", "knows"])),
                     object=draw(st.sampled_from(ends)),
                     extra={"mcp-graph": own} if own else {},
@@ -143,7 +154,7 @@ def stores(draw: Any) -> list[Item]:
         things.append(
             Relation(
                 id=f"s{n}",
-                subject=End(one.id, entity=True),
+                subject=Endpoint(one.id, entity=True),
                 predicate="knows",
                 object=draw(st.sampled_from(ends)),
             )
@@ -157,7 +168,7 @@ def test_bound_memories_are_read_back_equal(items: list[Item]) -> None:
         path = Path(folder) / "out.jsonl"
         report = write(items, path)
         found, reading = read(path)
-        assert sorted(map(repr, map(plain, found))) == sorted(map(repr, map(plain, items)))
+        assert sorted(map(repr, map(to_builtins, found))) == sorted(map(repr, map(to_builtins, items)))
         assert (list(reading.faults()), report.losses()) == ([], [])
         if any(isinstance(item, (Record, Entity)) for item in items):
             verdict = verify_path(path, Report())
@@ -183,7 +194,7 @@ def test_observations_are_facts_about_their_entity(memory: Memory) -> None:
     ada, fact, about = found
     assert isinstance(ada, Entity) and isinstance(fact, Record) and isinstance(about, Relation)
     assert ada.id == derive_id("mcp-graph", "", "Ada") and not fact.created_at
-    assert (about.subject, about.predicate, about.object) == (End(fact.id), "about", End(ada.id, entity=True))
+    assert (about.subject, about.predicate, about.object) == (Endpoint(fact.id), "about", Endpoint(ada.id, entity=True))
 
 
 def test_a_second_import_changes_nothing_and_a_new_observation_comes_alone(memory: Memory) -> None:
@@ -242,7 +253,7 @@ def test_a_memory_linked_to_an_entity_is_its_observation(memory: Memory) -> None
     items, _ = read(graph(entity("Ada", "person", "Likes tea")))
     mine = Record(id=derive_id("mine", "", "1"), content="Met in Rome", kind="episodic", created_at=1, updated_at=1)
     link = Relation(
-        id="r", subject=End(mine.id), predicate="about", object=End(derive_id("mcp-graph", "", "Ada"), True)
+        id="r", subject=Endpoint(mine.id), predicate="about", object=Endpoint(derive_id("mcp-graph", "", "Ada"), True)
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.jsonl"
@@ -280,8 +291,8 @@ def test_what_the_server_drops_does_not_make_doubles(memory: Memory) -> None:
 def test_entities_and_facts_of_others_settle_after_one_round(memory: Memory) -> None:
     mine = Record(id=derive_id("mine", "", "1"), content="Met in Rome", created_at=1, updated_at=1)
     ada = Entity(id="e", name="Ada", type="person")
-    link = Relation(id="r", subject=End(mine.id), predicate="about", object=End("e", entity=True))
-    knows = Relation(id="k", subject=End("e", entity=True), predicate="knows", object=End("e", entity=True))
+    link = Relation(id="r", subject=Endpoint(mine.id), predicate="about", object=Endpoint("e", entity=True))
+    knows = Relation(id="k", subject=Endpoint("e", entity=True), predicate="knows", object=Endpoint("e", entity=True))
     with tempfile.TemporaryDirectory() as folder:
         write([mine, link, ada, knows], Path(folder) / "out.jsonl")
         memory.import_from(Path(folder) / "out.jsonl", format="mcp-graph")
@@ -380,7 +391,7 @@ def test_an_entity_named_like_a_memory_stays_an_entity(tmp_path: Path) -> None:
     name = f"x [{derive_id('t', '', 'x')} 00000000]"
     odd = Entity(id="e", name=name, type="t")
     fact = Record(id=derive_id("t", "", "f"), content="f", created_at=1, updated_at=1)
-    link = Relation(id="r", subject=End(fact.id), predicate="about", object=End("e", entity=True))
+    link = Relation(id="r", subject=Endpoint(fact.id), predicate="about", object=Endpoint("e", entity=True))
     write([fact, link, odd], tmp_path / "out.jsonl")
     found, _ = read(tmp_path / "out.jsonl")
     assert sorted(map(repr, found)) == sorted(map(repr, [odd, fact, link]))
@@ -389,7 +400,7 @@ def test_an_entity_named_like_a_memory_stays_an_entity(tmp_path: Path) -> None:
 def test_many_observations_of_many_entities_keep_their_order(tmp_path: Path) -> None:
     given = [entity(f"e{n}", "t", *(f"{n} {m}" for m in range(40))) for n in range(60)]
     found, _ = read(graph(*given))
-    scattered = sorted(found, key=lambda item: (type(item).__name__, plain(item)["id"]), reverse=True)
+    scattered = sorted(found, key=lambda item: (type(item).__name__, to_builtins(item)["id"]), reverse=True)
     write(scattered, tmp_path / "out.jsonl")
     assert counted(lines(tmp_path / "out.jsonl")) == counted(given)
 
@@ -419,14 +430,14 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
     found, _ = read(graph(*given))
     for item in found:
         if isinstance(item, Record):
-            settle(item, Minter(1_700_000_000_000))
+            assign_id_and_times(item, Minter(1_700_000_000_000))
     there = tmp_path / ("there" if other.folder else "there" + other.extensions[0])
     other.write(iter(found), Target(there), Report(), Options(dialect=dialect))
     back = list(read_inputs([there], other, Report(), Options()))
     write(back, tmp_path / "back.jsonl")
     assert counted(lines(tmp_path / "back.jsonl")) == counted(given)
     again, _ = read(tmp_path / "back.jsonl")
-    assert sorted(map(repr, map(plain, again))) == sorted(map(repr, map(plain, found)))
+    assert sorted(map(repr, map(to_builtins, again))) == sorted(map(repr, map(to_builtins, found)))
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"\n \r\n\n"])

@@ -25,7 +25,7 @@ from memglot.formats import registry
 from memglot.formats.base import Options
 from memglot.formats.core.read import read_inputs
 from memglot.formats.core.target import Target
-from memglot.model import Blob, End, Foreign, Item, Record, Relation, Supersession, derive_id, plain
+from memglot.model import Blob, Endpoint, Foreign, Item, Record, Relation, Supersession, derive_id, to_builtins
 from memglot.project.storage import shapes
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, stable_json
@@ -64,7 +64,7 @@ def read(path: Path, **options: Any) -> tuple[list[Item], Report]:
 
 
 def in_order(items: list[Item]) -> list[object]:
-    return sorted(((type(item).__name__, plain(item)) for item in items), key=repr)
+    return sorted(((type(item).__name__, to_builtins(item)) for item in items), key=repr)
 
 
 def sidecar(folder: Path, name: str, body: str = "text", **fields: Any) -> None:
@@ -537,7 +537,7 @@ def test_a_store_has_one_project(tmp_path: Path, memory: Memory) -> None:
     assert [node["id"] for node in nodes if node.get("type") == "project"] == ["project.x"]
     with Memory.open(":memory:") as other:
         other.import_from(tmp_path / "out")
-        assert [plain(record) for record in other.list()] == [plain(record) for record in memory.list()]
+        assert [to_builtins(record) for record in other.list()] == [to_builtins(record) for record in memory.list()]
 
 
 def test_an_export_outside_its_folder_is_impossible(tmp_path: Path) -> None:
@@ -545,7 +545,7 @@ def test_an_export_outside_its_folder_is_impossible(tmp_path: Path) -> None:
     record = Record(id="01900000-0000-7000-8000-000000000001", content="c", created_at=T0, updated_at=T0)
     record.extra = {"repo.node": place, "repo": {"stage": "nowhere", "anchors": "no list"}}
     blob = Blob(tool="repo", table="events", key="k", row={"space": "project.out", "line": 1, "text": "{}\nx"})
-    link = Relation(id="r", subject=End(record.id), predicate="affects", object=End(record.id))
+    link = Relation(id="r", subject=Endpoint(record.id), predicate="affects", object=Endpoint(record.id))
     link.extra = {"repo.link": {"path": "../up", "text": "{"}}
     link.foreign = [Foreign("repo", "rel.ok", "z")]
     write([record, link, blob], tmp_path / "out")
@@ -606,9 +606,9 @@ def stores(draw: Any) -> list[Item]:
         for count in range(draw(st.integers(0, 2))):
             relation = Relation(
                 id=f"{number}-{count}",
-                subject=End(record.id),
+                subject=Endpoint(record.id),
                 predicate=draw(st.sampled_from(["affects", "supersedes", "likes"])),
-                object=End(draw(st.sampled_from([one.id for one in found]) | ids())),
+                object=Endpoint(draw(st.sampled_from([one.id for one in found]) | ids())),
                 confidence=draw(st.sampled_from([None, "high", 0.5, "odd"])),
                 status=draw(st.sampled_from(["active", "rejected", "odd"])),
                 evidence=draw(st.sampled_from([[], [{"kind": "task", "id": "t"}], ["odd"]])),

@@ -15,7 +15,7 @@ from memglot.exporting.diff import diff
 from memglot.exporting.verify import verify_path
 from memglot.formats.core.sidecar import line_of
 from memglot.formats.sqlite import is_store
-from memglot.model import Blob, Conflict, Embedding, End, Entity, Item, Record, Relation, Supersession, Tombstone
+from memglot.model import Blob, Conflict, Embedding, Endpoint, Entity, Item, Record, Relation, Supersession, Tombstone
 from memglot.report import Report
 from memglot.store.stream import all_items
 from memglot.testing.samples import make, one_of_each_thing, whole_record
@@ -73,7 +73,7 @@ def test_without_conversations_everything_else_is_exported(tmp_path: Path) -> No
     chat = Blob(tool="agentos", table="messages", key="m", row={"id": "m"})
     other = Blob(tool="agentos", table="documents", key="d", row={"id": "d"})
     said, known = make("said", source={"conversation": "c"}), make("known")
-    rides = Relation(id="r", subject=End(said.id), predicate="p", object=End(known.id))
+    rides = Relation(id="r", subject=Endpoint(said.id), predicate="p", object=Endpoint(known.id))
     with filled(":memory:", said, known, chat, other, rides, Entity(id="e", name="E")) as memory:
         memory.export(tmp_path / "part.db", include_conversations=False)
         memory.export(tmp_path / "part.ndjson", include_conversations=False)
@@ -121,9 +121,11 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
     )
     vector = Embedding(record=double.id, vector=b"\0\0\0\0", dimensions=1)
     things: list[Item] = [
-        Relation(id="1-forward", subject=End(other.id), predicate="p", object=End(double.id)),
-        Relation(id="2-back", subject=End(double.id), predicate="p", object=End(other.id), source_record=double.id),
-        Relation(id="3-entity", subject=End(double.id), predicate="p", object=End(double.id, entity=True)),
+        Relation(id="1-forward", subject=Endpoint(other.id), predicate="p", object=Endpoint(double.id)),
+        Relation(
+            id="2-back", subject=Endpoint(double.id), predicate="p", object=Endpoint(other.id), source_record=double.id
+        ),
+        Relation(id="3-entity", subject=Endpoint(double.id), predicate="p", object=Endpoint(double.id, entity=True)),
         Supersession(newer=other.id, older=double.id),
         vector,
         Conflict(record=double.id, field="title", clock=double.updated_at, values=["a", "b"]),
@@ -136,9 +138,9 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
         assert (result.imported, result.skipped) == (2, 1)
         assert memory.get(stays.id).tags == ["mine", "theirs"]
         relations = {relation.id: relation for relation in memory.relations()}
-        assert relations["1-forward"].object == End(stays.id)
-        assert (relations["2-back"].subject, relations["2-back"].source_record) == (End(stays.id), stays.id)
-        assert relations["3-entity"].object == End(double.id, entity=True)
+        assert relations["1-forward"].object == Endpoint(stays.id)
+        assert (relations["2-back"].subject, relations["2-back"].source_record) == (Endpoint(stays.id), stays.id)
+        assert relations["3-entity"].object == Endpoint(double.id, entity=True)
         assert [decision.older for decision in memory.store.things(Supersession)] == [stays.id]
         assert [found.record for found in memory.store.things(Embedding)] == [stays.id]
         assert [(found.record, found.values) for found in memory.store.things(Conflict)] == [(stays.id, ["a", "b"])]
@@ -155,7 +157,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
     stays, one, two = make("same"), make("same"), make("same")
     mine = Embedding(record=stays.id, vector=b"\1\1\1\1", dimensions=1)
     theirs = Embedding(record=one.id, vector=b"\0\0\0\0", dimensions=1)
-    rides = Relation(id="r", subject=End(one.id), predicate="p", object=End(two.id))
+    rides = Relation(id="r", subject=Endpoint(one.id), predicate="p", object=Endpoint(two.id))
     filled(tmp_path / "theirs.db", one, two, theirs, rides).close()
     with filled(":memory:", stays, mine) as memory:
         result = memory.import_from(tmp_path / "theirs.db", dedup="content")

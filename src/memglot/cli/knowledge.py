@@ -148,11 +148,11 @@ def _entity_line(entity: Any) -> str:
 def entity(session: Session, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
     """Keep an entity that memories can be linked to. One that is there gets the new aliases."""
     from memglot.editing.entities import type_notes
-    from memglot.model import plain
+    from memglot.model import to_builtins
 
     with session.memory(write=True) as memory:
         found = memory.add_entity(name, type, aliases=aliases, scope=scope)
-    session.print_result(plain(found) | {"notes": type_notes(type)}, found.id)
+    session.print_result(to_builtins(found) | {"notes": type_notes(type)}, found.id)
     session.print_notes(type_notes(type))
 
 
@@ -196,18 +196,18 @@ def chain(session: Session, id: str | None) -> None:
 
 
 def _supersession(found: Any) -> dict[str, Any]:
-    from memglot.model import format_time, plain
+    from memglot.model import format_time, to_builtins
 
     at = format_time(found.decided_at) if found.decided_at is not None else None
-    return {**plain(found), "decided_at": at}
+    return {**to_builtins(found), "decided_at": at}
 
 
 def _show(session: Session, things: Iterable[Any], line: Any) -> None:
     from memglot.cli.json_output import Stream
-    from memglot.model import plain
+    from memglot.model import to_builtins
 
     if session.json:
-        session.print_result({"results": Stream(map(plain, things))}, "")
+        session.print_result({"results": Stream(map(to_builtins, things))}, "")
         return
     count = 0
     for thing in things:

@@ -145,12 +145,12 @@ def undelete(session: Session, id: str) -> None:
 def link(session: Session, subject: str, predicate: str, object: str, weight: float | None) -> None:
     """Relate two memories, or entities given as `entity:<id>`."""
     from memglot.editing.links import predicate_notes
-    from memglot.model import plain
+    from memglot.model import to_builtins
 
     with session.memory(write=True) as memory:
         relation = memory.link(subject, predicate, object, weight=weight)
     notes = predicate_notes(predicate)
-    session.print_result(plain(relation) | {"notes": notes}, relation.id)
+    session.print_result(to_builtins(relation) | {"notes": notes}, relation.id)
     session.print_notes(notes)
 
 

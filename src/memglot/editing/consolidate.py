@@ -15,7 +15,7 @@ from memglot.editing.memory import bury
 from memglot.merging.records import MERGED, absorb
 from memglot.merging.registers import normalise
 from memglot.merging.repoint import repoint
-from memglot.model import Record, now, plain
+from memglot.model import Record, now, to_builtins
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Revision, Store
 
@@ -140,7 +140,7 @@ class _Run:
         normalise(after)
         self._store.replace(after)
         at, key = self._clock.moment, after.id
-        self._store.remember([Revision(kind="record", key=key, at=at, deed=DEED, before=plain(before))])
+        self._store.remember([Revision(kind="record", key=key, at=at, deed=DEED, before=to_builtins(before))])
 
 
 def _rank(record: Record) -> tuple[int, str]:

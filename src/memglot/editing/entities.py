@@ -10,7 +10,7 @@ import msgspec
 from memglot.display import quoted
 from memglot.errors import empty_text
 from memglot.merging.registers import later
-from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, plain
+from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, to_builtins
 from memglot.store.contract import Revision, Store
 
 
@@ -54,7 +54,9 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
         found.last_seen = later(seen) if before is not None and found.scope != before.scope else max(at, seen)
         if before is not None:
             origin = store.origins([before])[0]
-            revision = Revision(kind="entity", key=found.id, at=at, deed="entity", before=plain(before), origin=origin)
+            revision = Revision(
+                kind="entity", key=found.id, at=at, deed="entity", before=to_builtins(before), origin=origin
+            )
             store.remember([revision])
         store.put([found])
         store.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})

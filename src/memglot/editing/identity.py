@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memglot.errors import empty_text
-from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, plain
+from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, to_builtins
 from memglot.store.contract import Revision, Store
 
 
@@ -34,7 +34,7 @@ def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[D
         document = identity_document(text, scope=scope, created_at=at)
         before = store.kept(document)
         if before is not None:
-            deed = Revision(kind="document", key=before.id, at=at, deed="identity", before=plain(before))
+            deed = Revision(kind="document", key=before.id, at=at, deed="identity", before=to_builtins(before))
             store.remember([deed])
         store.put([document])
         store.log("identity", document.id, scope, {"characters": len(text)})

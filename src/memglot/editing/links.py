@@ -6,7 +6,18 @@ from memglot.display import quoted
 from memglot.editing.memory import resolve
 from memglot.errors import NotFound, empty_text
 from memglot.merging.registers import later
-from memglot.model import PREDICATES, End, Entity, Relation, Tombstone, check_text, check_value, derive_id, now, plain
+from memglot.model import (
+    PREDICATES,
+    Endpoint,
+    Entity,
+    Relation,
+    Tombstone,
+    check_text,
+    check_value,
+    derive_id,
+    now,
+    to_builtins,
+)
 from memglot.store.contract import Revision, Store
 
 
@@ -36,7 +47,7 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
             updated_at=at,
         )
         store.put([relation])
-        store.log("link", relation.id, relation.scope, plain(relation))
+        store.log("link", relation.id, relation.scope, to_builtins(relation))
     return relation
 
 
@@ -52,9 +63,9 @@ def predicate_notes(predicate: str) -> list[str]:
 def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:
     changed = msgspec.structs.replace(relation, weight=weight, updated_at=later(relation.updated_at))
     store.put([changed])
-    before = plain(relation)
+    before = to_builtins(relation)
     store.remember([Revision(kind="relation", key=relation.id, at=changed.updated_at, deed="link", before=before)])
-    store.log("link", relation.id, relation.scope, plain(changed))
+    store.log("link", relation.id, relation.scope, to_builtins(changed))
     return changed
 
 
@@ -71,24 +82,26 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
             raise NotFound("relation", f"{subject} {predicate} {object}", "`memglot relations` lists them")
         store.take(found)
         at, kind = now(), "relation"
-        store.remember([Revision(kind=kind, key=one.id, at=at, deed="unlink", before=plain(one)) for one in found])
+        store.remember(
+            [Revision(kind=kind, key=one.id, at=at, deed="unlink", before=to_builtins(one)) for one in found]
+        )
         for relation in found:
             gone = max(at, relation.updated_at)
             store.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=gone)])
-            store.log("unlink", relation.id, relation.scope, plain(relation))
+            store.log("unlink", relation.id, relation.scope, to_builtins(relation))
     return len(found)
 
 
-def end_of(store: Store, text: str) -> End:
+def end_of(store: Store, text: str) -> Endpoint:
     """An end of a relation: a memory by its id, or an entity as `entity:<id>`."""
     if text.startswith("entity:"):
         id = text.removeprefix("entity:")
         for key in (text, id):
             if store.thing(Entity, key) is not None:
-                return End(key, entity=True)
+                return Endpoint(key, entity=True)
         raise NotFound("entity", id, "`memglot entities` lists them")
-    return End(resolve(store, text))
+    return Endpoint(resolve(store, text))
 
 
-def _text(end: End) -> str:
+def _text(end: Endpoint) -> str:
     return f"entity:{end.id}" if end.entity else end.id

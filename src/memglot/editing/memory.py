@@ -18,15 +18,15 @@ from memglot.model import (
     Minter,
     Record,
     Tombstone,
+    assign_id_and_times,
     canonical,
     check_id,
     check_record,
     check_types,
     content_hash,
-    date_by_id,
     is_id,
     now,
-    settle,
+    set_times_from_id,
 )
 from memglot.store.contract import Revision, Store
 
@@ -61,8 +61,8 @@ def add(store: Store, record: Record) -> Record:
         record.id = check_id(record.id)
     record.tags = list(dict.fromkeys(record.tags))
     check_record(record)
-    date_by_id(record)
-    settle(record, Minter(now() // 1000))
+    set_times_from_id(record)
+    assign_id_and_times(record, Minter(now() // 1000))
     with store.writing():
         if store.known([record.id]):
             raise AlreadyThere(record.id)

@@ -6,7 +6,7 @@ from memglot.editing import links, memory
 from memglot.errors import UsageError
 from memglot.merging.memory_state import end_of_link
 from memglot.merging.registers import later
-from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, plain, thing_key
+from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
 
 SUPERSEDED = "superseded"
@@ -43,7 +43,7 @@ def supersede(
         if before is not None:
             _remember(store, before)
         store.put([found])
-        store.log("supersede", new, scope, plain(found))
+        store.log("supersede", new, scope, to_builtins(found))
         record = store.get([old])[0]
         _set_status(store, old, record.status, record.status if record.status == DELETED else SUPERSEDED)
     return found, True
@@ -68,7 +68,9 @@ def _forget(store: Store, thing: Supersession, scope: str) -> None:
 
 
 def _remember(store: Store, thing: Supersession) -> None:
-    revision = Revision(kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=plain(thing))
+    revision = Revision(
+        kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=to_builtins(thing)
+    )
     revision.origin = store.origins([thing])[0]
     store.remember([revision])
 

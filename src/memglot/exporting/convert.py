@@ -16,7 +16,7 @@ from memglot.formats.base import STORE, Format, Options
 from memglot.formats.core.read import Input, read_inputs
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
-from memglot.model import FIELDS, Item, Minter, Record, now, owner_of, plain, settle
+from memglot.model import FIELDS, Item, Minter, Record, assign_id_and_times, now, owner_of, to_builtins
 from memglot.notes import note_sensitive, note_twice
 from memglot.report import Fault, Report
 from memglot.settings import Passphrase
@@ -85,8 +85,8 @@ def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[
             report.imported += 1
             if format.folder or format.settles:
                 # A note is named by its id, so one that has none gets one here.
-                settle(item, minter)
-            for field in plain(item):
+                assign_id_and_times(item, minter)
+            for field in to_builtins(item):
                 if field in format.homes:
                     report.kept[field] += 1
             report.tick()

@@ -11,7 +11,7 @@ from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats.base import Options
 from memglot.formats.core.read import read_inputs
 from memglot.formats.sqlite import is_store
-from memglot.model import FIELDS, Item, Record, canonical, content_hash, plain
+from memglot.model import FIELDS, Item, Record, canonical, content_hash, to_builtins
 from memglot.report import Report
 from memglot.settings import Passphrase
 from memglot.store.location import open_store
@@ -99,7 +99,7 @@ def _keyed(items: Iterator[Item], report: Report) -> Iterator[tuple[str, Record]
 
 
 def _fields(old: Record, new: Record) -> dict[str, list[Any]]:
-    left, right = ({field: plain(getattr(one, field)) for field in FIELDS} for one in (old, new))
+    left, right = ({field: to_builtins(getattr(one, field)) for field in FIELDS} for one in (old, new))
     # A side that knows no times, because its records have neither ids nor dates, does not differ in them.
     timeless = not old.created_at or not new.created_at
     return {

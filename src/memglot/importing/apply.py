@@ -11,7 +11,7 @@ from memglot.merging.edited_notes import in_text
 from memglot.merging.memory_state import BATCH, REMAINS, State, set_conflicts, value_of
 from memglot.merging.redirects import Reunion, Touched
 from memglot.merging.things import Met
-from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, plain, thing_key
+from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
 
 _NAMES: dict[type[Any], str] = {kind: name for name, kind in THINGS.items()}
@@ -113,7 +113,7 @@ class Changes:
                 key=thing_key(thing),
                 at=self._at,
                 deed="import",
-                before=plain(thing),
+                before=to_builtins(thing),
                 batch=batch,
                 origin=origin,
             )

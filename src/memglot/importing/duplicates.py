@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.model import Blob, Conflict, Embedding, End, Record, Relation, Supersession, Thing
+from memglot.model import Blob, Conflict, Embedding, Endpoint, Record, Relation, Supersession, Thing
 from memglot.store.contract import Store
 
 
@@ -90,8 +90,8 @@ class Doubles:
         # The vector and the clashes of the memory that stays are its own.
         return None if isinstance(moved, (Embedding, Conflict)) and self._store.kept(moved) is not None else moved
 
-    def _end(self, end: End) -> End:
-        return end if end.entity else End(str(self._id(end.id)))
+    def _end(self, end: Endpoint) -> Endpoint:
+        return end if end.entity else Endpoint(str(self._id(end.id)))
 
     def _id(self, id: str | None) -> str | None:
         return self._kept.get(id, id) if self._kept is not None and id else id

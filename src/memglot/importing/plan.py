@@ -22,8 +22,8 @@ from memglot.model import (
     canonical,
     canonical_record,
     content_hash,
-    is_news,
-    plain,
+    has_no_time,
+    to_builtins,
 )
 from memglot.store.contract import ContentKey, Import, Store
 
@@ -218,7 +218,7 @@ class Planner:
         if not record.id:
             plan.restored += [tombstone] if self._restore_deleted else []
             return record if self._restore_deleted else None
-        if self.conflict != "merge" or is_news(record):
+        if self.conflict != "merge" or has_no_time(record):
             if not self._restore_deleted:
                 return None
             known, found = State(tombstone=tombstone), State(msgspec.structs.replace(record))
@@ -271,7 +271,7 @@ class Planner:
 
     def _is_note(self, local: Record, remote: Record) -> bool:
         """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
-        if is_news(remote):
+        if has_no_time(remote):
             return True
         return self.notes is not None and self.notes.residue in local.extra and remote.updated_at == local.updated_at
 
@@ -281,11 +281,11 @@ class Planner:
         for record, stays in plan.doubles:
             groups.setdefault(id(stays), (stays, []))[1].append(record)
         for stays, doubles in groups.values():
-            before = plain(stays)
+            before = to_builtins(stays)
             unite(stays, *doubles)
             plan.poorer += sum(not same(stays, record) for record in doubles)
-            if id(stays) not in plan.pending and plain(stays) != before:
-                had = [plain(conflict) for conflict in self._had([stays.id])[stays.id]]
+            if id(stays) not in plan.pending and to_builtins(stays) != before:
+                had = [to_builtins(conflict) for conflict in self._had([stays.id])[stays.id]]
                 plan.united.append(({**before, "conflicts": had}, stays))
 
 

@@ -30,9 +30,9 @@ from memglot.model import (
     Record,
     Thing,
     Tombstone,
+    assign_id_and_times,
     check_tree,
     now,
-    settle,
 )
 from memglot.notes import note_unfinished
 from memglot.report import FailFast, Report, Stopped
@@ -234,7 +234,7 @@ class _Importer:
             plan = self._planner.records(records)
             for record in plan.new:
                 if not record.id or not record.created_at:
-                    settle(record, self._minter)
+                    assign_id_and_times(record, self._minter)
             self.doubles.learn(plan.doubles)
             self._write(plan, self._meet(plan, things))
         self._tally.account(plan)

@@ -19,7 +19,7 @@ from memglot.model import (
     Supersession,
     Thing,
     Tombstone,
-    memories_of,
+    linked_memories,
     now,
     owner_of,
     thing_key,
@@ -196,7 +196,7 @@ def _key(kind: str, key: str) -> Key:
 def _ends(thing: Thing) -> tuple[str, ...]:
     """The memories that a thing hangs on: a deletion by merging hangs on the one that took the memory in."""
     home = home_of(thing) if isinstance(thing, Tombstone) else None
-    return memories_of(thing) if home is None else (home,)
+    return linked_memories(thing) if home is None else (home,)
 
 
 def _time(thing: Thing) -> int:

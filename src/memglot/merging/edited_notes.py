@@ -10,7 +10,7 @@ import msgspec
 from memglot.formats.base import Format
 from memglot.merging.records import PLACED, conflicts_of, merge_records, places_in
 from memglot.merging.registers import set_time, stamp
-from memglot.model import Conflict, Record, Relation, is_news, plain, was_edited
+from memglot.model import Conflict, Record, Relation, has_no_time, to_builtins, was_edited
 
 # What a note tells of these is all there is.
 _NOTES = frozenset({"agentos", *PLACED})
@@ -37,10 +37,10 @@ def meet_note(
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed, "merge", had)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
-    if notes is not None and not is_news(remote) and notes.residue in local.extra:
+    if notes is not None and not has_no_time(remote) and notes.residue in local.extra:
         # A note that this tool laid out anew says nothing new by its layout.
         same.extra = {**same.extra, notes.residue: local.extra[notes.residue]}
-    if plain(same) == plain(local):
+    if to_builtins(same) == to_builtins(local):
         return None
     if forward:
         stamp(local, found, max(at, local.updated_at + 1))

@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.merging.records import conflicts_of, merge_records
 from memglot.merging.registers import digest
-from memglot.model import Conflict, Record, Relation, Supersession, Tombstone, canonical, plain, thing_key
+from memglot.model import Conflict, Record, Relation, Supersession, Tombstone, canonical, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
 
 REMAINS = "remains"
@@ -79,8 +79,8 @@ def end_of_link(link: Relation | Supersession, at: int, scope: str) -> Tombstone
 
 def value_of(record: Record, conflicts: Iterable[Conflict]) -> dict[str, Any]:
     """A record and its clashes as a revision keeps them: they are one state, and come back together."""
-    value: dict[str, Any] = plain(record)
-    found = [plain(conflict) for conflict in conflicts]
+    value: dict[str, Any] = to_builtins(record)
+    found = [to_builtins(conflict) for conflict in conflicts]
     return {**value, "conflicts": found} if found else value
 
 

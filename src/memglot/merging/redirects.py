@@ -16,7 +16,7 @@ from memglot.merging.memory_state import State, remains, set_conflicts, value_of
 from memglot.merging.records import MERGED, absorb, conflicts_of
 from memglot.merging.registers import set_time
 from memglot.merging.repoint import repoint
-from memglot.model import LATEST, Conflict, Record, Thing, Tombstone, content_hash, memories_of, plain
+from memglot.model import LATEST, Conflict, Record, Thing, Tombstone, content_hash, linked_memories, to_builtins
 from memglot.store.contract import Revision, Store
 
 DEED = "merge"
@@ -44,7 +44,7 @@ class Touched:
         merged = {thing.id for thing in put if isinstance(thing, Tombstone) and home_of(thing) is not None}
         self.deaths |= any(isinstance(thing, Tombstone) for thing in put)
         self.removed |= merged.intersection(removed)
-        ends = {id for thing in put for id in memories_of(thing)}
+        ends = {id for thing in put for id in linked_memories(thing)}
         ends |= {state.record.id for state in learnt if state.record is not None}
         if ends and store.count_things(Tombstone):
             merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if home_of(found) is not None}
@@ -110,7 +110,7 @@ class Reunion:
         self.revived += was_there
         if not was_there and self._batch is not None:
             brought = self._store.origins([tombstone])[0]
-            before = plain(tombstone)
+            before = to_builtins(tombstone)
             self._remember(Revision(kind="tombstone", key=record.id, at=0, deed="", before=before, origin=brought))
             origin = self._batch
         self._store.take([tombstone])

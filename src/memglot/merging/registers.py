@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from memglot.errors import UsageError
-from memglot.model import LATEST, Record, canonical, format_time, now, plain
+from memglot.model import LATEST, Record, canonical, format_time, now, to_builtins
 
 DECAY = "consolidation"
 """Where `extra` keeps what a strength decays from."""
@@ -44,7 +44,7 @@ class Register(NamedTuple):
     @property
     def shown(self) -> Any:
         """The value as plain JSON; `null` for one that is gone."""
-        return None if self.value is GONE else plain(self.value)
+        return None if self.value is GONE else to_builtins(self.value)
 
     def rank(self) -> tuple[int, bytes, bool]:
         """The later one stands, and of two of one time the one with the greater digest, so that all machines agree."""

@@ -11,14 +11,14 @@ from memglot.model import (
     Blob,
     Conflict,
     Embedding,
-    End,
+    Endpoint,
     Relation,
     Supersession,
     Thing,
     Tombstone,
     owner_of,
-    plain,
     thing_key,
+    to_builtins,
 )
 from memglot.store.contract import Revision, Store
 
@@ -65,14 +65,14 @@ def _clashes(store: Store, conflict: Conflict) -> bool:
 def _relations(store: Store, id: str) -> list[Relation]:
     """The relations with a record at either end, each once; an entity may have the same id."""
     found = [*store.things(Relation, [id]), *store.mentions(Relation, id)]
-    return list({one.id: one for one in found if End(id) in (one.subject, one.object)}.values())
+    return list({one.id: one for one in found if Endpoint(id) in (one.subject, one.object)}.values())
 
 
-def _moved(end: End, old: str, new: str) -> End:
-    return End(new) if end == End(old) else end
+def _moved(end: Endpoint, old: str, new: str) -> Endpoint:
+    return Endpoint(new) if end == Endpoint(old) else end
 
 
-def _meaning(relation: Relation) -> tuple[End, str, End]:
+def _meaning(relation: Relation) -> tuple[Endpoint, str, Endpoint]:
     return relation.subject, relation.predicate, relation.object
 
 
@@ -85,6 +85,6 @@ def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, b
         # Else the next file of a machine that does not know of it would bring it back.
         scope = next((record.scope for record in store.get([owner_of(new or old)])), DEFAULT_SCOPE)
         store.put([end_of_link(old, at, scope)], batch)
-    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=plain(old))
+    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=to_builtins(old))
     revision.batch, revision.origin = batch, origin
     store.remember([revision])

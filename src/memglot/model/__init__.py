@@ -7,19 +7,20 @@ from memglot.model.canonical import (
     canonical_record,
     canonical_value,
     content_hash,
-    is_news,
+    has_no_time,
     mark_news,
-    plain,
     record_digest,
     seal,
-    sealed_digest,
+    stored_digest,
+    to_builtins,
     was_edited,
 )
-from memglot.model.graph import ENTITY_TYPES, PREDICATES, End, Entity, Relation, Supersession
+from memglot.model.graph import ENTITY_TYPES, PREDICATES, Endpoint, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keys import Thing, memories_of, owner_of, spoken_of, thing_key
+from memglot.model.keys import Thing, linked_memories, mentioned_ids, owner_of, thing_key
 from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, DELETED, FIELDS, Foreign, Record, Temporal
 from memglot.model.rules import (
+    assign_id_and_times,
     check_content,
     check_id,
     check_record,
@@ -29,8 +30,7 @@ from memglot.model.rules import (
     check_tree,
     check_types,
     check_value,
-    date_by_id,
-    settle,
+    set_times_from_id,
 )
 from memglot.model.stored import (
     CONVERSATION_TABLES,
@@ -76,7 +76,7 @@ __all__ = [
     "Conflict",
     "Document",
     "Embedding",
-    "End",
+    "Endpoint",
     "Entity",
     "Event",
     "Foreign",
@@ -101,25 +101,25 @@ __all__ = [
     "check_types",
     "check_value",
     "content_hash",
-    "date_by_id",
+    "set_times_from_id",
     "derive_id",
     "finer_than_microseconds",
     "format_time",
     "id_time",
     "identity_document",
     "is_id",
-    "is_news",
+    "has_no_time",
     "mark_news",
-    "memories_of",
+    "linked_memories",
     "was_edited",
     "now",
     "owner_of",
     "parse_time",
-    "plain",
+    "to_builtins",
     "record_digest",
     "seal",
-    "sealed_digest",
-    "settle",
-    "spoken_of",
+    "stored_digest",
+    "assign_id_and_times",
+    "mentioned_ids",
     "thing_key",
 ]

@@ -31,7 +31,7 @@ def canonical_record(record: Record) -> bytes:
     return _encode(record)
 
 
-def plain(value: Any) -> Any:
+def to_builtins(value: Any) -> Any:
     """A struct as dicts and lists of plain values, as its JSON would show it."""
     if isinstance(value, msgspec.Struct):
         _own_words(value)
@@ -53,7 +53,7 @@ def seal(record: Record, digest: bytes) -> None:
     record.__dict__["seal"] = digest
 
 
-def sealed_digest(record: Record) -> bytes:
+def stored_digest(record: Record) -> bytes:
     """The digest of a record, from its seal if it has one."""
     known: bytes | None = record.__dict__.get("seal")
     return known or sha256(canonical_record(record)).digest()
@@ -70,7 +70,7 @@ def mark_news(record: Record, *, edited: bool = False) -> None:
     record.__dict__["news"] = "edited" if edited or was_edited(record) else "note"
 
 
-def is_news(record: Record) -> bool:
+def has_no_time(record: Record) -> bool:
     """Tell whether a record was marked as news, or tells no time at all."""
     return "news" in record.__dict__ or not record.updated_at
 

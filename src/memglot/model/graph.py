@@ -15,7 +15,7 @@ PREDICATES = (
 """The predicates of relations that other tools know. Any other word may be one."""
 
 
-class End(msgspec.Struct, frozen=True, omit_defaults=True):
+class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     """One end of a relation: the id of a record, or with `entity` that of an entity."""
 
     id: str
@@ -26,9 +26,9 @@ class Relation(msgspec.Struct, kw_only=True, omit_defaults=True):
     """`subject predicate object`, each end a record or an entity."""
 
     id: str
-    subject: End
+    subject: Endpoint
     predicate: str
-    object: End
+    object: Endpoint
     weight: float | None = None
     directed: bool = True
     confidence: float | str | None = None

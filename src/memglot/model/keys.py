@@ -37,14 +37,14 @@ def thing_key(thing: Thing) -> str:
             return thing.id
 
 
-def memories_of(thing: Thing) -> tuple[str, ...]:
+def linked_memories(thing: Thing) -> tuple[str, ...]:
     """The memories that a relation or a supersession leads between; none for any other thing."""
     if isinstance(thing, Relation):
         return tuple(end.id for end in (thing.subject, thing.object) if not end.entity)
     return (thing.newer, thing.older) if isinstance(thing, Supersession) else ()
 
 
-def spoken_of(
+def mentioned_ids(
     thing: Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob,
 ) -> list[str]:
     """All memories and entities that a thing tells something about, itself aside."""

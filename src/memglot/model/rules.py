@@ -147,7 +147,7 @@ def check_thing(thing: ThingT) -> ThingT:
     return thing
 
 
-def date_by_id(record: Record) -> None:
+def set_times_from_id(record: Record) -> None:
     """Give a record without times the time inside its own id, if it has one."""
     if not record.created_at and record.id:
         at = id_time(record.id) * 1000
@@ -157,7 +157,7 @@ def date_by_id(record: Record) -> None:
         record.updated_at = record.created_at
 
 
-def settle(record: Record, minter: Minter) -> None:
+def assign_id_and_times(record: Record, minter: Minter) -> None:
     """Give a record the id and the times it still lacks, from the moment of its import."""
     if not record.created_at:
         record.created_at = minter.milliseconds * 1000

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from hashlib import sha256
 
-from memglot.model import Event, canonical, plain
+from memglot.model import Event, canonical, to_builtins
 
 
 def hash_event(event: Event) -> str:
     """The hash of a row: SHA-256 over the hash before it and the canonical JSON of the row without its hashes."""
-    row = {name: value for name, value in plain(event).items() if name not in ("prev_hash", "this_hash")}
+    row = {name: value for name, value in to_builtins(event).items() if name not in ("prev_hash", "this_hash")}
     return sha256(event.prev_hash.encode("ascii") + canonical(row)).hexdigest()
 
 

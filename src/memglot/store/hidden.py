@@ -15,8 +15,8 @@ from memglot.model import (
     Thing,
     Tombstone,
     canonical,
+    mentioned_ids,
     owner_of,
-    spoken_of,
 )
 from memglot.notes import note_sensitive
 from memglot.report import Report
@@ -99,7 +99,7 @@ class Hiding:
 
 def _ends(thing: Thing) -> list[str]:
     """The memories and entities that a thing speaks of; a foreign row that hangs on none hangs on nobody's."""
-    return spoken_of(thing) or ([""] if isinstance(thing, Blob) else [])
+    return mentioned_ids(thing) or ([""] if isinstance(thing, Blob) else [])
 
 
 def _scope_of(thing: Thing) -> str | None:

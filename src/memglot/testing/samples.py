@@ -7,7 +7,7 @@ from memglot.model import (
     Conflict,
     Document,
     Embedding,
-    End,
+    Endpoint,
     Entity,
     Foreign,
     Minter,
@@ -17,14 +17,14 @@ from memglot.model import (
     Temporal,
     Thing,
     Tombstone,
-    settle,
+    assign_id_and_times,
 )
 
 
 def make(content: str, **fields: Any) -> Record:
     """A record that a store can keep."""
     record = Record(content=content, **fields)
-    settle(record, Minter(1_700_000_000_000))
+    assign_id_and_times(record, Minter(1_700_000_000_000))
     return record
 
 
@@ -58,7 +58,12 @@ def one_of_each_thing() -> list[Thing]:
     """Things of every kind, with their less common fields set."""
     return [
         Relation(
-            id="r1", subject=End("s"), predicate="affects", object=End("e1", entity=True), weight=0.5, confidence="high"
+            id="r1",
+            subject=Endpoint("s"),
+            predicate="affects",
+            object=Endpoint("e1", entity=True),
+            weight=0.5,
+            confidence="high",
         ),
         Entity(id="e1", name="Solid", type="library", aliases=["solid.js"], first_seen=1, mentions=17),
         Supersession(newer="n", older="o", confidence=0.9, decided_by="auto"),

@@ -18,7 +18,7 @@ from memglot.model import (
     Relation,
     Tombstone,
     content_hash,
-    plain,
+    to_builtins,
 )
 from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Import, Revision, Store
@@ -177,12 +177,12 @@ class StoreConformance(SettingsConformance, FilterConformance):
             batch = self._batch(store)
             store.remember(
                 [
-                    Revision(kind="record", key=record.id, at=1, deed="update", before=plain(record)),
+                    Revision(kind="record", key=record.id, at=1, deed="update", before=to_builtins(record)),
                     Revision(kind="record", key=record.id, at=2, deed="import", before=None, batch=batch, origin=9),
                 ]
             )
         assert [revision.at for revision in store.revisions(key=record.id)] == [1, 2]
-        assert [revision.before for revision in store.revisions(key=record.id)] == [plain(record), None]
+        assert [revision.before for revision in store.revisions(key=record.id)] == [to_builtins(record), None]
         (found,) = store.revisions(batches=[batch])
         assert found.at == 2
         assert list(store.revisions(origins=[9])) == [found]
@@ -236,14 +236,14 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert list(store.verify()) == []
 
     def test_sealed_records_carry_their_digest(self, store: Store) -> None:
-        from memglot.model import record_digest, sealed_digest
+        from memglot.model import record_digest, stored_digest
 
         record = whole_record()
         with store.writing():
             store.add([record])
         (found,) = store.records(sealed=True)
         assert found == record
-        assert sealed_digest(found) == record_digest(record)
+        assert stored_digest(found) == record_digest(record)
 
     def test_repair_leaves_a_whole_store(self, store: Store) -> None:
         with store.writing():

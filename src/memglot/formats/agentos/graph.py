@@ -11,7 +11,7 @@ import msgspec
 from memglot.errors import wrong_type
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.trace import TOOL, identify
-from memglot.model import Blob, End, Entity, Foreign, Relation, derive_id, plain
+from memglot.model import Blob, Endpoint, Entity, Foreign, Relation, derive_id, to_builtins
 
 NODES, EDGES = "knowledge_nodes", "knowledge_edges"
 OF_TRACE = "memory_graph"
@@ -96,11 +96,11 @@ def native_relation(row: dict[str, Any], space: str, are_entities: list[bool]) -
     )
 
 
-def _end(id: str, is_entity: bool, space: str) -> End:
+def _end(id: str, is_entity: bool, space: str) -> Endpoint:
     known, places = identify(id, space)
     if not is_entity:
-        return End(known)
-    return End(derive_id(f"{TOOL}-node", places[0].space if places else "", id), entity=True)
+        return Endpoint(known)
+    return Endpoint(derive_id(f"{TOOL}-node", places[0].space if places else "", id), entity=True)
 
 
 def node_row(entity: Entity, space: str, *, plain_only: bool = False, id: str | None = None) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def node_row(entity: Entity, space: str, *, plain_only: bool = False, id: str | 
     }
     row |= {key: value for key, value in own.items() if key not in _NODE}
     if not plain_only and (entity.type == OF_TRACE or native_entity(row, space) != entity):
-        row["properties"] = _with_slot(row["properties"], plain(entity))
+        row["properties"] = _with_slot(row["properties"], to_builtins(entity))
     return row
 
 
@@ -151,7 +151,7 @@ def edge_row(
     }
     row |= {key: value for key, value in own.items() if key not in _EDGE}
     if not plain_only and native_relation(row, space, are_entities) != relation:
-        row["metadata"] = _with_slot(row["metadata"], plain(relation))
+        row["metadata"] = _with_slot(row["metadata"], to_builtins(relation))
     return row
 
 

@@ -20,10 +20,10 @@ from memglot.model import (
     check_id,
     check_record,
     check_thing,
-    date_by_id,
     id_time,
     owner_of,
-    plain,
+    set_times_from_id,
+    to_builtins,
 )
 from memglot.notes import note_foreign_carry
 from memglot.report import Proof, Report
@@ -131,7 +131,7 @@ def is_plain(record: Record) -> bool:
 
 def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
     """The fields of a record that have no home in a format and differ from their default, as plain values."""
-    values: dict[str, Any] = plain(record)
+    values: dict[str, Any] = to_builtins(record)
     found = {name: value for name, value in values.items() if name not in homes and name != "content"}
     if "created_at" in found and record.id and record.created_at == id_time(record.id) * 1000:
         del found["created_at"]
@@ -146,7 +146,7 @@ def differences(record: Record, native: Record) -> dict[str, Any]:
     `null` says that a field is absent which the format cannot leave out. What `native` has in `meta` and `extra`, the
     record must have too: keys can be added and replaced, not taken away.
     """
-    ours, theirs = plain(record), plain(native)
+    ours, theirs = to_builtins(record), to_builtins(native)
     found: dict[str, Any] = {}
     for name in _FIELDS:
         mine, given = ours.get(name), theirs.get(name)
@@ -186,7 +186,7 @@ def pack_found(
     """Like `pack`, for fields that were found already."""
     # In the order of the slot's own fields, so that the same things give the same bytes.
     for rider in sorted(riders, key=lambda rider: _ORDER.index(type(rider))):
-        found.setdefault(_RIDERS[type(rider)], []).append(plain(rider))
+        found.setdefault(_RIDERS[type(rider)], []).append(to_builtins(rider))
     if plain_only:
         for name in found:
             report.dropped(name, record.id or f"item {report.item}")
@@ -242,7 +242,7 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
         record.updated_at = carry.created_at
     if record.id:
         record.id = check_id(record.id)
-    date_by_id(record)
+    set_times_from_id(record)
     check_record(record)
     riders: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
     return [check_thing(rider) for rider in riders]

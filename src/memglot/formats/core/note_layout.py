@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.model import Record, canonical_value, plain
+from memglot.model import Record, canonical_value, to_builtins
 
 _MIRRORED = (
     *("title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
@@ -78,7 +78,7 @@ def note_slot(record: Record, told: Container[str], residue: str) -> dict[str, A
     if record.updated_at != record.created_at:
         found["updated_at"] = record.updated_at
     if record.foreign:
-        found["foreign"] = plain(record.foreign)
+        found["foreign"] = to_builtins(record.foreign)
     if record.clocks:
         found["clocks"] = record.clocks
     extra = {key: value for key, value in record.extra.items() if key not in told and key != residue}

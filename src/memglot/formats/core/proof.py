@@ -8,7 +8,7 @@ from memglot.errors import Unreadable
 from memglot.formats.core.carry import Bundle, bundles
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.model import Item, Record, canonical, sealed_digest
+from memglot.model import Item, Record, canonical, stored_digest
 from memglot.report import Proof, Report
 
 
@@ -22,7 +22,7 @@ class Prover:
     def add(self, record: Record, riders: Sequence[Item] = ()) -> None:
         """Take in a record and what rides with it."""
         self.count += 1
-        self._whole.update(bundle_digest(record, riders) if riders else sealed_digest(record))
+        self._whole.update(bundle_digest(record, riders) if riders else stored_digest(record))
 
     def add_digest(self, digest: bytes) -> None:
         """Take in a record by its digest."""
@@ -64,7 +64,7 @@ def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | N
 
 def bundle_digest(record: Record, riders: Sequence[Item] = ()) -> bytes:
     """The digest of a record; where something rides with it, of the digests of all of them."""
-    own = sealed_digest(record)
+    own = stored_digest(record)
     if not riders:
         return own
     # Readers may give them in another order than writers took them.

@@ -15,9 +15,9 @@ from memglot.model import (
     Thing,
     check_tree,
     check_value,
-    date_by_id,
     derive_id,
     is_id,
+    set_times_from_id,
 )
 from memglot.report import Report
 
@@ -220,7 +220,7 @@ class Columns:
         for index, name in self._others:
             if text := fields[index]:
                 record.meta[_free(record.meta, name)] = text
-        date_by_id(record)
+        set_times_from_id(record)
         if self._slot >= 0 and (text := fields[self._slot]):
             return record, self._carried(record, text, reading)
         return record, []

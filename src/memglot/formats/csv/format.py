@@ -12,7 +12,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, Columns, Reading
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
-from memglot.model import Item, Record, canonical_value, derive_id, format_time, plain
+from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
 from memglot.report import Proof, Report
 
 HOMES = frozenset(
@@ -96,7 +96,7 @@ class _Writing:
         found = {} if native == record else differences(record, native)
         slot = pack_found(found, record, riders, self._report, self._plain)
         if end is not None and not self._plain:
-            slot["end"] = plain(end)
+            slot["end"] = to_builtins(end)
         if slot:
             cells[-1] = canonical_value(slot).decode()
         return cells

@@ -13,7 +13,7 @@ from memglot.formats.core.carry import KEY
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     Blob,
-    End,
+    Endpoint,
     Entity,
     Foreign,
     Record,
@@ -21,9 +21,9 @@ from memglot.model import (
     canonical_value,
     check_value,
     content_hash,
-    date_by_id,
     derive_id,
-    plain,
+    set_times_from_id,
+    to_builtins,
 )
 from memglot.model.ids import UUID7
 from memglot.report import Proof
@@ -130,7 +130,7 @@ class Node(NamedTuple):
             kind=line["entityType"],
             extra=_own_keys(line, 1),
         )
-        date_by_id(record)
+        set_times_from_id(record)
         return record
 
     def fact(self, text: str, number: int) -> Record:
@@ -138,11 +138,11 @@ class Node(NamedTuple):
         key = canonical_value([self.key, self.number, text, number]).decode()
         return Record(id=derive_id(f"{TOOL}-observation", self.space, key), content=text, kind=FACT)
 
-    def about(self, fact: Record, end: End, position: int) -> Relation:
+    def about(self, fact: Record, end: Endpoint, position: int) -> Relation:
         """What binds an observation to what the line is about, in its place there."""
         return Relation(
             id=derive_id(f"{TOOL}-{ABOUT}", "", f"{fact.id} {end.id}"),
-            subject=End(fact.id),
+            subject=Endpoint(fact.id),
             predicate=ABOUT,
             object=end,
             extra={TOOL: {NAME: self.key, POSITION: position}},
@@ -184,15 +184,15 @@ class Graph:
         own = _more(line, _RELATION)
         return Relation(
             id=derive_id(f"{TOOL}-{RELATION}", self._space, id),
-            subject=End(start.id) if start else self._end(names[0]),
+            subject=Endpoint(start.id) if start else self._end(names[0]),
             predicate=line["relationType"],
-            object=End(end.id) if end else self._end(names[1]),
+            object=Endpoint(end.id) if end else self._end(names[1]),
             foreign=[Foreign(TOOL, id, self._space)],
             extra={TOOL: own} if own else {},
         )
 
-    def _end(self, name: str) -> End:
-        return End(entity_id(name, self._space), entity=True)
+    def _end(self, name: str) -> Endpoint:
+        return Endpoint(entity_id(name, self._space), entity=True)
 
     def other(self, text: str) -> Blob:
         """A line that the server ignores."""
@@ -267,7 +267,7 @@ def differing(thing: T, native: T) -> dict[str, Any]:
     """The fields of a thing that its line does not tell; `null` for one that the thing does not have."""
     if thing == native:
         return {}
-    ours, theirs = plain(thing), plain(native)
+    ours, theirs = to_builtins(thing), to_builtins(native)
     return {name: ours.get(name) for name in thing.__struct_fields__ if ours.get(name) != theirs.get(name)}
 
 
@@ -275,7 +275,7 @@ def overlaid(native: T, found: dict[str, Any]) -> T:
     """What `differing` found, put back; raises `msgspec.ValidationError`."""
     if not found:
         return native
-    values = {**plain(native), **found}
+    values = {**to_builtins(native), **found}
     return msgspec.convert({name: value for name, value in values.items() if value is not None}, type(native))
 
 

@@ -28,7 +28,7 @@ from memglot.formats.mcp_graph.lines import (
 )
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import object_of, objects
-from memglot.model import End, Item, Record, check_text, mark_news
+from memglot.model import Endpoint, Item, Record, check_text, mark_news
 from memglot.notes import note_foreign_carry
 from memglot.report import Report
 
@@ -113,12 +113,12 @@ class _Reading:
             riders = take_slot({KEY: slot.record}, record, self._report) if slot.record else None
             yield record
             yield from riders or ()
-            yield from self._observations(line["observations"], 1, node, End(record.id), slot)
+            yield from self._observations(line["observations"], 1, node, Endpoint(record.id), slot)
             return
         entity = self._overlaid(node.entity(line), slot.entity or {})
         if not slot.made:
             yield entity
-        yield from self._observations(line["observations"], 0, node, End(entity.id, entity=True), slot)
+        yield from self._observations(line["observations"], 0, node, Endpoint(entity.id, entity=True), slot)
 
     def _memory(self, node: Node, line: dict[str, Any], slot: Slot) -> Record | None:
         """The memory that a line is, if it is one, by its own keys."""
@@ -135,7 +135,7 @@ class _Reading:
                 mark_news(record, edited=edited)
         return record
 
-    def _observations(self, found: list[Any], start: int, node: Node, end: End, slot: Slot) -> Iterator[Item]:
+    def _observations(self, found: list[Any], start: int, node: Node, end: Endpoint, slot: Slot) -> Iterator[Item]:
         numbers: Counter[str] = Counter()
         for position, text in enumerate(found[start:], start):
             if text == "":

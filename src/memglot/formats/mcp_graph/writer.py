@@ -31,7 +31,7 @@ from memglot.formats.mcp_graph.lines import (
     relation_line,
     slot_key,
 )
-from memglot.model import Blob, End, Entity, Item, Record, Relation, Thing, plain
+from memglot.model import Blob, Endpoint, Entity, Item, Record, Relation, Thing, to_builtins
 from memglot.report import Report
 
 _NAMELESS = "memory"
@@ -68,7 +68,7 @@ class Shelf:
         elif isinstance(item, Relation):
             self.scratch.add_relation(item)
         elif isinstance(item, Blob) and _is_line(item) and self.graph.other(item.row) == item:
-            self._lines.append(plain(item))
+            self._lines.append(to_builtins(item))
         else:
             self._target.beside(item, report)
 
@@ -126,7 +126,7 @@ class Writing:
         for id in fresh:
             self._written_ids.add(id, name, entity=True)
         observations = self._scratch.observations(fresh, of_entities=True)
-        line = self._line(node, main.type, [], own_of(main), observations, End(main.id, entity=True))
+        line = self._line(node, main.type, [], own_of(main), observations, Endpoint(main.id, entity=True))
         if here:
             native = node.entity(line.keys)
             carried = self._carried(main, differing(main, native))
@@ -150,7 +150,7 @@ class Writing:
         observations = self._scratch.observations([record.id], of_entities=False) if fresh else []
         if record.id:
             self._written_ids.add(record.id, node.name)
-        line = self._line(node, record.kind, [record.content], own_of(record), observations, End(record.id))
+        line = self._line(node, record.kind, [record.content], own_of(record), observations, Endpoint(record.id))
         read = node.memory(line.keys)
         if read is None:
             read = node.fact(record.content, 1) if self._plain else Record(content=record.content)
@@ -161,7 +161,7 @@ class Writing:
         return line
 
     def _line(
-        self, node: Node, type: str, first: list[str], own: dict[str, Any], found: list[Observation], end: End
+        self, node: Node, type: str, first: list[str], own: dict[str, Any], found: list[Observation], end: Endpoint
     ) -> Line:
         """A line with observations, each with what it cannot say by itself."""
         told, also = _told(node, found)
@@ -199,7 +199,7 @@ class Writing:
             start, end = self._name(subject, names), self._name(object, names)
             self._scratch.name(number, Named(start, end, nth, relation))
 
-    def _name(self, end: End, names: dict[str, str]) -> str:
+    def _name(self, end: Endpoint, names: dict[str, str]) -> str:
         place = self._written_ids.get(end.id, entity=end.entity)
         # A name may be empty.
         return place if place is not None else names.get(end.id, end.id) if end.entity else end.id
@@ -227,7 +227,7 @@ class Writing:
         """Let a line stand for further items, which it carries whole."""
         for item in items:
             line.items.append(item)
-            line.slot.also.append({name_of(item): plain(item)})
+            line.slot.also.append({name_of(item): to_builtins(item)})
             if self._plain:
                 self._report.dropped(name_of(item), key_of(item))
 

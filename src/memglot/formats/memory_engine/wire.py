@@ -20,11 +20,11 @@ from memglot.model import (
     check_temporal,
     check_tree,
     check_value,
-    date_by_id,
     finer_than_microseconds,
     format_time,
     id_time,
     parse_time,
+    set_times_from_id,
 )
 from memglot.report import Proof, Report
 
@@ -93,7 +93,7 @@ def careful_items(data: Any, report: Report, options: Options, *, json: bool) ->
     if unknown:
         check_value(unknown, "a further key")
         record.extra.setdefault(TOOL, {}).update(unknown)
-    date_by_id(record)
+    set_times_from_id(record)
     riders = take_slot(record.meta, record, report) if KEY in record.meta else None
     yield record
     yield from riders or ()

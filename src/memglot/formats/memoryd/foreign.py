@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from memglot.formats.memoryd.graph import relation_in, supersession_in
 from memglot.formats.memoryd.repeated import repeated, take_out
 from memglot.formats.memoryd.values import PREFIX, microseconds, own_hash
-from memglot.model import Foreign, Record, Relation, Supersession, check_value, date_by_id, derive_id, is_id
+from memglot.model import Foreign, Record, Relation, Supersession, check_value, derive_id, is_id, set_times_from_id
 
 MEMORYD, SERVICE = "memoryd", "mcp-memory"
 RESIDUE = "memoryd.json"
@@ -71,7 +71,7 @@ def _identify(record: Record, row: dict[str, Any]) -> str:
     if isinstance(id, str) and id:
         if is_id(id.lower()):
             record.id = id.lower()
-            date_by_id(record)
+            set_times_from_id(record)
         else:
             record.id = derive_id(MEMORYD, "", id)
             record.foreign = [Foreign(MEMORYD, id)]

@@ -12,7 +12,7 @@ from memglot.formats.core.carry import KEY
 from memglot.formats.memoryd.values import microseconds
 from memglot.model import (
     DEFAULT_SCOPE,
-    End,
+    Endpoint,
     Entity,
     Foreign,
     Relation,
@@ -22,7 +22,7 @@ from memglot.model import (
     derive_id,
     format_time,
     is_id,
-    plain,
+    to_builtins,
 )
 
 T = TypeVar("T", Entity, Relation, Supersession)
@@ -31,7 +31,7 @@ _GREATEST = 10**300
 _DEEPER = 8
 TOOL = "memoryd"
 _MEMORY, _ENTITY = "memory:", "entity:"
-Spell = Callable[[End], str | None]
+Spell = Callable[[Endpoint], str | None]
 """What stands in the file for one end of a relation, where that is known."""
 _ENTITY_KEYS = frozenset("id name type aliases first_seen_at last_seen_at mention_count scope_hash memglot".split())
 _RELATION_KEYS = frozenset(
@@ -98,7 +98,7 @@ def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
     if entity.scope == DEFAULT_SCOPE:
         # Nobody said so, and no scope of memoryd's is called that.
         del row["scope_hash"]
-    return row if plain_only or _says(entity_in, row, entity) else {**row, KEY: plain(entity)}
+    return row if plain_only or _says(entity_in, row, entity) else {**row, KEY: to_builtins(entity)}
 
 
 def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
@@ -141,7 +141,7 @@ def relation_out(relation: Relation, spell: Spell, *, plain_only: bool) -> dict[
     own = own if isinstance(own, dict) else {}
     source = None
     if relation.source_record is not None:
-        source = _slug(spell(End(relation.source_record)), own.get("source_memory_id"), relation.source_record)
+        source = _slug(spell(Endpoint(relation.source_record)), own.get("source_memory_id"), relation.source_record)
     row: dict[str, Any] = {
         **_triple(relation, spell),
         "source_memory_id": source,
@@ -153,7 +153,7 @@ def relation_out(relation: Relation, spell: Spell, *, plain_only: bool) -> dict[
     }
     # memoryd takes a number or nothing at all.
     row = {key: value for key, value in row.items() if value is not None or key == "superseded_at"}
-    return row if plain_only or _says(relation_in, row, relation) else {**row, KEY: plain(relation)}
+    return row if plain_only or _says(relation_in, row, relation) else {**row, KEY: to_builtins(relation)}
 
 
 def _triple(relation: Relation, spell: Spell) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _triple(relation: Relation, spell: Spell) -> dict[str, Any]:
 
 def spelled_end(relation: Relation, side: str, spell: Spell) -> str:
     """What stands for one end of a relation: what was written for it, else what was read, else its id."""
-    end: End = getattr(relation, side)
+    end: Endpoint = getattr(relation, side)
     own = relation.extra.get(TOOL)
     given = own.get(f"{side}_id") if isinstance(own, dict) else None
     if (found := spell(end)) is not None:
@@ -201,8 +201,8 @@ def supersession_out(link: Supersession, spell: Spell, *, plain_only: bool) -> d
     own = link.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     row: dict[str, Any] = {
-        "newer_memory_id": _slug(spell(End(link.newer)), own.get("newer"), link.newer),
-        "older_memory_id": _slug(spell(End(link.older)), own.get("older"), link.older),
+        "newer_memory_id": _slug(spell(Endpoint(link.newer)), own.get("newer"), link.newer),
+        "older_memory_id": _slug(spell(Endpoint(link.older)), own.get("older"), link.older),
         "entity_id": link.entity,
         "confidence": link.confidence,
         "decided_at": _told("decided_at", link.decided_at, own),
@@ -210,7 +210,7 @@ def supersession_out(link: Supersession, spell: Spell, *, plain_only: bool) -> d
         "reason": link.reason,
         **{key: value for key, value in own.items() if key not in _CHAIN_KEYS | {"newer", "older"}},
     }
-    return row if plain_only or _says(supersession_in, row, link) else {**row, KEY: plain(link)}
+    return row if plain_only or _says(supersession_in, row, link) else {**row, KEY: to_builtins(link)}
 
 
 def _slug(written: str | None, given: Any, id: str) -> str:
@@ -220,17 +220,17 @@ def _slug(written: str | None, given: Any, id: str) -> str:
     return given if isinstance(given, str) else id
 
 
-def _end(text: str, kind: Any) -> End:
+def _end(text: str, kind: Any) -> Endpoint:
     if text.startswith(_ENTITY) or (kind == "entity" and not text.startswith(_MEMORY)):
-        return End(entity_id(text), entity=True)
-    return End(record_id(text.removeprefix(_MEMORY)))
+        return Endpoint(entity_id(text), entity=True)
+    return Endpoint(record_id(text.removeprefix(_MEMORY)))
 
 
-def _spelled(end: End) -> str:
+def _spelled(end: Endpoint) -> str:
     return end.id if end.entity else _MEMORY + end.id
 
 
-def _kind(end: End) -> str:
+def _kind(end: Endpoint) -> str:
     return "entity" if end.entity else "memory"
 
 

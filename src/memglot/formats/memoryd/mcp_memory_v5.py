@@ -24,7 +24,7 @@ from memglot.formats.memoryd.losses import tell_losses
 from memglot.formats.memoryd.reader import read_file
 from memglot.formats.memoryd.values import v5_hash
 from memglot.formats.memoryd.write_rows import HOMES, given_hash, own_machine, slot_of, v5_row
-from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, plain
+from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import moment, this_machine
 
@@ -64,7 +64,7 @@ def _head(end: Proof, vectors: bool, options: Options) -> bytes:
         "exporter_version": VERSION,
     }
     if not options.plain:
-        values[KEY] = {"version": __version__, **plain(end)}
+        values[KEY] = {"version": __version__, **to_builtins(end)}
     return b'{\n"export_metadata": ' + msgspec.json.format(msgspec.json.encode(values)) + b',\n"memories": ['
 
 

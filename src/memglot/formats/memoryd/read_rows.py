@@ -33,7 +33,7 @@ from memglot.model import (
     check_record,
     check_text,
     check_tree,
-    date_by_id,
+    set_times_from_id,
 )
 from memglot.report import Report
 
@@ -214,7 +214,7 @@ def _take_simple(record: Record, slot: dict[str, str]) -> list[Thing]:
     if "title" in slot:
         record.title = check_text(slot["title"], "title")
     del record.meta[KEY]
-    date_by_id(record)
+    set_times_from_id(record)
     return []
 
 

@@ -19,8 +19,19 @@ from memglot.formats.memoryd.foreign import MEMORYD
 from memglot.formats.memoryd.graph import entity_out, relation_out, supersession_out
 from memglot.formats.memoryd.read_rows import SEALED
 from memglot.formats.memoryd.views import Views
-from memglot.model import IDENTITY, Blob, Document, Entity, Item, Record, Relation, Supersession, Tombstone, spoken_of
-from memglot.model import End as RelationEnd
+from memglot.model import (
+    IDENTITY,
+    Blob,
+    Document,
+    Entity,
+    Item,
+    Record,
+    Relation,
+    Supersession,
+    Tombstone,
+    mentioned_ids,
+)
+from memglot.model import Endpoint as RelationEnd
 from memglot.notes import note_sensitive
 from memglot.report import Report
 
@@ -120,7 +131,7 @@ class Shelf:
         scope = getattr(item, "scope", None)
         if isinstance(scope, str) and self.is_sensitive(scope):
             return True
-        return not isinstance(item, Record) and any(id in self._hidden for id in spoken_of(item))
+        return not isinstance(item, Record) and any(id in self._hidden for id in mentioned_ids(item))
 
     # Writing
 

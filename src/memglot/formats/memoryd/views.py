@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.disk import DiskMap
 from memglot.formats.memoryd.graph import spelled_end
-from memglot.model import End, Record, Relation, Supersession, Thing, plain
+from memglot.model import Endpoint, Record, Relation, Supersession, Thing, to_builtins
 
 Hides: TypeAlias = Callable[[Relation, Record], bool]
 """Tells whether the row of a memory must not speak of a relation."""
@@ -29,10 +29,10 @@ class Views:
     def add(self, relation: Relation) -> None:
         """Take in a relation that hangs on no row that is still to come."""
         source = relation.source_record
-        if source is not None and relation.subject != End(source):
+        if source is not None and relation.subject != Endpoint(source):
             self._any = True
             number = self._by_source.get(source, 0)
-            self._by_source[f"{source} {number}"] = plain(relation)
+            self._by_source[f"{source} {number}"] = to_builtins(relation)
             self._by_source[source] = number + 1
 
     def of(self, record: Record, riders: list[Thing], hides: Hides | None = None) -> dict[str, Any]:

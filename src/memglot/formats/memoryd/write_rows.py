@@ -18,7 +18,7 @@ from memglot.formats.memoryd.foreign import MEMORYD, RESIDUE, SERVICE, TAKEN
 from memglot.formats.memoryd.read_rows import REPEATS, SEALED, UNTAGGED
 from memglot.formats.memoryd.repeated import put_back, repeated
 from memglot.formats.memoryd.values import fits, microseconds, own_hash, seconds
-from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, plain
+from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
 
 _encode = msgspec.json.Encoder().encode
 HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
@@ -82,7 +82,7 @@ def _is_common(record: Record) -> bool:
 
 
 def _rare(record: Record) -> dict[str, Any]:
-    found = {name: value for name, value in plain(record).items() if name in _RARE}
+    found = {name: value for name, value in to_builtins(record).items() if name in _RARE}
     if record.clocks:
         # So that a reader can tell whether another tool edited the memory since.
         found["updated_at"] = record.updated_at

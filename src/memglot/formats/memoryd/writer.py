@@ -21,7 +21,7 @@ from memglot.formats.memoryd.losses import tell_losses
 from memglot.formats.memoryd.scan import PROOF
 from memglot.formats.memoryd.sections import Shelf, write_list
 from memglot.formats.memoryd.write_rows import PageRows, slot_of, slug_of
-from memglot.model import Embedding, Item, Record, Thing, format_time, plain
+from memglot.model import Embedding, Item, Record, Thing, format_time, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import moment, this_machine
 
@@ -123,7 +123,7 @@ class _Writing:
     def _proof(self) -> dict[str, Any]:
         """The proof; where something is sealed, a digest of it would let anybody try what it says."""
         sealer = self.shelf.sealer
-        return plain(self.end) if sealer is None else {PROOF: sealer.seal(msgspec.json.encode(self.end), KEY)}
+        return to_builtins(self.end) if sealer is None else {PROOF: sealer.seal(msgspec.json.encode(self.end), KEY)}
 
     def head(self) -> bytes:
         """The opening of the file: what it says of itself, a key a line."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from memglot.formats.obsidian.markup import Link
-from memglot.model import End, Relation, derive_id
+from memglot.model import Endpoint, Relation, derive_id
 from memglot.notes.tools import note_ambiguous_links, note_broken_links
 from memglot.report import Report
 
@@ -141,9 +141,9 @@ def link_relation(subject: str, predicate: str, object: str, text: str | None) -
     """The relation of a link; `text` is the link as the note's own text has it."""
     return Relation(
         id=derive_id(TOOL, "link", f"{subject}\0{predicate}\0{object}"),
-        subject=End(subject),
+        subject=Endpoint(subject),
         predicate=predicate,
-        object=End(object),
+        object=Endpoint(object),
         extra={TOOL: {"link": text}} if text else {},
     )
 

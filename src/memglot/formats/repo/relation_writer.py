@@ -12,7 +12,7 @@ from memglot.formats.repo.existing import There
 from memglot.formats.repo.naming import Names, can_lie
 from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.relations import RESIDUE, LinkFile, can_be_link, file_of, relation_of, usual_place
-from memglot.model import Relation, derive_id, plain
+from memglot.model import Relation, derive_id, to_builtins
 from memglot.project.storage.ids import link_id
 from memglot.project.storage.paths import RELATIONS
 from memglot.project.storage.vocabulary import RELATION_ID
@@ -80,7 +80,7 @@ class LinkWriter:
 
     def _carry(self, relation: Relation, link: LinkFile, raw: bytes) -> None:
         ends = {link.fields["from"]: relation.subject.id, link.fields["to"]: relation.object.id}
-        if plain(relation_of(link, self.space, ends.__getitem__, raw)) == plain(relation):
+        if to_builtins(relation_of(link, self.space, ends.__getitem__, raw)) == to_builtins(relation):
             return
         if self._plain:
             self._report.dropped("relations", relation.subject.id)

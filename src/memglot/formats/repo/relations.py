@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.errors import MemglotError, bad_syntax
 from memglot.formats.repo.nodes import TOOL, spelt
-from memglot.model import End, Foreign, Relation, check_thing, check_value, derive_id, parse_time, plain
+from memglot.model import Endpoint, Foreign, Relation, check_thing, check_value, derive_id, parse_time, to_builtins
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import link_hash, stable_json
 from memglot.project.storage.ids import file_slug
@@ -46,9 +46,9 @@ def relation_of(link: LinkFile, space: str, memory: Callable[[str], str], raw: b
     check_value(unknown, "relation")
     relation = Relation(
         id=derive_id(TOOL, space, fields["id"]),
-        subject=End(memory(fields["from"])),
+        subject=Endpoint(memory(fields["from"])),
         predicate=fields["predicate"],
-        object=End(memory(fields["to"])),
+        object=Endpoint(memory(fields["to"])),
         confidence=fields.get("confidence"),
         status=fields["status"],
         evidence=fields.get("evidence", []),
@@ -120,5 +120,7 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     except (msgspec.DecodeError, ValueError, MemglotError):
         return link, raw
     own = relation.extra.get(TOOL, {})
-    same = before.extra.get(TOOL, {}) == own and plain(msgspec.structs.replace(before, extra={})) == plain(now)
+    same = before.extra.get(TOOL, {}) == own and to_builtins(msgspec.structs.replace(before, extra={})) == to_builtins(
+        now
+    )
     return (LinkFile(told, place), text.encode()) if same else (link, raw)
