@@ -7,73 +7,49 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from memglot.editing.consolidate import Consolidation
-    from memglot.editing.maintenance import restore
-    from memglot.editing.scopes import Scope
-    from memglot.errors import MemglotError
-    from memglot.exporting.convert import Conversion, convert
-    from memglot.exporting.diff import Difference, diff
-    from memglot.exporting.verify import Verdict, verify
+    from memglot.editing.consolidate import Consolidation as Consolidation
+    from memglot.editing.maintenance import restore as restore
+    from memglot.editing.scopes import Scope as Scope
+    from memglot.errors import MemglotError as MemglotError
+    from memglot.exporting.convert import Conversion as Conversion
+    from memglot.exporting.convert import convert as convert
+    from memglot.exporting.diff import Difference as Difference
+    from memglot.exporting.diff import diff as diff
+    from memglot.exporting.verify import Verdict as Verdict
+    from memglot.exporting.verify import verify as verify
     from memglot.formats.base import Format
-    from memglot.memory import Memory
-    from memglot.model import Document, Entity, Record, Relation, Supersession, Temporal
-    from memglot.results import ExportResult, ImportResult
-    from memglot.search.results import Hit, Results
+    from memglot.memory import Memory as Memory
+    from memglot.model import Document as Document
+    from memglot.model import Entity as Entity
+    from memglot.model import Record as Record
+    from memglot.model import Relation as Relation
+    from memglot.model import Supersession as Supersession
+    from memglot.model import Temporal as Temporal
+    from memglot.results import ExportResult as ExportResult
+    from memglot.results import ImportResult as ImportResult
+    from memglot.search.results import Hit as Hit
+    from memglot.search.results import Results as Results
 
     def formats() -> list[Format]:
         """All formats that can be read or written; at run time this is the package, which can be called."""
 
 
-# Imported on use, so that `memglot --help` and a caller of one function pay for nothing else.
-_PLACES = {
-    "Consolidation": "memglot.editing.consolidate",
-    "Conversion": "memglot.exporting.convert",
-    "Difference": "memglot.exporting.diff",
-    "Document": "memglot.model",
-    "Entity": "memglot.model",
-    "ExportResult": "memglot.results",
-    "Hit": "memglot.search.results",
-    "ImportResult": "memglot.results",
-    "MemglotError": "memglot.errors",
-    "Memory": "memglot.memory",
-    "Record": "memglot.model",
-    "Relation": "memglot.model",
-    "Results": "memglot.search.results",
-    "Scope": "memglot.editing.scopes",
-    "Supersession": "memglot.model",
-    "Temporal": "memglot.model",
-    "Verdict": "memglot.exporting.verify",
-    "convert": "memglot.exporting.convert",
-    "diff": "memglot.exporting.diff",
-    "restore": "memglot.editing.maintenance",
-    "verify": "memglot.exporting.verify",
+# Imported on first use: `memglot --help`, and callers of one function, load nothing else.
+_NAMES = {
+    "memglot.editing.consolidate": ("Consolidation",),
+    "memglot.editing.maintenance": ("restore",),
+    "memglot.editing.scopes": ("Scope",),
+    "memglot.errors": ("MemglotError",),
+    "memglot.exporting.convert": ("Conversion", "convert"),
+    "memglot.exporting.diff": ("Difference", "diff"),
+    "memglot.exporting.verify": ("Verdict", "verify"),
+    "memglot.memory": ("Memory",),
+    "memglot.model": ("Document", "Entity", "Record", "Relation", "Supersession", "Temporal"),
+    "memglot.results": ("ExportResult", "ImportResult"),
+    "memglot.search.results": ("Hit", "Results"),
 }
-
-__all__ = [
-    "Consolidation",
-    "Conversion",
-    "Difference",
-    "Document",
-    "Entity",
-    "ExportResult",
-    "Hit",
-    "ImportResult",
-    "MemglotError",
-    "Memory",
-    "Record",
-    "Relation",
-    "Results",
-    "Scope",
-    "Supersession",
-    "Temporal",
-    "Verdict",
-    "__version__",
-    "convert",
-    "diff",
-    "formats",
-    "restore",
-    "verify",
-]
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(["__version__", "formats", *_MODULE_OF])
 
 
 def __getattr__(name: str) -> Any:
@@ -81,9 +57,9 @@ def __getattr__(name: str) -> Any:
 
     if name == "formats":
         return import_module("memglot.formats")
-    if name not in _PLACES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'memglot' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(_MODULE_OF[name]), name)
 
 
 def __dir__() -> list[str]:

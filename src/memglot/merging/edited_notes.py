@@ -10,7 +10,7 @@ import msgspec
 from memglot.formats.base import Format
 from memglot.merging.records import PLACED, conflicts_of, merge_records, places_in
 from memglot.merging.registers import set_time, stamp
-from memglot.model import Conflict, Record, Relation, has_no_time, to_builtins, was_edited
+from memglot.model import EDITED_NOTE, Conflict, Record, Relation, has_no_time, to_builtins
 
 # What a note tells of these is all there is.
 _NOTES = frozenset({"agentos", *PLACED})
@@ -28,7 +28,7 @@ def meet_note(
     """
     if notes is not None and _same_note(local, remote, notes.residue):
         return None
-    known = notes is None or notes.residue in local.extra or was_edited(remote)
+    known = notes is None or notes.residue in local.extra or remote.origin == EDITED_NOTE
     conflicts: list[Conflict] = []
     forward = known and _is_untouched(local, remote, notes)
     if forward:

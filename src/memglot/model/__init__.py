@@ -1,4 +1,4 @@
-"""The model: the one meeting point of formats and stores."""
+"""The model: records and everything attached to them, shared by formats and stores."""
 
 from typing import TypeAlias
 
@@ -7,18 +7,27 @@ from memglot.model.canonical import (
     canonical_record,
     canonical_value,
     content_hash,
-    has_no_time,
-    mark_news,
     record_digest,
-    seal,
     stored_digest,
     to_builtins,
-    was_edited,
 )
 from memglot.model.graph import ENTITY_TYPES, PREDICATES, Endpoint, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
 from memglot.model.keys import Thing, linked_memories, mentioned_ids, owner_of, thing_key
-from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, DELETED, FIELDS, Foreign, Record, Temporal
+from memglot.model.record import (
+    DEFAULT_KIND,
+    DEFAULT_SCOPE,
+    DEFAULT_STATUS,
+    DELETED,
+    EDITED_NOTE,
+    FIELDS,
+    NOTE,
+    Foreign,
+    Record,
+    Temporal,
+    has_no_time,
+    mark_as_note,
+)
 from memglot.model.rules import (
     assign_id_and_times,
     check_content,
@@ -46,7 +55,7 @@ from memglot.model.stored import (
 from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
 
 Item: TypeAlias = Record | Thing
-"""Whatever a reader may yield and a writer may be given."""
+"""Everything that a reader may yield and a writer may accept."""
 
 THINGS: dict[str, type[Thing]] = {
     "relation": Relation,
@@ -58,68 +67,3 @@ THINGS: dict[str, type[Thing]] = {
     "conflict": Conflict,
     "blob": Blob,
 }
-
-__all__ = [
-    "CONVERSATION_TABLES",
-    "DEFAULT_KIND",
-    "DEFAULT_SCOPE",
-    "DEFAULT_STATUS",
-    "DELETED",
-    "EARLIEST",
-    "ENTITY_TYPES",
-    "FIELDS",
-    "IDENTITY",
-    "LATEST",
-    "PREDICATES",
-    "THINGS",
-    "Blob",
-    "Conflict",
-    "Document",
-    "Embedding",
-    "Endpoint",
-    "Entity",
-    "Event",
-    "Foreign",
-    "Item",
-    "Minter",
-    "Record",
-    "Relation",
-    "Supersession",
-    "Temporal",
-    "Thing",
-    "Tombstone",
-    "canonical",
-    "canonical_record",
-    "canonical_value",
-    "check_content",
-    "check_id",
-    "check_record",
-    "check_temporal",
-    "check_text",
-    "check_thing",
-    "check_tree",
-    "check_types",
-    "check_value",
-    "content_hash",
-    "set_times_from_id",
-    "derive_id",
-    "finer_than_microseconds",
-    "format_time",
-    "id_time",
-    "identity_document",
-    "is_id",
-    "has_no_time",
-    "mark_news",
-    "linked_memories",
-    "was_edited",
-    "now",
-    "owner_of",
-    "parse_time",
-    "to_builtins",
-    "record_digest",
-    "seal",
-    "stored_digest",
-    "assign_id_and_times",
-    "mentioned_ids",
-    "thing_key",
-]

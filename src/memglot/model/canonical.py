@@ -1,4 +1,4 @@
-"""Canonical JSON and the digests made of it: sorted keys, no spaces, defaults left out."""
+"""Canonical JSON (sorted keys, no spaces, no defaults) and digests of it."""
 
 from hashlib import sha256
 from typing import Any
@@ -9,19 +9,19 @@ from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Re
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 canonical_value = _encode
-_WORDS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS}
+_DEFAULTS = {"kind": DEFAULT_KIND, "scope": DEFAULT_SCOPE, "status": DEFAULT_STATUS}
 
 
 def canonical(value: Any) -> bytes:
-    """Canonical JSON: equal bytes for equal values, on every machine."""
+    """Return canonical JSON: equal bytes for equal values, on every machine."""
     if isinstance(value, msgspec.Struct):
-        _own_words(value)
+        _intern_defaults(value)
     return _encode(value)
 
 
 def canonical_record(record: Record) -> bytes:
-    """Canonical JSON of a record, the quick way."""
-    # msgspec leaves a default out when it is the same object, so an equal word must become that object.
+    """Return the canonical JSON of a record; faster than `canonical`."""
+    # msgspec omits a default only if it is the same object, so equal text is replaced by that object.
     if record.kind == DEFAULT_KIND:
         record.kind = DEFAULT_KIND
     if record.scope == DEFAULT_SCOPE:
@@ -32,49 +32,28 @@ def canonical_record(record: Record) -> bytes:
 
 
 def to_builtins(value: Any) -> Any:
-    """A struct as dicts and lists of plain values, as its JSON would show it."""
+    """Return a struct as dicts, lists and scalars, as in its JSON."""
     if isinstance(value, msgspec.Struct):
-        _own_words(value)
+        _intern_defaults(value)
     return msgspec.to_builtins(value)
 
 
 def content_hash(content: str) -> bytes:
-    """SHA-256 of the text of a memory."""
+    """Return the SHA-256 of the text of a memory."""
     return sha256(content.encode("utf-8")).digest()
 
 
 def record_digest(record: Record) -> bytes:
-    """SHA-256 of a whole record: equal for equal records, on every machine."""
+    """Return the SHA-256 of a record: equal for equal records, on every machine."""
     return sha256(canonical_record(record)).digest()
 
 
-def seal(record: Record, digest: bytes) -> None:
-    """Remember the digest of a record that nobody will change: a store has it at hand, and hashing is dear."""
-    record.__dict__["seal"] = digest
-
-
 def stored_digest(record: Record) -> bytes:
-    """The digest of a record, from its seal if it has one."""
-    known: bytes | None = record.__dict__.get("seal")
-    return known or sha256(canonical_record(record)).digest()
+    """Return the digest that a store returned with a record, or compute it."""
+    return record.digest or record_digest(record)
 
 
-def _own_words(value: Any) -> None:
-    for name, word in _WORDS.items():
-        if getattr(value, name, None) == word:
-            setattr(value, name, word)
-
-
-def mark_news(record: Record, *, edited: bool = False) -> None:
-    """Say that a record comes from a note, whose times tell nothing; `edited` where the note is known to be newer."""
-    record.__dict__["news"] = "edited" if edited or was_edited(record) else "note"
-
-
-def has_no_time(record: Record) -> bool:
-    """Tell whether a record was marked as news, or tells no time at all."""
-    return "news" in record.__dict__ or not record.updated_at
-
-
-def was_edited(record: Record) -> bool:
-    """Tell whether a record comes from a note that was edited since this tool wrote it."""
-    return record.__dict__.get("news") == "edited"
+def _intern_defaults(value: Any) -> None:
+    for name, default in _DEFAULTS.items():
+        if getattr(value, name, None) == default:
+            setattr(value, name, default)

@@ -1,4 +1,4 @@
-"""Record: one memory, the struct that every reader makes, every writer takes and every store keeps."""
+"""`Record`: one memory, as readers return it, writers accept it and stores keep it."""
 
 from typing import Any
 
@@ -8,29 +8,31 @@ DEFAULT_KIND = "semantic"
 DEFAULT_SCOPE = "user"
 DEFAULT_STATUS = "active"
 DELETED = "deleted"
+NOTE, EDITED_NOTE = "note", "edited note"
+"""Values of `Record.origin`; an edited note was changed since memglot wrote it."""
 
 
 class Temporal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When a memory is about, in microseconds UTC: a point (no end), or `[start, end)`."""
+    """The time that a memory is about, in microseconds UTC: a point (no end), or `[start, end)`."""
 
     start: int
     end: int | None = None
 
 
 class Foreign(msgspec.Struct, frozen=True, omit_defaults=True):
-    """This memory under the id it has in another tool; `space` tells apart equal ids of one tool."""
+    """The id of a memory in another tool; `space` distinguishes equal ids of one tool."""
 
     tool: str
     id: str
     space: str = ""
 
 
-# dict=True: room for the seal of `memglot.model.canonical`, which is no field.
+# dict=True: room for `digest` and `origin`, which are not fields and are never stored.
 class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     """One memory. Times are microseconds since 1970 in UTC.
 
-    A record straight from a reader may have no id (`""`) and no time (`0`); `memglot.model.settle` gives it both
-    before a store keeps it.
+    A record from a reader may have no id (`""`) and no time (`0`); `assign_id_and_times` sets both before a store
+    keeps it.
     """
 
     id: str = ""
@@ -55,5 +57,20 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     foreign: list[Foreign] = []
     extra: dict[str, Any] = {}
 
+    digest = b""
+    """SHA-256 of the record, set by a store that returns it for reading only. Not a field."""
+    origin = ""
+    """`NOTE` or `EDITED_NOTE` if the record was read from a note without usable times. Not a field."""
+
 
 FIELDS: tuple[str, ...] = Record.__struct_fields__
+
+
+def mark_as_note(record: Record, *, edited: bool = False) -> None:
+    """Mark a record as read from a note, whose times say nothing; `edited` if the note changed since the export."""
+    record.origin = EDITED_NOTE if edited or record.origin == EDITED_NOTE else NOTE
+
+
+def has_no_time(record: Record) -> bool:
+    """Return True if a record was read from a note, or has no time at all."""
+    return bool(record.origin) or not record.updated_at

@@ -26,7 +26,7 @@ from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
-from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_news
+from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_as_note
 from memglot.report import Report
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
@@ -94,9 +94,9 @@ def _items(path: str, source: Source, space: str, report: Report, options: Optio
             head, tail = mark + text[: frame.start], text[frame.end :]
             _remember(record, Place(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
         if not as_written:
-            mark_news(record, edited=written is not None)
+            mark_as_note(record, edited=written is not None)
     elif written is not None and not as_written:
-        mark_news(record, edited=True)
+        mark_as_note(record, edited=True)
     yield record
     yield from things
 

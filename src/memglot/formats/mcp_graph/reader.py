@@ -28,7 +28,7 @@ from memglot.formats.mcp_graph.lines import (
 )
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import object_of, objects
-from memglot.model import Endpoint, Item, Record, check_text, mark_news
+from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
 from memglot.notes import note_foreign_carry
 from memglot.report import Report
 
@@ -132,7 +132,7 @@ class _Reading:
             edited = named.was_edited(record.content)
             if edited or slot.record is None:
                 # What the server wrote anew has lost its times: it is news only where the text is another one.
-                mark_news(record, edited=edited)
+                mark_as_note(record, edited=edited)
         return record
 
     def _observations(self, found: list[Any], start: int, node: Node, end: Endpoint, slot: Slot) -> Iterator[Item]:

@@ -31,7 +31,7 @@ from memglot.formats.obsidian.note import (
 from memglot.formats.obsidian.render import Layout, render, text_mark
 from memglot.formats.syntax.markdown_frame import NoteFrame, decode_note, split_note, without_front_matter
 from memglot.formats.syntax.yaml_reader import BrokenYaml
-from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_news
+from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_as_note
 from memglot.report import Report
 
 _MARKS = ("own", "text")
@@ -170,7 +170,7 @@ class _Note:
     ) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
         if self._is_edited:
-            mark_news(record, edited=True)
+            mark_as_note(record, edited=True)
         if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
             return
         own = record.extra.get(TOOL)
@@ -182,7 +182,7 @@ class _Note:
             # This tool laid the note out at its own place, and can do so again.
             return
         if not self._is_written:
-            mark_news(record)
+            mark_as_note(record)
         around = own_mirror(record)
         place = Place(
             path="",

@@ -22,7 +22,6 @@ from memglot.model import (
     canonical,
     canonical_record,
     canonical_value,
-    seal,
     thing_key,
 )
 from memglot.store.sqlite.schema import RECORD_COLUMNS
@@ -144,7 +143,7 @@ def from_row(row: Sequence[Any]) -> Record:
 def from_sealed_row(row: Sequence[Any]) -> Record:
     """The record in a row of `COLUMNS` and its digest."""
     record = from_row(row[:-1])
-    seal(record, row[-1])
+    record.digest = row[-1]
     return record
 
 
