@@ -7,10 +7,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from memglot.project.project import Project
 from memglot.project.registry import Registry, project_at
+from memglot.project.save.request import SaveRequest
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import local_time
@@ -34,15 +33,11 @@ def brief(project: Project) -> dict[str, Any]:
     return {"brief": beginning.brief(project)}
 
 
-def save(project: Project, text: bytes, *, dry_run: bool = False) -> dict[str, Any]:
-    """Save what a JSON text asks for."""
+def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = False) -> dict[str, Any]:
+    """Save what a request, or its JSON text, asks for."""
     from memglot.project.save.run import save
 
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _save_is_no_json(str(error)) from None
-    return save(project, value, dry_run=dry_run)
+    return save(project, request, dry_run=dry_run)
 
 
 def query(project: Project, question: str, budget: float | None = None) -> dict[str, Any]:
@@ -186,9 +181,3 @@ def _registry(project: Project) -> Iterator[Registry]:
     registry = Registry(memory_home())
     yield registry
     project.warnings.extend(registry.warnings)
-
-
-def _save_is_no_json(reason: str) -> ProjectError:
-    """Standard input that is no JSON."""
-    details = {"source": "stdin", "message": reason}
-    return ProjectError("MemoryInvalidJson", "Save input contains invalid JSON.", details)

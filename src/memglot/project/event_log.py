@@ -1,4 +1,4 @@
-"""The log of events: how it grows, and how a torn end is mended from what the files say."""
+"""The event log: append to it, and repair an incomplete last line from the other files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.project.save.messages import conflict_markers
+from memglot.display import plural
+from memglot.project.save.errors import conflict_markers
 from memglot.project.snapshot import Snapshot
 from memglot.project.status import moment_of
 from memglot.project.storage.hashes import canonical_json
@@ -21,7 +22,7 @@ _DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id"
 
 
 class Tail(NamedTuple):
-    """How a log ends: how much of it is whole, and what is torn."""
+    """The end of a log: the size of its intact part, and the bytes of an incomplete last line."""
 
     keep: int
     torn: bytes
@@ -29,9 +30,9 @@ class Tail(NamedTuple):
 
 
 def tail_of(path: Path) -> Tail:
-    """Look at the end of a log; one that is not there is empty and whole. Blank lines at its end are no part of it.
+    """Return how a log ends; blank lines at its end do not count, and a missing log is empty.
 
-    Raises `ProjectError` for one with an unfinished merge in it: to add to that would hide it.
+    Raises `ProjectError` if it contains an unresolved merge conflict: appending would hide it.
     """
     try:
         with open(path, "rb") as log:
@@ -53,33 +54,33 @@ def tail_of(path: Path) -> Tail:
 
 
 def grown(tail: Tail, events: Iterable[dict[str, Any]]) -> Grown:
-    """The log with more events behind what is whole of it."""
+    """Return the log with events appended to its intact part."""
     lines = b"".join(canonical_json(event) + b"\n" for event in events)
     return Grown(tail.keep, (b"\n" if tail.lacks_newline else b"") + lines)
 
 
 def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
-    """The events of a torn end, made anew: what the files tell to have happened since, and the log does not.
+    """Restore the events of an incomplete last line: what the files show and the log lacks.
 
-    Reasons are gone with the line. A deletion leaves no file; it counts where the torn line still tells it.
+    Reasons are lost with the line. A deletion leaves no file; it is restored if the incomplete line still names it.
     """
-    told, last, latest = set(), moment_of(None), ""
+    logged, last, latest = set(), moment_of(None), ""
     for event in _events(snapshot.project.folder / EVENTS, tail.keep):
         time = str(event.get("timestamp", ""))
-        told.add((event.get("id") or event.get("relation_id"), time))
+        logged.add((event.get("id") or event.get("relation_id"), time))
         if moment_of(time) >= last:
             last, latest = moment_of(time), time
     found = []
     for node in snapshot.nodes():
         is_first = node.kind == "project" and node.created_at == node.updated_at
-        if moment_of(node.updated_at) >= last and (node.id, node.updated_at) not in told and not is_first:
+        if moment_of(node.updated_at) >= last and (node.id, node.updated_at) not in logged and not is_first:
             how = "memory.created" if node.created_at == node.updated_at else "memory.updated"
             how = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, how)
             found.append({"actor": "agent", "event": how, "id": node.id, "timestamp": node.updated_at})
     for link in snapshot.links():
         fields = snapshot.link_fields(link)
         moment = fields["updated_at"]
-        if moment_of(moment) >= last and (link.id, moment) not in told:
+        if moment_of(moment) >= last and (link.id, moment) not in logged:
             how = "relation.created" if fields["created_at"] == moment else "relation.updated"
             found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": moment})
     return [*found, *_deleted(snapshot, tail, latest)]
@@ -110,3 +111,12 @@ def _event(line: bytes) -> dict[str, Any] | None:
         return msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def note_log_repaired(copy: str, events: int) -> str:
+    """Return the warning for a log whose last line was incomplete."""
+    restored = plural(events, "event was", "events were")
+    return (
+        f"The last line of .memory/events.jsonl was incomplete; {restored} restored from the other files, and a copy "
+        f"of the log is kept in {copy}."
+    )

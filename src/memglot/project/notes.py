@@ -18,13 +18,6 @@ def note_faults(paths: list[str]) -> str:
     return f"{files} of project memory cannot be used, or not whole: {_listed(paths)}. `memglot repo check` tells why."
 
 
-def note_log_mended(path: str, events: int) -> str:
-    """A torn log was mended."""
-    lines = "1 event" if events == 1 else f"{events:,} events"
-    mended = f"{lines} were made anew from the files, and a copy is kept in {path}"
-    return f"The last line of .memory/events.jsonl was torn; {mended}."
-
-
 def note_guidance_ambiguous(name: str) -> str:
     """A file whose sections nobody can tell apart."""
     return (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from memglot.project.event_log import Tail, grown, lost_events, tail_of
-from memglot.project.notes import note_log_mended
+from memglot.project.event_log import Tail, grown, lost_events, note_log_repaired, tail_of
 from memglot.project.project import Project
 from memglot.project.schemas import make_folders, missing_schemas
 from memglot.project.snapshot import Snapshot, memory_path, snapshot_of
@@ -45,7 +44,7 @@ def _mended(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, 
     kept = f"{recovery_folder(project.folder, local_time(moment()))}/{EVENTS}"
     (project.folder / kept).parent.mkdir(parents=True)
     shutil.copy2(project.folder / EVENTS, project.folder / kept)
-    project.warnings.append(note_log_mended(memory_path(kept), len(lost)))
+    project.warnings.append(note_log_repaired(memory_path(kept), len(lost)))
     return lost
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from memglot.mcp.errors import project_outside
 from memglot.mcp.fence import fenced_json, fenced_text
 from memglot.mcp.schemas import Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
+from memglot.project.save.request import SaveRequest
 from memglot.settings import MAX_ANSWER_BYTES
 
 if TYPE_CHECKING:
@@ -22,58 +23,9 @@ ProjectRoot = Annotated[
 ]
 
 
-class Related(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A relation from a node to another."""
+class Save(Arguments, SaveRequest):
+    """Arguments of `save_memory`: a save request and its project."""
 
-    predicate: Annotated[
-        Literal["affects", "depends_on", "supersedes", "related_to"], Meta(description="How the two are related.")
-    ]
-    to: Annotated[str, Meta(description="The id of the other node.")]
-    confidence: Annotated[Literal["low", "medium", "high"] | None, Meta(description="How sure that is.")] = None
-
-
-class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Something the project knows. With an id that is there it is changed, else it is new."""
-
-    id: Annotated[str | None, Meta(description="kind.slug, such as `decision.retries-run-in-worker`.")] = None
-    kind: Annotated[
-        Literal["feature", "decision", "gotcha", "question"] | None, Meta(description="Needed for a new node.")
-    ] = None
-    title: Annotated[str | None, Meta(description="Needed for a new node.")] = None
-    body: Annotated[str | None, Meta(description="Markdown. Needed for a new node.")] = None
-    stage: Annotated[
-        Literal["idea", "building", "shipped", "paused", "dead"] | None, Meta(description="Of a feature only.")
-    ] = None
-    anchors: Annotated[
-        list[str] | None, Meta(description="Paths or globs in the repository that it is about, such as `src/billing/`.")
-    ] = None
-    tags: Annotated[list[str] | None, Meta(description="Labels of small letters, digits and hyphens.")] = None
-    related: Annotated[list[Related] | None, Meta(description="Relations from this node to others.")] = None
-
-
-class Stale(msgspec.Struct, forbid_unknown_fields=True):
-    """A node that no longer holds, or that goes, and why."""
-
-    id: Annotated[str, Meta(description="The id of the node.")]
-    reason: Annotated[str, Meta(description="Why, in a sentence.")]
-
-
-class Superseded(msgspec.Struct, forbid_unknown_fields=True):
-    """A node whose place another took, and why."""
-
-    id: Annotated[str, Meta(description="The id of the node whose place was taken.")]
-    superseded_by: Annotated[str, Meta(description="The id of the node that took it.")]
-    reason: Annotated[str, Meta(description="Why, in a sentence.")]
-
-
-class Save(Arguments, omit_defaults=True):
-    """What to save."""
-
-    task: Annotated[Text, Meta(description="What you were doing, in a sentence.")]
-    nodes: Annotated[list[Node] | None, Meta(description="New and changed nodes.")] = None
-    stale: Annotated[list[Stale] | None, Meta(description="Nodes that no longer hold.")] = None
-    supersede: Annotated[list[Superseded] | None, Meta(description="Nodes whose place another took.")] = None
-    delete: Annotated[list[Stale] | None, Meta(description="Nodes to delete.")] = None
     project_root: ProjectRoot = None
 
 
@@ -146,11 +98,7 @@ def save(call: Call, given: Save) -> Answer:
     """Save nodes."""
     from memglot.project import commands
 
-    wanted = msgspec.to_builtins(given)
-    root = wanted.pop("project_root", None)
-    # What is null is left out: nothing is set to it, and nothing taken away by it.
-    text = msgspec.json.encode({name: value for name, value in wanted.items() if value is not None})
-    answer = _ask(call, root, lambda project: commands.save(project, text))
+    answer = _ask(call, given.project_root, lambda project: commands.save(project, given))
     envelope = answer.value
     if not answer.failed and len(msgspec.json.encode(envelope)) > MAX_ANSWER_BYTES:
         # It repeats all that was saved, and what was done must not be told as an error.

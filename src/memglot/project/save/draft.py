@@ -1,4 +1,4 @@
-"""The plan of a save: nodes and relations as they will be, beside what is there; nothing is written here."""
+"""Plan a save: the nodes and relations as they will be after it. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from memglot.project.node import Link
-from memglot.project.save.intent import trimmed
-from memglot.project.save.messages import patch_invalid
+from memglot.project.save.errors import patch_invalid
+from memglot.project.save.parse import trimmed
 from memglot.project.snapshot import Snapshot, memory_path
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, node_hash, stable_json
@@ -23,23 +23,23 @@ class _DraftNode(Struct):
     path: str
     body_path: str
     tool_hash: bool
-    was_there: bool
+    existed: bool
     touched: bool = False
     new_body: bool = False
-    gone: bool = False
+    deleted: bool = False
     shares_body: bool = False
 
 
 class _DraftLink(Struct):
     fields: dict[str, Any]
     path: str
-    was_there: bool
+    existed: bool
     touched: bool = False
-    gone: bool = False
+    deleted: bool = False
 
 
 class Draft:
-    """What a save will have changed. One method for each kind of change; each raises `ProjectError`."""
+    """The nodes and relations that a save changes. One method per kind of change; each raises `ProjectError`."""
 
     def __init__(self, snapshot: Snapshot, task: str, now: str) -> None:
         self._snapshot = snapshot
@@ -47,34 +47,34 @@ class Draft:
         self._now = now
         self._nodes: dict[str, _DraftNode] = {}
         self._links: dict[str, _DraftLink] = {}
-        """By their paths: after a merge two files may say the same."""
+        """Relations by path: after a merge two files may hold the same relation."""
         self._at: dict[str, list[_DraftLink]] = {}
-        """The relations that touch a node, by its id."""
+        """Relations by the ids of their two nodes."""
         self._link_ids: set[str] = set()
         self._places: set[str] = set()
         self.events: list[dict[str, Any]] = []
-        self._told: dict[tuple[str, str], dict[str, None]] = {
+        self._changed_ids: dict[tuple[str, str], dict[str, None]] = {
             (what, how): {} for what in ("memory", "relations") for how in ("created", "updated", "deleted")
         }
 
     @property
-    def told(self) -> dict[str, list[str]]:
-        """The ids of what is created, updated and deleted, each once."""
-        return {f"{what}_{how}": list(ids) for (what, how), ids in self._told.items()}
+    def changed_ids(self) -> dict[str, list[str]]:
+        """The ids of created, updated and deleted nodes and relations, each once."""
+        return {f"{what}_{how}": list(ids) for (what, how), ids in self._changed_ids.items()}
 
-    def make(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
-        """Plan one change; `to_come` are the ids of nodes that this save makes."""
+    def apply(self, change: dict[str, Any], new_ids: set[str], field: str) -> None:
+        """Plan one change; `new_ids` are the ids of all nodes that this save creates."""
         match change["op"]:
             case "create_object":
                 self._create(change, field)
             case "update_object":
                 self._update(change)
             case "create_relation":
-                self._relate(change, to_come, field)
+                self._add_relation(change, new_ids, field)
             case "mark_stale":
                 self._mark_stale(change, field)
             case "supersede_object":
-                self._supersede(change, to_come, field)
+                self._supersede(change, new_ids, field)
             case _:
                 self._delete(change, field)
 
@@ -92,9 +92,9 @@ class Draft:
             shares = self._snapshot.shares_body(node)
             self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True, shares_body=shares)
         found = self._nodes[id]
-        return None if found.gone else found
+        return None if found.deleted else found
 
-    def _must_find(self, id: str, field: str) -> _DraftNode:
+    def _require(self, id: str, field: str) -> _DraftNode:
         found = self._find(id)
         if found is None:
             raise _node_not_found(id, field)
@@ -106,7 +106,7 @@ class Draft:
             raise _duplicate_id(id, f"{field}/id")
         natural = self._snapshot.layout.place(id, lambda _: False)
         if self._snapshot.is_faulty(natural + ".json"):
-            # What lies there may well be this node, in a state that nobody can read.
+            # The file may well be this node, in a state that cannot be read.
             raise _path_taken(memory_path(natural + ".json"))
         place = self._snapshot.layout.place(id, self._is_taken)
         for ending in (".json", ".md"):
@@ -128,7 +128,7 @@ class Draft:
         return place in self._places or self._snapshot.has_path(place + ".json")
 
     def _update(self, change: dict[str, Any]) -> None:
-        node = self._must_find(change["id"], "")
+        node = self._require(change["id"], "")
         before = dict(node.sidecar)
         for name in ("title", "stage", "status", "tags", "evidence", "anchors"):
             if name in change and change[name] != (node.sidecar.get(name) or ([] if change[name] == [] else None)):
@@ -147,80 +147,80 @@ class Draft:
             self._log("memory.updated", change["id"])
 
     def _unsupersede(self, id: str, by: str = "") -> None:
-        """Nothing but `by` replaces a node any more."""
+        """Mark relations as stale in which another node than `by` supersedes this one."""
         for link in self._links_of(id):
-            said = link.fields
-            is_other = said["predicate"] == "supersedes" and said["to"] == id and said["from"] != by
-            if is_other and said["status"] == "active":
-                self._change_link(link, status="stale")
+            fields = link.fields
+            is_other = fields["predicate"] == "supersedes" and fields["to"] == id and fields["from"] != by
+            if is_other and fields["status"] == "active":
+                self._update_link(link, status="stale")
 
     def _mark_stale(self, change: dict[str, Any], field: str) -> None:
-        node = self._must_find(change["id"], f"{field}/id")
+        node = self._require(change["id"], f"{field}/id")
         if node.sidecar["status"] != "stale":
             node.sidecar["status"] = "stale"
             self._touch(node)
             self._log("memory.marked_stale", change["id"], change["reason"])
 
-    def _supersede(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+    def _supersede(self, change: dict[str, Any], new_ids: set[str], field: str) -> None:
         id, by = change["id"], change["superseded_by"]
-        node = self._must_find(id, f"{field}/id")
+        node = self._require(id, f"{field}/id")
         if id == by:
             raise patch_invalid(
                 "ObjectSupersedesSelf", "Object cannot supersede itself.", "<patch>", f"{field}/superseded_by"
             )
-        self._must_find(by, f"{field}/superseded_by")
+        self._require(by, f"{field}/superseded_by")
         if (node.sidecar["status"], node.sidecar.get("superseded_by")) != ("superseded", by):
             node.sidecar |= {"status": "superseded", "superseded_by": by}
             self._touch(node)
             self._log("memory.superseded", id, change["reason"])
             self._unsupersede(id, by)
-        self._relate({"from": by, "predicate": "supersedes", "to": id}, to_come, field)
+        self._add_relation({"from": by, "predicate": "supersedes", "to": id}, new_ids, field)
 
     def _delete(self, change: dict[str, Any], field: str) -> None:
         id = change["id"]
-        node = self._must_find(id, f"{field}/id")
+        node = self._require(id, f"{field}/id")
         for link in self._links_of(id):
-            link.gone = True
+            link.deleted = True
             self._log("relation.deleted", link.fields["id"], change["reason"])
-        node.gone = True
+        node.deleted = True
         self._log("memory.deleted", id, change["reason"])
 
     def _links_of(self, id: str) -> list[_DraftLink]:
-        """The relations that touch a node, ordered by id."""
+        """Return the relations from and to a node, ordered by id."""
         for link in self._snapshot.links(id):
-            self._known_link(link)
-        found = [link for link in self._at.get(id, ()) if not link.gone]
+            self._load_link(link)
+        found = [link for link in self._at.get(id, ()) if not link.deleted]
         return sorted(found, key=lambda link: str(link.fields["id"]))
 
-    def _known_link(self, link: Link) -> None:
+    def _load_link(self, link: Link) -> None:
         if link.path not in self._links:
-            self._keep_link(_DraftLink(self._snapshot.link_fields(link), link.path, True))
+            self._add_link(_DraftLink(self._snapshot.link_fields(link), link.path, True))
 
-    def _keep_link(self, link: _DraftLink) -> None:
+    def _add_link(self, link: _DraftLink) -> None:
         self._links[link.path] = link
         self._link_ids.add(link.fields["id"])
         for id in {link.fields["from"], link.fields["to"]}:
             self._at.setdefault(id, []).append(link)
 
-    def _relate(self, change: dict[str, Any], to_come: set[str], field: str) -> None:
+    def _add_relation(self, change: dict[str, Any], new_ids: set[str], field: str) -> None:
         subject, predicate, object = key = (change["from"], change["predicate"], change["to"])
         for name in ("from", "to"):
-            if change[name] not in to_come:
-                self._must_find(change[name], f"{field}/{name}")
+            if change[name] not in new_ids:
+                self._require(change[name], f"{field}/{name}")
         confidence = {"confidence": change["confidence"]} if "confidence" in change else {}
         for link in self._links_of(subject):
             if (link.fields["from"], link.fields["predicate"], link.fields["to"]) == key:
-                self._change_link(link, status="active", **confidence)
+                self._update_link(link, status="active", **confidence)
                 return
         id = link_id(subject, predicate, object, self._has_link_id)
         place = self._snapshot.layout.link_place(id, self._is_taken) + ".json"
         fields = {"id": id, "from": subject, "predicate": predicate, "to": object, "status": "active"}
         fields |= confidence | {"created_at": self._now, "updated_at": self._now}
         self._places.add(place.removesuffix(".json"))
-        self._keep_link(_DraftLink(fields, place, False, True))
+        self._add_link(_DraftLink(fields, place, False, True))
         self._log("relation.created", id)
 
-    def _change_link(self, link: _DraftLink, **values: str) -> None:
+    def _update_link(self, link: _DraftLink, **values: str) -> None:
         if {**link.fields, **values} != link.fields:
             link.fields |= values | {"updated_at": self._now}
             link.touched = True
@@ -235,26 +235,26 @@ class Draft:
 
     def _log(self, event: str, id: str, reason: str | None = None) -> None:
         what, _, how = event.partition(".")
-        deed = how if how in ("created", "deleted") else "updated"
-        self._told["relations" if what == "relation" else what, deed][id] = None
+        kind_of_change = how if how in ("created", "deleted") else "updated"
+        self._changed_ids["relations" if what == "relation" else what, kind_of_change][id] = None
         key = "relation_id" if what == "relation" else "id"
         line = {"actor": "agent", "event": event, key: id, "timestamp": self._now}
         self.events.append(line if reason is None else line | {"reason": reason})
 
     def files(self) -> dict[str, bytes | None]:
-        """The files as they will be, by their paths below `.memory`; `None` for those that go. Bodies come first."""
+        """Return the changed files by path below `.memory`; None for files to remove. Bodies come first."""
         found: dict[str, bytes | None] = {}
         for node in self._nodes.values():
-            if node.gone:
-                if node.was_there:
+            if node.deleted:
+                if node.existed:
                     found |= {node.path: None} if node.shares_body else {node.body_path: None, node.path: None}
             elif node.touched:
                 if node.new_body:
                     found[node.body_path] = node.body
                 found[node.path] = _sidecar(node)
         for link in self._links.values():
-            if link.gone:
-                if link.was_there:
+            if link.deleted:
+                if link.existed:
                     found[link.path] = None
             elif link.touched:
                 link.fields["content_hash"] = link_hash(link.fields)
@@ -269,23 +269,23 @@ def _sidecar(node: _DraftNode) -> bytes:
 
 
 def _node_not_found(id: str, field: str | None = None) -> ProjectError:
-    """An id that no node has."""
+    """Return the error for an id that no node has."""
     details = {"id": id} if field is None else {"path": "<patch>", "id": id, "field": field}
     return ProjectError("MemoryObjectNotFound", "Memory object was not found.", details)
 
 
 def _duplicate_id(id: str, field: str) -> ProjectError:
-    """A new node whose id another one has."""
+    """Return the error for a new node whose id is in use."""
     details = {"path": "<patch>", "id": id, "field": field}
     return ProjectError("MemoryDuplicateId", "Patch would create a duplicate canonical id.", details)
 
 
 def _id_in_several_files(id: str, paths: Sequence[str]) -> ProjectError:
-    """A node that stands in two files, as after a merge; which of them is meant is for a person to say."""
-    message = f"`{id}` stands in several files: {', '.join(paths)}. Remove all but one of them first."
+    """Return the error for a node in several files, as after a merge; only a person can say which one is right."""
+    message = f"`{id}` is in several files: {', '.join(paths)}. Remove all but one of them first."
     return ProjectError("MemoryDuplicateId", message, {"id": id, "paths": list(paths)})
 
 
 def _path_taken(path: str) -> ProjectError:
-    """A file that is in the way, and is no node that memglot knows."""
+    """Return the error for a file in the way that is not a readable node."""
     return patch_invalid("PatchPathConflict", "Patch would overwrite an existing canonical path.", path, None)
