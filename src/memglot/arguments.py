@@ -22,7 +22,7 @@ from memglot.model import (
 from memglot.store.query import Filter
 from memglot.text.tree_pattern import check_tree_pattern, is_pattern
 
-CHANGEABLE = (
+EDITABLE_FIELDS = (
     *("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status"),
     *("strength", "confidence", "source", "foreign", "extra"),
 )
@@ -44,11 +44,11 @@ def make_temporal(value: Any) -> Temporal | None:
     parts = [value] if isinstance(value, (str, datetime)) else list(value)
     if not 1 <= len(parts) <= 2:
         raise bad_temporal("a list of anything else")
-    start, *end = [_moment(part) for part in parts]
+    start, *end = [_parse_exact(part) for part in parts]
     return check_temporal(start, end[0] if end else None)
 
 
-def _moment(value: Any) -> int:
+def _parse_exact(value: Any) -> int:
     """Microseconds of a time: an ISO text, a date alone for its midnight in UTC, a `datetime`, or microseconds."""
     if isinstance(value, datetime):
         try:
@@ -71,7 +71,7 @@ def make_tags(tags: Sequence[str] | str) -> list[str]:
     return [tags] if isinstance(tags, str) else list(tags)
 
 
-def moment(value: Any) -> int:
+def parse_moment(value: Any) -> int:
     """Microseconds of a time to filter by: as text a year, a month, a day or a whole ISO time, or a `datetime`.
 
     A year, a month or a day alone is its first moment in UTC. Whatever is none of these gets one `UsageError`.
@@ -80,7 +80,7 @@ def moment(value: Any) -> int:
         if isinstance(value, str) and (match := _DAY.fullmatch(value.strip())):
             year, month, day = match.groups("01")
             return parse_time(f"{year}-{month}-{day}T00:00:00Z")
-        return _moment(value.strip() if isinstance(value, str) else value)
+        return _parse_exact(value.strip() if isinstance(value, str) else value)
     except BadRecord:
         raise UsageError(
             f"`{shorten(str(value))}` is not a time",
@@ -92,7 +92,7 @@ def make_filter(**filters: Any) -> Filter:
     """A filter from the arguments of `list`: times may be text, and one of several may be given as it is."""
     found = {name: value for name, value in filters.items() if value is not None}
     for name in _MOMENTS & found.keys():
-        found[name] = moment(found[name])
+        found[name] = parse_moment(found[name])
     for name in _RANGES & found.keys():
         found[name] = _range(name, found[name])
     for name in _SEVERAL & found.keys():
@@ -102,14 +102,14 @@ def make_filter(**filters: Any) -> Filter:
     if "meta" in found:
         found["meta"] = _object("meta", found["meta"])
     if "source" in found:
-        found["source"] = tuple(source for one in _several(found["source"]) for source in _sources(one))
+        found["source"] = tuple(source for one in _as_list(found["source"]) for source in _sources(one))
     try:
         return Filter(**found)
     except TypeError as error:
         raise UsageError(str(error)) from None
 
 
-def narrowed(filter: Filter, operators: dict[str, list[str]]) -> Filter:
+def narrow_filter(filter: Filter, operators: dict[str, list[str]]) -> Filter:
     """A filter, and what the operators of a question ask for beyond it: `{"tag": ["x"], "before": ["2024-05"]}`."""
     further = []
     together = {"tag": "tags", "not_tag": "without_tags", "kind": "kind", "scope": "scope", "status": "status"}
@@ -123,19 +123,19 @@ def narrowed(filter: Filter, operators: dict[str, list[str]]) -> Filter:
 
 
 def _range(name: str, value: Any) -> tuple[int, int]:
-    times = [moment(time) for time in value] if isinstance(value, (list, tuple)) else []
+    times = [parse_moment(time) for time in value] if isinstance(value, (list, tuple)) else []
     if len(times) != 2 or times[0] > times[1]:
         raise UsageError(f"`{name}` takes two times, the earlier one first")
     return times[0], times[1]
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """Values as a list; a single one may be given as it is."""
     return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, dict)) else [value]
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
-    texts = _several(value)
+    texts = _as_list(value)
     for text in texts:
         if not isinstance(text, str):
             raise wrong_type(name, "text", type(text).__name__)
@@ -177,13 +177,13 @@ def without_conversations(filter: Filter) -> Filter:
     return msgspec.structs.replace(filter, with_conversations=False)
 
 
-def choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
+def check_choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
     """Refuse a value that is none of those that are known."""
     if value is not None and value not in known:
         raise bad_choice(name, value, known)
 
 
-def whole_number(name: str, value: int | None) -> None:
+def check_whole_number(name: str, value: int | None) -> None:
     """Refuse what is no whole number that a store can count with; nothing is one."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63):
         raise UsageError(f"`{name}` must be a whole number, not `{shorten(str(value))}`")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from memglot.arguments import (
-    CHANGEABLE,
-    choice,
+    EDITABLE_FIELDS,
+    check_choice,
+    check_whole_number,
     make_filter,
     make_tags,
     make_temporal,
-    whole_number,
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
@@ -28,7 +28,7 @@ from memglot.notes import note_unfinished
 from memglot.report import Report
 from memglot.search import run as searching
 from memglot.search.results import Results
-from memglot.search.semantic import Embedded, Meaning
+from memglot.search.semantic import EmbedResult, SemanticIndex
 from memglot.settings import Passphrase
 from memglot.store.contract import Import, Store
 from memglot.store.hidden import Hiding
@@ -113,9 +113,9 @@ class Memory:
         return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
 
     @cached_property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> SemanticIndex:
         """What the store knows of the meaning of its memories."""
-        return Meaning(self.store)
+        return SemanticIndex(self.store)
 
     # One memory
 
@@ -189,7 +189,7 @@ class Memory:
         if "temporal" in changes:
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
-            choice("field", field, CHANGEABLE)
+            check_choice("field", field, EDITABLE_FIELDS)
         self._check_shown(id)
         if changes.get("scope") in self._hidden():
             raise sensitive_scope(changes["scope"])
@@ -244,10 +244,10 @@ class Memory:
         `context` brings so many memories before and after each hit; `budget` packs them into the `block` of the
         result, of at most so many tokens; `touch` counts that they were used.
         """
-        choice("mode", mode, searching.MODES)
+        check_choice("mode", mode, searching.MODES)
         for name, value in {"limit": limit, "offset": offset, "context": context, "budget": budget}.items():
-            whole_number(name, value)
-        wanted = searching.Wanted(
+            check_whole_number(name, value)
+        wanted = searching.SearchOptions(
             mode=mode,
             limit=-1 if limit is None else limit,
             offset=max(offset, 0),
@@ -261,7 +261,7 @@ class Memory:
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
-    ) -> Embedded:
+    ) -> EmbedResult:
         """Let memories without a vector be found by meaning, too; `again` makes all vectors anew.
 
         `model` names another embedder, whose vectors take the place of all others.
@@ -318,7 +318,7 @@ class Memory:
 
     def identity_history(self, scope: str = DEFAULT_SCOPE) -> Sequence[Document]:
         """Everything that was said to be the identity, the present text last."""
-        return identity.history(self.store, scope)
+        return identity.identity_history(self.store, scope)
 
     def entities(self, query: str | None = None, *, type: str | None = None) -> Iterator[Entity]:
         """The entities that memories mention: all, or those whose name, alias or id contains the query."""
@@ -336,7 +336,7 @@ class Memory:
         if id is None:
             yield from self.store.things(Relation)
             return
-        end = links.end_of(self.store, id).id
+        end = links.parse_endpoint(self.store, id).id
         yield from self.store.things(Relation, [end])
         yield from (found for found in self.store.mentions(Relation, end) if found.subject.id != end)
 
@@ -348,7 +348,7 @@ class Memory:
 
     def chain(self, id: str | None = None) -> Sequence[Supersession]:
         """What took the place of what: everything, or the whole chain of one memory, the earliest decision first."""
-        return supersede.chain(self.store, id)
+        return supersede.supersessions(self.store, id)
 
     # Import, export and sync
 
@@ -401,8 +401,8 @@ class Memory:
                 own=passed_over(self._store),
             ),
         )
-        choice("dedup", options.dedup, ("content", "id"))
-        choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+        check_choice("dedup", options.dedup, ("content", "id"))
+        check_choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
         return self._land(inputs, options, report, embed=embed)
 
     def _land(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
@@ -462,7 +462,7 @@ class Memory:
         from memglot.formats.core.target import Target
         from memglot.results import ExportResult
 
-        choice("layout", layout, ("flat", "kind", "tree"))
+        check_choice("layout", layout, ("flat", "kind", "tree"))
         report = Report(progress)
         memory = io.BytesIO() if path is None and stream is None else None
         target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
@@ -529,7 +529,7 @@ class Memory:
 
     def sync_import(self, path: Input, *, conflict: str = "merge", **options: Any) -> ImportResult:
         """Import memories.json and merge it: `import_from` with that format, and the same options."""
-        choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
+        check_choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
 
     def diff_with_remote(
@@ -582,7 +582,7 @@ class Memory:
         """
         from memglot.merging import conflicts
 
-        record = conflicts.settle(self.store, id, field, **choice)
+        record = conflicts.resolve_conflict(self.store, id, field, **choice)
         self.mirror_conflicts(record.id)
         return record
 
@@ -591,9 +591,9 @@ class Memory:
 
         Every deed that may change them does so.
         """
-        from memglot.merging.conflict_files import mirror
+        from memglot.merging.conflict_files import write_conflict_files
 
-        mirror(self.store, ids or None)
+        write_conflict_files(self.store, ids or None)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
         """Rows of the audit chain, newest first."""

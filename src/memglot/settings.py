@@ -51,7 +51,7 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "memglot"
 
 
-def named_store() -> str | None:
+def store_from_environment() -> str | None:
     """The store that the environment names, if it does."""
     return os.environ.get(STORE_VARIABLE) or None
 
@@ -63,7 +63,7 @@ CLIENT_VARIABLES = (
 """What tells where other programs keep their configuration."""
 
 
-class Surroundings(NamedTuple):
+class SystemPaths(NamedTuple):
     """What the places of other programs' files depend on."""
 
     platform: str
@@ -73,10 +73,10 @@ class Surroundings(NamedTuple):
     """Where memglot keeps what belongs to the user."""
 
 
-def surroundings() -> Surroundings:
+def system_paths() -> SystemPaths:
     """This system and this user; variables that are empty count as not set."""
     variables = {name: value for name in CLIENT_VARIABLES if (value := os.environ.get(name))}
-    return Surroundings(sys.platform, Path.home(), variables, data_folder())
+    return SystemPaths(sys.platform, Path.home(), variables, data_folder())
 
 
 def editor() -> str | None:
@@ -115,7 +115,7 @@ def this_machine() -> Machine:
     return Machine(name, platform.system(), platform.python_version())
 
 
-def moment() -> int:
+def export_time() -> int:
     """The time that an export tells, in microseconds: the present, or `$SOURCE_DATE_EPOCH` for equal bytes."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(fixed) * 1_000_000 if fixed.isdecimal() else time.time_ns() // 1000

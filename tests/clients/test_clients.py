@@ -31,7 +31,7 @@ from memglot.clients.install import install, uninstall
 from memglot.clients.receipts import Receipts
 from memglot.clients.table import CLIENTS, Client, Server, is_ours
 from memglot.errors import CannotWrite, MemglotError, Unreadable, UsageError
-from memglot.settings import CLIENT_VARIABLES, Surroundings
+from memglot.settings import CLIENT_VARIABLES, SystemPaths
 
 OURS = Server("/opt/bin/memglot", ("mcp",))
 OTHERS = Server("/opt/bin/memglot", ("mcp", "--read-only"))
@@ -54,8 +54,8 @@ def ordinary_user() -> Iterator[Path]:
                 os.seteuid(0)
 
 
-def around(home: Path, platform: str = "linux", **variables: str | Path) -> Surroundings:
-    return Surroundings(platform, home, {key: str(value) for key, value in variables.items()}, home / "data")
+def around(home: Path, platform: str = "linux", **variables: str | Path) -> SystemPaths:
+    return SystemPaths(platform, home, {key: str(value) for key, value in variables.items()}, home / "data")
 
 
 def everything(folder: Path) -> dict[str, bytes | None]:
@@ -68,7 +68,7 @@ def everything(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def kept(place: Surroundings) -> list[Path]:
+def kept(place: SystemPaths) -> list[Path]:
     return sorted((place.data / "clients").glob("*"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memglot.embed.table import Table
+from memglot.embed.table import TableEmbedder
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -26,7 +26,7 @@ def test_a_packed_table_gives_back_its_rows(tmp_path: Path) -> None:
 
     rows = np.random.default_rng(7).normal(size=(3, 8)) * [[1], [0.01], [40]]
     pack(tmp_path / "table.bin", "tiny-8-1", ["cat", "dog", "##s"], rows)
-    table = Table(tmp_path / "table.bin")
+    table = TableEmbedder(tmp_path / "table.bin")
     assert (table.name, table.dimensions) == ("tiny-8-1", 8)
     for text, wanted in (("cat", rows[0]), ("Dog!", rows[1]), ("cats", rows[0] + rows[2])):
         assert np.allclose(table.embed([text])[0], wanted / np.linalg.norm(wanted), atol=0.02)
@@ -50,7 +50,7 @@ def test_signs_and_letters_of_other_scripts_carry_none(piece: str) -> None:
 def test_the_built_in_table_has_no_piece_without_meaning() -> None:
     from distil import carries_meaning
 
-    pieces = Table.built_in()._pieces._tokenizer.get_vocab()
+    pieces = TableEmbedder.built_in()._pieces._tokenizer.get_vocab()
     assert [piece for piece in pieces if not carries_meaning(piece)] == ["[UNK]"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memglot.embed import BUILT_IN, Embedder, embedder, names, pieces, registry, table
+from memglot.embed import BUILT_IN, Embedder, embedder, embedder_names, pieces, registry, table
 from memglot.errors import UnknownEmbedder, Unreadable, UsageError
 
 PACKAGE = Path(table.__file__).parent
@@ -64,7 +64,7 @@ def nearness(found: Embedder, first: str, second: str) -> float:
 
 def test_the_built_in_one_is_the_default(built_in: Embedder) -> None:
     assert built_in is embedder(BUILT_IN)
-    assert built_in.name == BUILT_IN in names()
+    assert built_in.name == BUILT_IN in embedder_names()
     assert built_in.dimensions == 256
 
 
@@ -154,14 +154,14 @@ def test_equal_weights_give_the_vector_of_the_text(built_in: Embedder) -> None:
 
 @given(st.text(st.characters(codec="ascii"), max_size=60) | texts)
 def test_remembered_words_are_cut_as_the_tokenizer_cuts_them(text: str) -> None:
-    cut = pieces.Pieces(["cat", "##s", "a", "b", "##b", "don", "t", "2026", "snake", "case", "cafe"])
+    cut = pieces.WordPieces(["cat", "##s", "a", "b", "##b", "don", "t", "2026", "snake", "case", "cafe"])
     known = [number for number in cut.numbers(text) if number != cut.unknown]
     assert known == [number for _, number in cut.words(text)[1]]
 
 
 def test_words_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MAX_WORDS", 2)
-    cut = pieces.Pieces(["cat", "dog", "cow"])
+    cut = pieces.WordPieces(["cat", "dog", "cow"])
     assert cut.numbers("cat dog cow dog Cat") == [0, 1, 2, 1, 0]
     assert len(cut._words) <= 2
 
@@ -226,7 +226,7 @@ def test_a_plugin_brings_an_embedder(monkeypatch: pytest.MonkeyPatch, no_cache: 
     entries(monkeypatch, ("fake-2", f"{__name__}:Fake"), (BUILT_IN, f"{__name__}:Fake"))
     assert embedder("fake-2").embed(["x"]).tolist() == [[1, 0]]
     assert embedder(BUILT_IN).dimensions == 256, "a built-in name wins"
-    assert names() == sorted(["fake-2", BUILT_IN])
+    assert embedder_names() == sorted(["fake-2", BUILT_IN])
 
 
 def test_two_plugins_with_one_name_are_named(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
@@ -251,11 +251,11 @@ def test_a_damaged_table_is_told(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Unreadable, match=r"table\.bin.*no whole table"):
-        table.Table(path)
+        table.TableEmbedder(path)
 
 
 def test_a_table_cut_off_is_told(tmp_path: Path) -> None:
     whole = (PACKAGE / "table.bin").read_bytes()
     (tmp_path / "table.bin").write_bytes(whole[:-1])
     with pytest.raises(Unreadable):
-        table.Table(tmp_path / "table.bin")
+        table.TableEmbedder(tmp_path / "table.bin")

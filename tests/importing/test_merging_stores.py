@@ -13,7 +13,7 @@ import pytest
 from memglot import Memory
 from memglot.errors import CannotWrite
 from memglot.importing import run
-from memglot.merging.shared_tags import Pair, twins, with_tags
+from memglot.merging.shared_tags import Pair, add_shared_tags, missing_shared_tags
 from memglot.model import Relation
 from memglot.store.contract import Store
 
@@ -88,12 +88,12 @@ def test_many_groups_share_their_tags_while_others_write(tmp_path: Path, monkeyp
         edited = next(two.list()).id
 
         def meanwhile(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
-            found = with_tags(store, wanted)
+            found = add_shared_tags(store, wanted)
             assert edited not in wanted or ["x", "y", "z"] in [after.tags for _, after in found]
             return found
 
         def lacking(store: Store) -> Iterator[dict[str, list[str]]]:
-            for wanted in twins(store):
+            for wanted in missing_shared_tags(store):
                 with Memory.open(tmp_path / "b.db") as other:
                     if edited in wanted:
                         other.update(edited, tags=["z", "y"])

@@ -22,7 +22,7 @@ from memglot.cli.main import cli, run
 from memglot.cli.session import Session
 from memglot.merging import conflict_files
 from memglot.merging.conflict_pages import conflict_page
-from memglot.merging.conflicts import standing
+from memglot.merging.conflicts import current_number
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -40,7 +40,7 @@ def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
         names = sorted(path.name for path in folder.iterdir())
         assert names == [f"mine.db.{A}.extra~2e~t~2e~a~2f~~2e~~2e~~2f~b.md", f"mine.db.{A}.title.md"]
         text = (folder / names[1]).read_text(encoding="utf-8")
-        stands = standing(memory.get(A), memory.conflicts(A, "title")[0])
+        stands = current_number(memory.get(A), memory.conflicts(A, "title")[0])
         assert "1970-01-01T00:00:00.000005Z" in text and "    a\n    b\n" in text and "    c\n" in text
         assert f"## {stands} (stands meanwhile)" in text
         command = next(text for text in text.splitlines() if "conflicts resolve" in text).split()

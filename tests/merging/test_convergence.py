@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memglot import MemglotError, Memory
 from memglot.formats.core.sidecar import line_of
-from memglot.merging.memory_state import State, join
+from memglot.merging.memory_state import MemoryState, join_states
 from memglot.merging.records import conflicts_of
-from memglot.merging.registers import name_of, normalise, parts_of, path_of, set_time, stamp
+from memglot.merging.registers import normalise, parse_path, path_name, set_time, split_record, stamp_edit
 from memglot.merging.things import join_things
 from memglot.model import (
     Conflict,
@@ -83,41 +83,46 @@ def records(draw: Any) -> Record:
 
 
 @st.composite
-def states(draw: Any) -> State:
+def states(draw: Any) -> MemoryState:
     """What a store may know of the memory: alive, deleted, with and without clashes."""
     record = draw(st.none() | records())
     conflicts: list[Conflict] = []
     if record is not None:
-        for path, register in parts_of(record).registers.items():
+        for path, register in split_record(record).registers.items():
             if draw(st.integers(0, 3)) == 0:
                 values = draw(st.lists(VALUES, max_size=2))
-                field = name_of(path)
+                field = path_name(path)
                 conflicts.append(Conflict(record=record.id, field=field, clock=register.clock, values=values))
         conflicts = conflicts_of(record, conflicts)
     deleted = draw(st.none() | CLOCKS)
     reason = draw(st.sampled_from(["", "a"]))
     tombstone = Tombstone(id=ID % 1, content_hash="", deleted_at=deleted, reason=reason) if deleted else None
-    return join(State(record, tuple(conflicts)), State(tombstone=tombstone))
+    return join_states(MemoryState(record, tuple(conflicts)), MemoryState(tombstone=tombstone))
 
 
 @settings(max_examples=600)
 @given(states(), states(), states())
-def test_what_is_known_joins_in_any_order(one: State, two: State, three: State) -> None:
-    assert join(one, two).value() == join(two, one).value()
-    assert join(join(one, two), three).value() == join(one, join(two, three)).value()
-    both = join(one, two)
-    assert join(both, one).value() == join(both, two).value() == join(both, both).value() == both.value()
-    assert join(one, one).value() == one.value()
+def test_what_is_known_joins_in_any_order(one: MemoryState, two: MemoryState, three: MemoryState) -> None:
+    assert join_states(one, two).value() == join_states(two, one).value()
+    assert join_states(join_states(one, two), three).value() == join_states(one, join_states(two, three)).value()
+    both = join_states(one, two)
+    assert (
+        join_states(both, one).value()
+        == join_states(both, two).value()
+        == join_states(both, both).value()
+        == both.value()
+    )
+    assert join_states(one, one).value() == one.value()
 
 
 def test_three_values_of_one_time_are_one_clash() -> None:
-    found = State()
+    found = MemoryState()
     for value in ("a", "b", "c"):
-        found = join(found, State(Record(id=ID % 1, content="x", title=value, updated_at=1, created_at=1)))
+        found = join_states(found, MemoryState(Record(id=ID % 1, content="x", title=value, updated_at=1, created_at=1)))
     assert [(conflict.field, conflict.clock, conflict.values) for conflict in found.conflicts] == [
         ("title", 1, ["a", "b", "c"])
     ]
-    settled = join(found, State(Record(id=ID % 1, content="x", title="d", updated_at=2, created_at=1)))
+    settled = join_states(found, MemoryState(Record(id=ID % 1, content="x", title="d", updated_at=2, created_at=1)))
     assert settled.record is not None and settled.record.title == "d" and settled.conflicts == ()
 
 
@@ -126,7 +131,7 @@ def test_a_null_that_was_set_wins_and_one_that_was_not_does_not() -> None:
     silent = Record(id=ID % 1, content="x", updated_at=9, created_at=1)
     told = Record(id=ID % 1, content="x", updated_at=9, created_at=1, clocks={"title": 9, "meta.k": 9})
     for other, title, meta in ((silent, "t", {"k": 1}), (told, None, {})):
-        merged = join(State(old), State(other)).record
+        merged = join_states(MemoryState(old), MemoryState(other)).record
         assert merged is not None and (merged.title, merged.meta) == (title, meta)
 
 
@@ -134,7 +139,7 @@ def test_the_clock_of_a_key_that_one_side_has_is_kept() -> None:
     one = Record(id=ID % 1, content="x", meta={"k": 1}, updated_at=1, created_at=1)
     two = Record(id=ID % 1, content="x", meta={"l": 1}, updated_at=9, created_at=1)
     three = Record(id=ID % 1, content="x", meta={"k": 2}, updated_at=5, created_at=1)
-    merged = join(join(State(one), State(two)), State(three)).record
+    merged = join_states(join_states(MemoryState(one), MemoryState(two)), MemoryState(three)).record
     assert merged is not None and merged.meta == {"k": 2, "l": 1}
     assert merged.clocks == {"meta.k": 5}
 
@@ -143,7 +148,7 @@ def test_the_clock_of_a_key_that_one_side_has_is_kept() -> None:
 def test_equal_states_have_equal_bytes(before: Record, after: Record, at: int) -> None:
     after.clocks = {}
     wanted = {name: canonical(getattr(after, name)) for name in ("title", "kind", "temporal", "tags", "meta", "source")}
-    stamp(before, after, at)
+    stamp_edit(before, after, at)
     assert {name: canonical(getattr(after, name)) for name in wanted} == wanted
     bytes = canonical_record(after)
     for other in (7, at):
@@ -152,7 +157,7 @@ def test_equal_states_have_equal_bytes(before: Record, after: Record, at: int) -
     normalise(after)
     assert canonical_record(after) == bytes
     # An edit is later than what it changed, so what was there before adds nothing but lists, and objects over values.
-    merged = join(State(before), State(after)).record
+    merged = join_states(MemoryState(before), MemoryState(after)).record
     assert merged is not None
     assert all(canonical(getattr(merged, name)) == wanted[name] for name in wanted if name not in ("tags", "source"))
 
@@ -163,7 +168,7 @@ def test_names_of_registers_are_unambiguous(field: str, tool: str, key: str, las
     if "." not in tool:
         paths += [("extra", tool, key), ("extra", tool, "frontmatter", last), ("extra", tool, "frontmatter." + last)]
         paths += [("extra", tool, "frontmatter%2E" + last)]
-    assert [path_of(name_of(path)) for path in paths] == paths
+    assert [parse_path(path_name(path)) for path in paths] == paths
 
 
 ENTITIES = st.builds(

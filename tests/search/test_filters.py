@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import strategies as own
 from memglot import Memory
-from memglot.arguments import make_filter, moment
+from memglot.arguments import make_filter, parse_moment
 from memglot.errors import BadRecord, MemglotError, UsageError
 from memglot.model import DELETED, Record, Temporal, parse_time
 from memglot.store.location import open_store
@@ -195,7 +195,7 @@ DAY = parse_time("2024-05-01T00:00:00Z")
     ],
 )
 def test_a_moment_can_be_written_in_several_ways(value: Any, time: str) -> None:
-    assert moment(value) == parse_time(time)
+    assert parse_moment(value) == parse_time(time)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_moment_can_be_written_in_several_ways(value: Any, time: str) -> None:
 )
 def test_any_other_moment_is_one_clear_error(value: Any) -> None:
     with pytest.raises(UsageError, match="is not a time$") as caught:
-        moment(value)
+        parse_moment(value)
     assert "`2024-05`" in (caught.value.hint or "")
     assert len(str(caught.value)) < 200
 

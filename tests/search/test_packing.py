@@ -11,9 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from memglot.errors import UsageError
-from memglot.search.pack import Item, Packed, pack, tokens_of
-from memglot.text.cut import beginning, good_end
-from memglot.text.tokens import cost_of, longest_for, signs_for
+from memglot.search.pack import Packed, PackItem, count_tokens, pack
+from memglot.text.cut import cut_position, cut_to_fit
+from memglot.text.tokens import characters_for, max_length_for, text_cost
 
 HOSTILE = [
     "```\n# out\n```",
@@ -52,16 +52,16 @@ texts = st.one_of(st.text(max_size=60), st.lists(pieces, max_size=80).map("".joi
 
 
 @st.composite
-def item_lists(draw: st.DrawFn) -> list[Item]:
+def item_lists(draw: st.DrawFn) -> list[PackItem]:
     items = []
     for number in range(draw(st.integers(0, 6))):
         beside = draw(st.sampled_from(["", "", f"id-{draw(st.integers(0, 7))}"]))
         title, kind = draw(st.sampled_from(["", "Title", *HOSTILE])), draw(st.sampled_from(["", "~~~", "fact"]))
-        items.append(Item(id=f"id-{number}", text=draw(texts), title=title, kind=kind, context_of=beside))
+        items.append(PackItem(id=f"id-{number}", text=draw(texts), title=title, kind=kind, context_of=beside))
     return items
 
 
-def packed(items: list[Item], budget: int) -> Packed | None:
+def packed(items: list[PackItem], budget: int) -> Packed | None:
     """The block, or `None` where the budget is too small for one."""
     try:
         return pack(items, budget)
@@ -93,17 +93,17 @@ def fenced(block: str) -> Iterator[str]:
 
 
 @given(item_lists(), st.integers(0, 700))
-def test_the_budget_is_kept(items: list[Item], budget: int) -> None:
+def test_the_budget_is_kept(items: list[PackItem], budget: int) -> None:
     found = packed(items, budget)
     assume(found is not None)
     assert found is not None
-    assert found.tokens == tokens_of(found.text) <= budget
+    assert found.tokens == count_tokens(found.text) <= budget
     assert len(found.states) == len(items)
 
 
 @given(item_lists(), st.integers(0, 700))
-@example([Item(id=str(number), text=text) for number, text in enumerate(HOSTILE)], 4_000)
-def test_whole_ones_stay_whole_and_in_their_order(items: list[Item], budget: int) -> None:
+@example([PackItem(id=str(number), text=text) for number, text in enumerate(HOSTILE)], 4_000)
+def test_whole_ones_stay_whole_and_in_their_order(items: list[PackItem], budget: int) -> None:
     found = packed(items, budget)
     assume(found is not None)
     assert found is not None
@@ -117,7 +117,7 @@ def test_whole_ones_stay_whole_and_in_their_order(items: list[Item], budget: int
 
 
 @given(item_lists())
-def test_too_small_a_budget_names_the_least_that_works(items: list[Item]) -> None:
+def test_too_small_a_budget_names_the_least_that_works(items: list[PackItem]) -> None:
     with pytest.raises(UsageError, match="too small") as error:
         pack(items, 0)
     least = int(re.findall(r"[\d,]+$", error.value.hint or "")[0].replace(",", ""))
@@ -127,7 +127,7 @@ def test_too_small_a_budget_names_the_least_that_works(items: list[Item]) -> Non
 
 
 @given(item_lists(), st.integers(0, 300), st.integers(0, 300))
-def test_more_budget_never_loses_the_best(items: list[Item], budget: int, more: int) -> None:
+def test_more_budget_never_loses_the_best(items: list[PackItem], budget: int, more: int) -> None:
     before, after = packed(items, budget), packed(items, budget + more)
     assume(before is not None and items)
     assert before is not None and after is not None
@@ -137,7 +137,11 @@ def test_more_budget_never_loses_the_best(items: list[Item], budget: int, more: 
 
 
 def test_a_later_one_that_fits_whole_is_preferred_to_cutting() -> None:
-    items = [Item(id="a", text="first " * 20), Item(id="b", text="long " * 900), Item(id="c", text="last " * 20)]
+    items = [
+        PackItem(id="a", text="first " * 20),
+        PackItem(id="b", text="long " * 900),
+        PackItem(id="c", text="last " * 20),
+    ]
     assert pack(items, 150).states == ("whole", "left out", "whole")
     found = pack(items, 300)
     assert found.states == ("whole", "cut", "whole")
@@ -147,30 +151,30 @@ def test_a_later_one_that_fits_whole_is_preferred_to_cutting() -> None:
 
 
 def test_the_best_is_cut_when_it_must_be_and_leaves_room_for_others() -> None:
-    items = [Item(id="a", text="long " * 900), Item(id="b", text="short"), Item(id="c", text="long " * 900)]
+    items = [PackItem(id="a", text="long " * 900), PackItem(id="b", text="short"), PackItem(id="c", text="long " * 900)]
     found = pack(items, 300, found=1_200)
     assert found.states == ("cut", "whole", "left out")
     assert found.tokens > 290
     (kept,) = re.findall(r"… \[cut: (\d+) of 1,080 tokens; `memglot get a`\]", found.text)
-    assert kept == str(tokens_of(next(fenced(found.text))))
+    assert kept == str(count_tokens(next(fenced(found.text))))
     assert found.text.endswith("\n2 of 1,200 memories, 1 cut")
 
 
 def test_what_stands_beside_a_hit_comes_after_all_hits_and_not_without_its_own() -> None:
-    hit, other = Item(id="a", text="first " * 20), Item(id="d", text="other " * 20)
-    beside = Item(id="b", text="word " * 20, context_of="a")
-    lonely = Item(id="c", text="x", context_of="z")
+    hit, other = PackItem(id="a", text="first " * 20), PackItem(id="d", text="other " * 20)
+    beside = PackItem(id="b", text="word " * 20, context_of="a")
+    lonely = PackItem(id="c", text="x", context_of="z")
     # There is room for two: both hits, though the neighbour is given before the second one.
     assert pack([beside, hit, other], 130).states == ("left out", "whole", "whole")
     assert pack([beside, hit, other], 600).states == ("whole", "whole", "whole")
     assert "### b · context\n" in pack([beside, hit], 600).text
-    long = Item(id="z", text="long " * 900)
+    long = PackItem(id="z", text="long " * 900)
     assert pack([hit, long, lonely], 100).states == ("whole", "left out", "left out")
     assert pack([hit, lonely], 100).states == ("whole", "whole")
 
 
 def test_what_was_written_about_a_memory_is_a_line_of_data() -> None:
-    item = Item(
+    item = PackItem(
         id="0194",
         text="x",
         title="Two\nlines\x1b[0m `x`",
@@ -182,9 +186,9 @@ def test_what_was_written_about_a_memory_is_a_line_of_data() -> None:
     )
     wanted = "\n### 0194 · a.b · 2025-01-26\nabout: `Two lines\\x1b[0m 'x' · fact · #p #q r · from chatgpt`\n```\nx\n"
     assert wanted in pack([item], 500).text
-    long = pack([Item(id="a", text="x", title="word " * 100)], 500).text.split("\n")[3]
+    long = pack([PackItem(id="a", text="x", title="word " * 100)], 500).text.split("\n")[3]
     assert long.startswith("about: `word word") and long.endswith("word…`") and len(long) < 120
-    assert "about" not in pack([Item(id="a", text="x")], 500).text
+    assert "about" not in pack([PackItem(id="a", text="x")], 500).text
 
 
 def test_nothing_makes_a_block_too() -> None:
@@ -193,24 +197,24 @@ def test_nothing_makes_a_block_too() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_breaks_out_of_its_fence(text: str) -> None:
-    found = pack([Item(id="a", text=text), Item(id="b", text="after")], 2_000)
+    found = pack([PackItem(id="a", text=text), PackItem(id="b", text="after")], 2_000)
     assert list(fenced(found.text)) == [text, "after"]
     assert found.states == ("whole", "whole")
 
 
 def test_endless_fences_are_cut_before_they_eat_up_the_budget() -> None:
     text = "Before.\n" + "`" * 50_000 + "\n" + "~" * 50_000
-    found = pack([Item(id="a", text=text), Item(id="b", text="after")], 400)
+    found = pack([PackItem(id="a", text=text), PackItem(id="b", text="after")], 400)
     assert found.states == ("cut", "whole")
     assert found.text.count("after") == 1 and found.tokens <= 400
 
 
 def test_a_very_long_text_is_cut_too() -> None:
-    found = pack([Item(id="a", text="word " * 200_000)], 500)
+    found = pack([PackItem(id="a", text="word " * 200_000)], 500)
     assert found.states == ("cut",) and found.tokens > 490
     assert " of 240,000 tokens; " in found.text
     # What is told of the whole is never less than what is there of it.
-    dense = Item(id="a", text="w" * 50_000 + "数" * 200_000)
+    dense = PackItem(id="a", text="w" * 50_000 + "数" * 200_000)
     (kept, whole) = re.findall(r"\[cut: ([\d,]+) of ([\d,]+) tokens", pack([dense], 100_000).text)[0]
     assert kept == whole
 
@@ -220,7 +224,7 @@ def test_a_very_long_text_is_cut_too() -> None:
 
 @given(texts, st.integers(0, 200))
 def test_a_cut_never_goes_through_a_sign(text: str, end: int) -> None:
-    kept = good_end(text, end)
+    kept = cut_position(text, end)
     assert 0 <= kept <= max(end, 0) or kept == len(text) <= end
     ends = {0} | {sign.end() for sign in regex.finditer(r"\X", text)}
     assert kept in ends
@@ -229,21 +233,21 @@ def test_a_cut_never_goes_through_a_sign(text: str, end: int) -> None:
 @given(texts, st.integers(0, 60))
 def test_a_beginning_fits(text: str, most: int) -> None:
     def fits(part: str) -> bool:
-        return tokens_of(part) <= most
+        return count_tokens(part) <= most
 
-    found = beginning(text, fits, longest_for(100 * most))
+    found = cut_to_fit(text, fits, max_length_for(100 * most))
     assert text.startswith(found) and fits(found)
     assert found == text or not fits(text)
 
 
 def test_a_cut_is_made_at_a_line_or_word_end_that_is_near() -> None:
     lines = "The first line is here.\nThe second follows it, and is longer."
-    assert lines[: good_end(lines, 26)] == "The first line is here."
-    assert lines[: good_end(lines, 45)] == "The first line is here.\nThe second follows"
-    assert good_end("x" * 100, 50) == 50
-    assert "数据库迁移之后"[: good_end("数据库迁移之后", 4)] == "数据库迁"
-    assert good_end("ab👩‍👩‍👧", 5) == 2
-    assert good_end("🇩🇪🇫🇷", 3) == 2
+    assert lines[: cut_position(lines, 26)] == "The first line is here."
+    assert lines[: cut_position(lines, 45)] == "The first line is here.\nThe second follows"
+    assert cut_position("x" * 100, 50) == 50
+    assert "数据库迁移之后"[: cut_position("数据库迁移之后", 4)] == "数据库迁"
+    assert cut_position("ab👩‍👩‍👧", 5) == 2
+    assert cut_position("🇩🇪🇫🇷", 3) == 2
 
 
 # The estimate
@@ -251,16 +255,16 @@ def test_a_cut_is_made_at_a_line_or_word_end_that_is_near() -> None:
 
 @given(texts, texts)
 def test_lines_add_up(one: str, other: str) -> None:
-    assert cost_of(one + "\n") + cost_of(other) == cost_of(one + "\n" + other)
+    assert text_cost(one + "\n") + text_cost(other) == text_cost(one + "\n" + other)
 
 
 @given(texts, st.integers(0, 300))
 def test_a_beginning_costs_no_more(text: str, cost: int) -> None:
-    assert cost_of(text[: len(text) // 2]) <= cost_of(text)
-    end = signs_for(text, cost)
-    assert cost_of(text[:end]) <= cost
-    assert end == len(text) or cost_of(text[: end + 1]) > cost or cost_of(text[: end + 2]) > cost
-    assert len(text) <= longest_for(cost_of(text))
+    assert text_cost(text[: len(text) // 2]) <= text_cost(text)
+    end = characters_for(text, cost)
+    assert text_cost(text[:end]) <= cost
+    assert end == len(text) or text_cost(text[: end + 1]) > cost or text_cost(text[: end + 2]) > cost
+    assert len(text) <= max_length_for(text_cost(text))
 
 
 # Counted with the vocabulary of cl100k, the dearest of those of today, on sentences of our own.
@@ -280,4 +284,4 @@ def test_a_beginning_costs_no_more(text: str, cost: int) -> None:
     ],
 )
 def test_the_estimate_is_near_the_count_of_a_real_vocabulary(text: str, true: int) -> None:
-    assert 0.9 * true <= tokens_of(text) <= 1.3 * true + 2
+    assert 0.9 * true <= count_tokens(text) <= 1.3 * true + 2

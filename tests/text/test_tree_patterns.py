@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot.errors import UsageError
-from memglot.text.tree_pattern import check_tree_pattern, is_pattern, literal_start, matches_tree
+from memglot.text.tree_pattern import check_tree_pattern, is_pattern, literal_prefix, matches_tree
 
 AGREED = Path(__file__).parent / "tree-patterns.tsv"
 """Pattern, path, and what PostgreSQL 15 said: drawn at random, and the examples of its documentation."""
@@ -104,7 +104,7 @@ def test_all_that_matches_lies_below_the_literal_start(
     start: list[str], items: list[tuple[set[str] | None, bool, tuple[int, int]]], labels: list[str]
 ) -> None:
     pattern, path = ".".join([*start, written(items)]), [*start, *labels]
-    assert literal_start(pattern) == ".".join(start)
+    assert literal_prefix(pattern) == ".".join(start)
     for tree in (path, labels):
         if matches_tree(pattern, ".".join(tree)):
             assert tree[: len(start)] == start

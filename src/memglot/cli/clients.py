@@ -63,10 +63,13 @@ def install(
     """
     from memglot.clients.command import server
     from memglot.clients.install import install as install_
-    from memglot.settings import named_store
+    from memglot.settings import store_from_environment
 
     wanted = server(
-        store=session.store or named_store(), roots=roots, read_only=read_only, allow_sensitive=allow_sensitive
+        store=session.store or store_from_environment(),
+        roots=roots,
+        read_only=read_only,
+        allow_sensitive=allow_sensitive,
     )
     change = install_(client, wanted, name=name, project=Path.cwd() if project else None, dry_run=dry_run, force=force)
     _answer(session, change, project=project, dry_run=dry_run)

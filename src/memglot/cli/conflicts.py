@@ -54,10 +54,10 @@ def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]
 
 
 def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
-    from memglot.merging.conflicts import with_memories
+    from memglot.merging.conflicts import conflicts_with_records
 
     if id is None:
-        for conflict, record in with_memories(memory.store):
+        for conflict, record in conflicts_with_records(memory.store):
             yield _value(record, conflict)
         return
     for conflict in memory.conflicts(id, field):
@@ -91,12 +91,12 @@ def _show(session: Session, values: Iterable[dict[str, Any]], *, whole: bool) ->
 def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
     """The values of a conflict with their numbers: whole, or the beginning of each."""
     from memglot.display import excerpt
-    from memglot.merging.conflicts import as_text
+    from memglot.merging.conflicts import value_text
 
     lines = []
     for number, value in enumerate(found["values"], 1):
         stands = "  (stands meanwhile)" if number == found["stands"] else ""
-        lines.append(f"{number}  {as_text(value) if whole else excerpt(as_text(value))}{stands}")
+        lines.append(f"{number}  {value_text(value) if whole else excerpt(value_text(value))}{stands}")
     return lines
 
 

@@ -15,7 +15,7 @@ from memglot.clients.receipts import Receipt, Receipts
 from memglot.clients.splice import Splice, difference
 from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
 from memglot.errors import UsageError, bad_choice
-from memglot.settings import Surroundings, surroundings
+from memglot.settings import SystemPaths, system_paths
 
 Action: TypeAlias = Literal["added", "updated", "unchanged", "removed", "absent"]
 _Side: TypeAlias = Literal["old", "new"]
@@ -61,14 +61,14 @@ def install(
     project: Path | None = None,
     dry_run: bool = False,
     force: bool = False,
-    around: Surroundings | None = None,
+    around: SystemPaths | None = None,
 ) -> Change:
     """Let a client start `server`, for the user or for one project.
 
     An entry that is there and starts memglot is brought up to date; any other one is only replaced by `force`.
     Raises `UsageError`, `Unreadable` and `CannotWrite`, and changes nothing then.
     """
-    around = around or surroundings()
+    around = around or system_paths()
     found, path = _place(client, name, project, around)
     receipts = Receipts(around.data)
 
@@ -93,14 +93,14 @@ def uninstall(
     name: str = NAME,
     project: Path | None = None,
     dry_run: bool = False,
-    around: Surroundings | None = None,
+    around: SystemPaths | None = None,
 ) -> Change:
     """Take our entry out of a client's configuration, which is then as it was before `install`.
 
     What others changed there meanwhile stays. Raises `UsageError` where the entry does not start memglot,
     `Unreadable` and `CannotWrite`, and changes nothing then.
     """
-    around = around or surroundings()
+    around = around or system_paths()
     found, path = _place(client, name, project, around)
     receipts = Receipts(around.data)
 
@@ -117,7 +117,7 @@ def uninstall(
     return _try(attempt, path)
 
 
-def _place(client: str, name: str, project: Path | None, around: Surroundings) -> tuple[Client, Path]:
+def _place(client: str, name: str, project: Path | None, around: SystemPaths) -> tuple[Client, Path]:
     if client not in CLIENTS:
         raise bad_choice("client", client, sorted(CLIENTS))
     if not _NAME.fullmatch(name):

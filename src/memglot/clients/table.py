@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memglot.settings import Surroundings
+from memglot.settings import SystemPaths
 
 Format: TypeAlias = Literal["json", "toml"]
-Place: TypeAlias = Callable[[Surroundings], Path]
+Place: TypeAlias = Callable[[SystemPaths], Path]
 
 
 class Server(NamedTuple):
@@ -47,7 +47,7 @@ class Client(NamedTuple):
     places: tuple[str, str, str]
     """The user's configuration on Linux, macOS and Windows, for people."""
 
-    def path(self, around: Surroundings, project: Path | None = None) -> Path | None:
+    def path(self, around: SystemPaths, project: Path | None = None) -> Path | None:
         """The file of the user, or of the project in a folder; `None` where the client has none of that kind."""
         if project is None:
             found = self.user(around)
@@ -58,7 +58,7 @@ class Client(NamedTuple):
         return _with_comments(found.absolute()) if self.name == "opencode" else found.absolute()
 
 
-def _settings(around: Surroundings) -> Path:
+def _settings(around: SystemPaths) -> Path:
     """Where programs of this system keep their settings."""
     if around.platform == "win32":
         return Path(around.variables.get("APPDATA") or around.home / "AppData" / "Roaming")
@@ -67,19 +67,19 @@ def _settings(around: Surroundings) -> Path:
     return _dotted_settings(around)
 
 
-def _dotted_settings(around: Surroundings) -> Path:
+def _dotted_settings(around: SystemPaths) -> Path:
     """Where programs that follow the customs of Linux keep their settings, on every system."""
     return Path(around.variables.get("XDG_CONFIG_HOME") or around.home / ".config")
 
 
-def _claude_code(around: Surroundings) -> Path:
+def _claude_code(around: SystemPaths) -> Path:
     folder = around.variables.get("CLAUDE_CONFIG_DIR")
     # Where this older file is there, it is the one that counts.
     older = Path(folder or around.home / ".claude") / ".config.json"
     return older if os.path.isfile(older) else Path(folder or around.home) / ".claude.json"
 
 
-def _claude_desktop(around: Surroundings) -> Path:
+def _claude_desktop(around: SystemPaths) -> Path:
     name = "claude_desktop_config.json"
     if around.platform == "win32":
         # A packaged program sees folders of its own in the place of the user's; which, depends on its release.
@@ -93,21 +93,21 @@ def _claude_desktop(around: Surroundings) -> Path:
     return _settings(around) / "Claude" / name
 
 
-def _cursor(around: Surroundings) -> Path:
+def _cursor(around: SystemPaths) -> Path:
     return around.home / ".cursor" / "mcp.json"
 
 
-def _codex(around: Surroundings) -> Path:
+def _codex(around: SystemPaths) -> Path:
     return Path(around.variables.get("CODEX_HOME") or around.home / ".codex") / "config.toml"
 
 
-def _vscode(around: Surroundings) -> Path:
+def _vscode(around: SystemPaths) -> Path:
     if portable := around.variables.get("VSCODE_PORTABLE"):
         return Path(portable) / "user-data" / "User" / "mcp.json"
     return _settings(around) / "Code" / "User" / "mcp.json"
 
 
-def _opencode(around: Surroundings) -> Path:
+def _opencode(around: SystemPaths) -> Path:
     if named := around.variables.get("OPENCODE_CONFIG"):
         return Path(named)
     return _dotted_settings(around) / "opencode" / "opencode.json"

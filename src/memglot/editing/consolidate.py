@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.editing.decay import FADED, Clock, differs, keep
-from memglot.editing.memory import bury
-from memglot.merging.records import MERGED, absorb
+from memglot.editing.decay import FADED, StrengthClock, differs, remember_base
+from memglot.editing.memory import delete_records
+from memglot.merging.records import MERGED_INTO, absorb
 from memglot.merging.registers import normalise
 from memglot.merging.repoint import repoint
 from memglot.model import Record, now, to_builtins
@@ -20,8 +20,8 @@ from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Revision, Store
 
 T = TypeVar("T")
-DEED = "consolidate"
-_GONE, _STAYS = "gone", "stays"
+OPERATION = "consolidate"
+_MERGED, _KEPT = "gone", "stays"
 
 
 class Consolidation(msgspec.Struct, kw_only=True):
@@ -58,7 +58,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
             with store.writing():
                 result = _Run(store, done, dry_run).run()
                 if result.merged or result.updated:
-                    store.log(DEED, "", "", {"merged": result.merged, "updated": result.updated})
+                    store.log(OPERATION, "", "", {"merged": result.merged, "updated": result.updated})
     result.duration_ms = round((monotonic() - started) * 1000)
     return result
 
@@ -68,7 +68,7 @@ class _Run:
 
     def __init__(self, store: Store, done: DiskMap, dry_run: bool) -> None:
         self._store, self._done, self._dry_run = store, done, dry_run
-        self._clock = Clock(store, now())
+        self._clock = StrengthClock(store, now())
         self.result = Consolidation(dry_run=dry_run)
 
     def run(self) -> Consolidation:
@@ -92,7 +92,7 @@ class _Run:
     def _look(self, record: Record) -> bool:
         """Count a record; tell whether its strength is to be written."""
         state = self._done.get(record.id) if self.result.merged else None
-        if state == _GONE:
+        if state == _MERGED:
             return False
         self.result.memories += 1
         return state is None and self._weigh(record)
@@ -113,15 +113,15 @@ class _Run:
             for other in others:
                 self._strengthen(stays, other)
                 absorb(stays, other)
-                self._done[other.id] = _GONE
+                self._done[other.id] = _MERGED
                 if not self._dry_run:
-                    repoint(self._store, other.id, stays.id, self._clock.moment, DEED)
+                    repoint(self._store, other.id, stays.id, self._clock.moment, OPERATION)
             self.result.merged += len(others)
             if not self._dry_run:
-                bury(self._store, others, deed=DEED, reason=MERGED + stays.id)
+                delete_records(self._store, others, deed=OPERATION, reason=MERGED_INTO + stays.id)
         self._weigh(stays)
         self._clock.age(stays)
-        self._done[stays.id] = _STAYS
+        self._done[stays.id] = _KEPT
         self._replace(before, stays)
 
     def _strengthen(self, stays: Record, other: Record) -> None:
@@ -131,7 +131,7 @@ class _Run:
         if theirs is not None and (mine is None or theirs.rank(moment) > mine.rank(moment)):
             stays.strength = other.strength
             stays.clocks = {**stays.clocks, "strength": moment}
-            keep(stays, theirs)
+            remember_base(stays, theirs)
 
     def _replace(self, before: Record, after: Record) -> None:
         """Keep a record that changed. Nobody edited it: its time stays, and what it took in keeps its clocks."""
@@ -140,7 +140,7 @@ class _Run:
         normalise(after)
         self._store.replace(after)
         at, key = self._clock.moment, after.id
-        self._store.remember([Revision(kind="record", key=key, at=at, deed=DEED, before=to_builtins(before))])
+        self._store.remember([Revision(kind="record", key=key, at=at, deed=OPERATION, before=to_builtins(before))])
 
 
 def _rank(record: Record) -> tuple[int, str]:

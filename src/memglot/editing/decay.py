@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
-from memglot.merging.registers import DECAY, clock_of
+from memglot.merging.registers import DECAY_KEY, clock_of
 from memglot.model import Record
 from memglot.store.contract import Store
 
@@ -16,7 +16,7 @@ _STABILITY = 86_400_000
 _DIGITS = 6
 
 
-class Base:
+class DecayBase:
     """What a strength decays from, and since when."""
 
     def __init__(self, strength: float, since: int, stability: float) -> None:
@@ -32,14 +32,14 @@ class Base:
         return self.at(moment), self.strength
 
 
-class Clock:
+class StrengthClock:
     """Tells what the strengths of a store's records are at one moment."""
 
     def __init__(self, store: Store, moment: int) -> None:
         self._store, self.moment = store, moment
         self._imports = {entry.id: entry.at for entry in store.imports()}
 
-    def base(self, record: Record) -> Base | None:
+    def base(self, record: Record) -> DecayBase | None:
         """What a record's strength decays from; `None` for one that has no strength.
 
         What consolidation wrote is not its own base, so that decay is never applied twice; a strength that somebody
@@ -50,9 +50,9 @@ class Clock:
         kept = _kept(record)
         if kept is not None and kept["written"] == record.strength:
             since = max(kept["since"], record.last_accessed or 0)
-            return Base(kept["base"], since, _stability(record))
+            return DecayBase(kept["base"], since, _stability(record))
         since = max(self._arrival(record), record.last_accessed or 0, clock_of(record, "strength"))
-        return Base(record.strength, min(since, self.moment), _stability(record))
+        return DecayBase(record.strength, min(since, self.moment), _stability(record))
 
     def strength(self, record: Record) -> float | None:
         """How strong a record is now."""
@@ -65,7 +65,7 @@ class Clock:
         if base is not None and differs(base.at(self.moment), record.strength):
             record.strength = base.at(self.moment)
             record.clocks = {**record.clocks, "strength": self.moment}
-            keep(record, base)
+            remember_base(record, base)
 
     def _arrival(self, record: Record) -> int:
         """When a record came here: with its import, else when it was made. What came today is not old."""
@@ -78,15 +78,15 @@ def differs(present: float | None, written: float | None) -> bool:
     return present is not None and written is not None and abs(present - written) >= _MATERIAL
 
 
-def keep(record: Record, base: Base) -> None:
+def remember_base(record: Record, base: DecayBase) -> None:
     """Remember what a record's present strength decays from."""
     found = {"base": base.strength, "since": base.since, "written": record.strength}
-    record.extra = {**record.extra, DECAY: found}
+    record.extra = {**record.extra, DECAY_KEY: found}
 
 
 def _kept(record: Record) -> dict[str, Any] | None:
     """What an earlier consolidation remembered; a file may bring anything under its name."""
-    found = record.extra.get(DECAY)
+    found = record.extra.get(DECAY_KEY)
     if not isinstance(found, dict):
         return None
     numbers = [found.get(name) for name in ("base", "since", "written")]

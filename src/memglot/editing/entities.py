@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.display import quoted
 from memglot.errors import empty_text
-from memglot.merging.registers import later
+from memglot.merging.registers import next_time
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, to_builtins
 from memglot.store.contract import Revision, Store
 
@@ -51,7 +51,7 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
             return before
         seen = found.last_seen or 0
         # A clock that ran ahead somewhere must not make an edit of today lose; names unite whatever the time.
-        found.last_seen = later(seen) if before is not None and found.scope != before.scope else max(at, seen)
+        found.last_seen = next_time(seen) if before is not None and found.scope != before.scope else max(at, seen)
         if before is not None:
             origin = store.origins([before])[0]
             revision = Revision(

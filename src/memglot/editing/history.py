@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import NotFound
-from memglot.merging.memory_state import REMAINS, state_in
+from memglot.merging.memory_state import AFTER_DELETION, parse_revision
 from memglot.model import Conflict, Event, Record
 from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Import, Revision, Store
@@ -26,7 +26,11 @@ class Version(msgspec.Struct, kw_only=True):
 def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     """Every version of a memory, oldest first, the present one last; and the import that brought it."""
     id = id.strip().lower()
-    found = [revision for revision in store.revisions(key=id) if revision.kind == "record" and revision.deed != REMAINS]
+    found = [
+        revision
+        for revision in store.revisions(key=id)
+        if revision.kind == "record" and revision.deed != AFTER_DELETION
+    ]
     present = store.get([id])
     if not found and not present:
         matches = store.starting_with(id, 2)
@@ -50,7 +54,7 @@ def _version(number: int, until: int | None, deed: str, record: Record | None, c
 
 
 def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
-    return state_in(revision.before) if revision.before is not None else (None, [])
+    return parse_revision(revision.before) if revision.before is not None else (None, [])
 
 
 def find_import(imports: Iterable[Import], text: str) -> Import:

@@ -13,7 +13,7 @@ def identity(store: Store, scope: str = DEFAULT_SCOPE) -> Document | None:
     return max(found, key=_age, default=None)
 
 
-def history(store: Store, scope: str = DEFAULT_SCOPE) -> list[Document]:
+def identity_history(store: Store, scope: str = DEFAULT_SCOPE) -> list[Document]:
     """Every text, the present one last."""
     found = [document for document in store.mentions(Document, IDENTITY) if document.scope == scope]
     return sorted(found, key=_age)

@@ -3,9 +3,9 @@
 import msgspec
 
 from memglot.display import quoted
-from memglot.editing.memory import resolve
+from memglot.editing.memory import resolve_id
 from memglot.errors import NotFound, empty_text
-from memglot.merging.registers import later
+from memglot.merging.registers import next_time
 from memglot.model import (
     PREDICATES,
     Endpoint,
@@ -28,14 +28,14 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
     if not predicate.strip():
         raise empty_text("predicate")
     with store.writing():
-        ends = [end_of(store, text) for text in (subject, object)]
+        ends = [parse_endpoint(store, text) for text in (subject, object)]
         for relation in store.things(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
-                return relation if weight in (None, relation.weight) else _reweigh(store, relation, weight)
+                return relation if weight in (None, relation.weight) else _set_weight(store, relation, weight)
         # Two machines that relate the same things say the same, so the relation has one id on both.
         id = derive_id("memglot-relation", "", "\0".join((_text(ends[0]), predicate, _text(ends[1]))))
         buried = store.thing(Tombstone, id)
-        at = later(buried.deleted_at) if buried is not None else now()
+        at = next_time(buried.deleted_at) if buried is not None else now()
         store.take([buried] if buried is not None else [])
         relation = Relation(
             id=id,
@@ -60,8 +60,8 @@ def predicate_notes(predicate: str) -> list[str]:
     )
 
 
-def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation:
-    changed = msgspec.structs.replace(relation, weight=weight, updated_at=later(relation.updated_at))
+def _set_weight(store: Store, relation: Relation, weight: float | None) -> Relation:
+    changed = msgspec.structs.replace(relation, weight=weight, updated_at=next_time(relation.updated_at))
     store.put([changed])
     before = to_builtins(relation)
     store.remember([Revision(kind="relation", key=relation.id, at=changed.updated_at, deed="link", before=before)])
@@ -72,7 +72,7 @@ def _reweigh(store: Store, relation: Relation, weight: float | None) -> Relation
 def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
     """Take relations away; tells how many there were. Each leaves a mark, so that no old file brings it back."""
     with store.writing():
-        ends = [end_of(store, text) for text in (subject, object)]
+        ends = [parse_endpoint(store, text) for text in (subject, object)]
         found = [
             relation
             for relation in store.things(Relation, [ends[0].id])
@@ -92,7 +92,7 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
     return len(found)
 
 
-def end_of(store: Store, text: str) -> Endpoint:
+def parse_endpoint(store: Store, text: str) -> Endpoint:
     """An end of a relation: a memory by its id, or an entity as `entity:<id>`."""
     if text.startswith("entity:"):
         id = text.removeprefix("entity:")
@@ -100,7 +100,7 @@ def end_of(store: Store, text: str) -> Endpoint:
             if store.thing(Entity, key) is not None:
                 return Endpoint(key, entity=True)
         raise NotFound("entity", id, "`memglot entities` lists them")
-    return Endpoint(resolve(store, text))
+    return Endpoint(resolve_id(store, text))
 
 
 def _text(end: Endpoint) -> str:

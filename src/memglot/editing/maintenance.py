@@ -9,7 +9,7 @@ from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, Tar
 from memglot.exporting.verify import Verdict, verify_store
 from memglot.files import replace_database, sqlite_files
 from memglot.formats.sqlite import is_store
-from memglot.merging.conflict_files import mirror
+from memglot.merging.conflict_files import write_conflict_files
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Store
 from memglot.store.location import open_store, quiet, store_file
@@ -34,9 +34,9 @@ def stats(store: Store) -> dict[str, Any]:
         "bytes": size,
         "memories": sum(kinds.values()),
         "deleted_in_source": store.count(Filter(status=(DELETED,))),
-        "kinds": _most(kinds),
-        "scopes": _most(scopes),
-        "tags": _most(tags),
+        "kinds": _most_common(kinds),
+        "scopes": _most_common(scopes),
+        "tags": _most_common(tags),
         "things": {name: count for name, count in things.items() if count},
         "vectors": {"model": vectors.model, "count": vectors.count, "missing": vectors.missing},
         "imports": sum(1 for _ in store.imports()),
@@ -44,7 +44,7 @@ def stats(store: Store) -> dict[str, Any]:
     }
 
 
-def _most(counts: dict[str, int]) -> dict[str, int]:
+def _most_common(counts: dict[str, int]) -> dict[str, int]:
     """The twenty most common, most common first."""
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:20])
 
@@ -90,17 +90,17 @@ def restore(
         count = backup_store.count()
     finally:
         backup_store.close()
-    for note in _mirror(store_path):
+    for note in _rewrite_conflict_files(store_path):
         if tell is not None:
             tell(note)
     return store_path, count
 
 
-def _mirror(store_path: Path) -> list[str]:
+def _rewrite_conflict_files(store_path: Path) -> list[str]:
     """Show the conflicts of the store that is there now, and no longer those of the one that was."""
     store = open_store(str(store_path), write=False)
     try:
-        mirror(store)
+        write_conflict_files(store)
         return store.notes
     finally:
         store.close()

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from memglot.errors import AlreadyThere, Ambiguous, NotFound
-from memglot.merging.memory_state import State, is_link, remains, set_conflicts, value_of
+from memglot.merging.memory_state import MemoryState, is_link_tombstone, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
-from memglot.merging.redirects import bury_doubles
-from memglot.merging.registers import later, path_of, set_time, stamp
+from memglot.merging.redirects import delete_merged_into
+from memglot.merging.registers import next_time, parse_path, set_time, stamp_edit
 from memglot.model import (
     DEFAULT_STATUS,
     DELETED,
@@ -30,16 +30,16 @@ from memglot.model import (
 )
 from memglot.store.contract import Revision, Store
 
-_SHORTEST = 4
+_SHORTEST_PREFIX = 4
 
 
-def resolve(store: Store, text: str) -> str:
+def resolve_id(store: Store, text: str) -> str:
     """The id of a stored memory, from the id itself or from an unambiguous beginning of it."""
     id = text.strip().lower()
     if is_id(id):
         if store.known([id]):
             return id
-    elif len(id) >= _SHORTEST:
+    elif len(id) >= _SHORTEST_PREFIX:
         found = store.starting_with(id, 4)
         if len(found) == 1:
             return found[0]
@@ -51,7 +51,7 @@ def resolve(store: Store, text: str) -> str:
 
 def get(store: Store, id: str) -> Record:
     """One memory by its id."""
-    return store.get([resolve(store, id)])[0]
+    return store.get([resolve_id(store, id)])[0]
 
 
 def add(store: Store, record: Record) -> Record:
@@ -69,7 +69,7 @@ def add(store: Store, record: Record) -> Record:
         buried = store.thing(Tombstone, record.id)
         if buried is not None:
             # Else the next machine that knows of the deletion would delete it again.
-            record.updated_at = max(record.updated_at, later(buried.deleted_at))
+            record.updated_at = max(record.updated_at, next_time(buried.deleted_at))
             store.take([buried])
         store.add([record])
         store.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
@@ -92,16 +92,16 @@ def update(
         changed = [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
         if changed or settles is not None:
             # A clock that ran ahead somewhere must not make an edit of today lose.
-            at = later(record.updated_at, *record.clocks.values())
-            path = path_of(settles) if settles is not None else None
-            stamp(record, after, at, [path] if path is not None else [])
+            at = next_time(record.updated_at, *record.clocks.values())
+            path = parse_path(settles) if settles is not None else None
+            stamp_edit(record, after, at, [path] if path is not None else [])
             had = list(store.things(Conflict, [record.id]))
             store.replace(after)
             set_conflicts(store, record.id, conflicts_of(after, had))
             if "content" in changed:
                 # A vector of the old text would find the wrong things.
                 store.take(list(store.things(Embedding, [record.id])))
-            before = value_of(record, had)
+            before = revision_value(record, had)
             store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before)])
             details = {"fields": sorted(changed)} if settles is None else {"field": settles}
             store.log(deed, record.id, after.scope, details)
@@ -111,25 +111,25 @@ def update(
 def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
     with store.writing():
-        wanted = list(dict.fromkeys(resolve(store, id) for id in ids))
+        wanted = list(dict.fromkeys(resolve_id(store, id) for id in ids))
         records = store.get(wanted)
-        bury(store, records, reason=reason)
+        delete_records(store, records, reason=reason)
         for record in records:
             store.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
     return wanted
 
 
-def bury(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
+def delete_records(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
     """Remove records, each with a tombstone and what `undelete` needs to bring it back."""
     present = now()
     if deed == "delete":
-        bury_doubles(store, [record.id for record in records], present, reason)
+        delete_merged_into(store, [record.id for record in records], present, reason)
     for record in records:
         # A deletion is later than every edit that it knew of.
         at = max(present, record.updated_at)
         origin = store.origin(record.id)
         had = list(store.things(Conflict, [record.id]))
-        before = value_of(record, had)
+        before = revision_value(record, had)
         store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before, origin=origin)])
         store.put([_tombstone(record, at, reason)])
         store.take(had)
@@ -150,19 +150,19 @@ def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
 def undelete(store: Store, id: str) -> Record:
     """Bring a deleted memory back as it was, or one that its source had marked as deleted."""
     with store.writing():
-        id = _buried_id(store, id.strip().lower())
+        id = _deleted_id(store, id.strip().lower())
         if store.known([id]):
             record = store.get([id])[0]
             return (
                 update(store, id, {"status": DEFAULT_STATUS}, deed="undelete") if record.status == DELETED else record
             )
         tombstone = store.thing(Tombstone, id)
-        known, origin = remains(store, tombstone) if tombstone is not None else (State(), None)
+        known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)
         if tombstone is None or known.record is None:
             raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
         record = known.record
         # It is later than the deletion, also to other machines; what it says keeps its age.
-        set_time(record, later(tombstone.deleted_at, record.updated_at))
+        set_time(record, next_time(tombstone.deleted_at, record.updated_at))
         store.add([record], origin)
         store.take([tombstone])
         set_conflicts(store, id, conflicts_of(record, known.conflicts))
@@ -170,14 +170,14 @@ def undelete(store: Store, id: str) -> Record:
         return record
 
 
-def _buried_id(store: Store, text: str) -> str:
+def _deleted_id(store: Store, text: str) -> str:
     """The id of a deleted memory, from an unambiguous beginning of it; any other text as it is."""
-    if is_id(text) or len(text) < _SHORTEST:
+    if is_id(text) or len(text) < _SHORTEST_PREFIX:
         return text
     found = [
         tombstone.id
         for tombstone in store.things(Tombstone)
-        if tombstone.id.startswith(text) and not is_link(tombstone)
+        if tombstone.id.startswith(text) and not is_link_tombstone(tombstone)
     ]
     if len(found) > 1:
         raise Ambiguous(text, found[:4])

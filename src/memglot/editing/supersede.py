@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memglot.editing import links, memory
 from memglot.errors import UsageError
-from memglot.merging.memory_state import end_of_link
-from memglot.merging.registers import later
+from memglot.merging.memory_state import link_tombstone
+from memglot.merging.registers import next_time
 from memglot.model import DEFAULT_STATUS, DELETED, Supersession, Tombstone, check_text, now, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
 
@@ -21,27 +21,27 @@ def supersede(
     """
     check_text(reason, "reason")
     with store.writing():
-        new, old = (memory.resolve(store, id) for id in (newer, older))
+        new, old = (memory.resolve_id(store, id) for id in (newer, older))
         if new == old:
             raise UsageError(
                 f"memory `{new}` cannot supersede itself", "name the newer memory first, then the older one"
             )
-        about = links.end_of(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
+        about = links.parse_endpoint(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
         found = Supersession(newer=new, older=old, entity=about, decided_by="user", reason=reason)
         before, gone = store.kept(found), store.thing(Tombstone, thing_key(found))
         if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
             return before, False
         scope = store.get([new])[0].scope
         # A clock that ran ahead somewhere must not make a decision of today lose.
-        found.decided_at = later(
+        found.decided_at = next_time(
             (before.decided_at if before is not None else None) or 0, gone.deleted_at if gone is not None else 0
         )
         store.take([gone] if gone is not None else [])
         if (opposite := store.kept(Supersession(newer=old, older=new))) is not None:
-            _forget(store, opposite, scope)
+            _remove_decision(store, opposite, scope)
             _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
         if before is not None:
-            _remember(store, before)
+            _keep_revision(store, before)
         store.put([found])
         store.log("supersede", new, scope, to_builtins(found))
         record = store.get([old])[0]
@@ -49,7 +49,7 @@ def supersede(
     return found, True
 
 
-def take_back(store: Store, decision: Supersession) -> None:
+def undo_supersession(store: Store, decision: Supersession) -> None:
     """Take a decision away as if it had never been; what it had superseded is active again."""
     store.take([decision])
     if store.known([decision.older]) and not list(store.mentions(Supersession, decision.older)):
@@ -61,13 +61,13 @@ def _set_status(store: Store, id: str, was: str, status: str) -> None:
         memory.update(store, id, {"status": status})
 
 
-def _forget(store: Store, thing: Supersession, scope: str) -> None:
-    _remember(store, thing)
+def _remove_decision(store: Store, thing: Supersession, scope: str) -> None:
+    _keep_revision(store, thing)
     store.take([thing])
-    store.put([end_of_link(thing, now(), scope)])
+    store.put([link_tombstone(thing, now(), scope)])
 
 
-def _remember(store: Store, thing: Supersession) -> None:
+def _keep_revision(store: Store, thing: Supersession) -> None:
     revision = Revision(
         kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=to_builtins(thing)
     )
@@ -75,11 +75,11 @@ def _remember(store: Store, thing: Supersession) -> None:
     store.remember([revision])
 
 
-def chain(store: Store, id: str | None = None) -> list[Supersession]:
+def supersessions(store: Store, id: str | None = None) -> list[Supersession]:
     """All supersessions, or those of the chain that a memory belongs to, both ways; the earliest decision first."""
     if id is None:
         return sorted(store.things(Supersession), key=_when)
-    start = memory.resolve(store, id)
+    start = memory.resolve_id(store, id)
     seen, rest = {start}, [start]
     found: dict[tuple[str, str], Supersession] = {}
     while rest:

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[\t\n\r -~]*")
 _WORD = re.compile(r"[a-z0-9]+")
 
 
-class Pieces:
+class WordPieces:
     """A vocabulary; what is not in it gets the number after the last, `unknown`."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Plugin:
+class PluginEmbedder:
     """Guards an embedder; see `memglot.embed.Embedder` for what the methods promise."""
 
     def __init__(self, name: str, load: Callable[[], Any]) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memglot.embed.embedder import Embedder
-from memglot.embed.plugin import Plugin
+from memglot.embed.plugin import PluginEmbedder
 from memglot.errors import UnknownEmbedder, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ BUILT_IN = "memglot-table-256-2"
 """The embedder that is used when none is named. A test holds it to the name in the table itself."""
 
 
-def names() -> list[str]:
+def embedder_names() -> list[str]:
     """The names of all embedders, sorted; no plugin is imported."""
     return sorted({BUILT_IN, *_plugins()})
 
@@ -31,16 +31,16 @@ def embedder(name: str | None = None) -> Embedder:
     if name is None or name == BUILT_IN:
         return _built_in()
     if name not in (plugins := _plugins()):
-        raise UnknownEmbedder(name, names())
-    return Plugin(name, plugins[name].load)
+        raise UnknownEmbedder(name, embedder_names())
+    return PluginEmbedder(name, plugins[name].load)
 
 
 @cache
 def _built_in() -> Embedder:
     """The table, with numpy and tokenizers, which take a while to import and are needed from here on only."""
-    from memglot.embed.table import Table
+    from memglot.embed.table import TableEmbedder
 
-    return Table.built_in()
+    return TableEmbedder.built_in()
 
 
 @cache

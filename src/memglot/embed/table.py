@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memglot.embed.embedder import Weigh
-from memglot.embed.pieces import Pieces
+from memglot.embed.pieces import WordPieces
 from memglot.errors import Unreadable
 
 MAGIC = b"mgtable1"
@@ -24,7 +24,7 @@ _LENGTHS = struct.Struct("<4I")
 _BATCH = 64  # The rows of more texts at once fall out of the processor's cache.
 
 
-class Table:
+class TableEmbedder:
     """A table of wordpieces; see `memglot.embed.Embedder` for what the methods promise."""
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class Table:
             raise _damaged_table(str(path)) from None
 
     @classmethod
-    def built_in(cls) -> Table:
+    def built_in(cls) -> TableEmbedder:
         """The table that is part of the package."""
         return cls(Path(__file__).with_name("table.bin"))
 
@@ -53,7 +53,7 @@ class Table:
         self.dimensions = width
         self._scales = np.frombuffer(stored, "<f4", count, scales)
         self._rows = np.frombuffer(stored, np.int8, count * width, scales + 4 * count).reshape(count, width)
-        self._pieces = Pieces(pieces)
+        self._pieces = WordPieces(pieces)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text; of a text beyond 8,192 characters, the first of them count."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.arguments import choice
+from memglot.arguments import check_choice
 from memglot.errors import CannotWrite, StoreError
 from memglot.formats.base import STORE, Format, Options
 from memglot.formats.core.audit_chain import blob_of_event, is_audit
@@ -87,7 +87,7 @@ def refuse_own(store: Store, target: Target) -> None:
 def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
     """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
     filter, embeddings = options.filter, options.include_embeddings
-    choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
+    check_choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
     marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
     hiding = Hiding(store, marked) if marked else None
     scope = filter.scope[0] if options.follow_scope and len(filter.scope) == 1 else None

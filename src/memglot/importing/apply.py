@@ -7,9 +7,9 @@ from typing import Any
 
 from memglot.importing.duplicates import Doubles
 from memglot.importing.plan import Plan
-from memglot.merging.edited_notes import in_text
-from memglot.merging.memory_state import BATCH, REMAINS, State, set_conflicts, value_of
-from memglot.merging.redirects import Reunion, Touched
+from memglot.merging.edited_notes import is_text_link
+from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, MemoryState, revision_value, set_conflicts
+from memglot.merging.redirects import RedirectChanges, RedirectUpdate
 from memglot.merging.things import Met
 from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
@@ -22,13 +22,13 @@ class Changes:
 
     def __init__(self, store: Store, doubles: Doubles, at: int) -> None:
         self._store, self._doubles, self._at = store, doubles, at
-        self._touched = Touched()
+        self._touched = RedirectChanges()
         self.conflicts = self.removed = 0
 
     def begin(self, import_id: str) -> int:
         """A number for the next batch, and a mark among the revisions, so that later ones are known as such."""
         batch = self._store.new_batch(import_id)
-        mark = Revision(kind=BATCH, key=import_id, at=self._at, deed="import", before=None, batch=batch)
+        mark = Revision(kind=BATCH_MARKER, key=import_id, at=self._at, deed="import", before=None, batch=batch)
         self._store.remember([mark])
         return batch
 
@@ -58,7 +58,7 @@ class Changes:
         touched = self._touched
         if touched.ids or touched.deaths:
             with self._store.writing():
-                reunion = Reunion(self._store, touched, self._at, self.begin(import_id))
+                reunion = RedirectUpdate(self._store, touched, self._at, self.begin(import_id))
                 reunion.run()
             self.removed -= reunion.revived
 
@@ -74,17 +74,17 @@ class Changes:
             set_conflicts(self._store, change.after.id, change.has)
             self.conflicts += change.found
             if change.after.id not in new:
-                yield value_of(change.before, change.had), change.after
+                yield revision_value(change.before, change.had), change.after
 
-    def _learnt(self, known: State, origin: int | None, batch: int) -> Iterator[Revision]:
+    def _learnt(self, known: MemoryState, origin: int | None, batch: int) -> Iterator[Revision]:
         """What is known now of a memory that stays deleted, for the day that it comes back."""
         if known.record is not None:
-            before = value_of(known.record, known.conflicts)
+            before = revision_value(known.record, known.conflicts)
             yield Revision(
                 kind="record",
                 key=known.record.id,
                 at=self._at,
-                deed=REMAINS,
+                deed=AFTER_DELETION,
                 before=before,
                 batch=batch,
                 origin=origin,
@@ -99,7 +99,11 @@ class Changes:
             for change in plan.merged
             if (change.before.content, change.before.meta) != (change.after.content, change.after.meta)
         ]
-        return [relation for relation in self._store.things(Relation, changed) if in_text(relation)] if changed else []
+        return (
+            [relation for relation in self._store.things(Relation, changed) if is_text_link(relation)]
+            if changed
+            else []
+        )
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
@@ -134,7 +138,7 @@ class Changes:
                 key=record.id,
                 at=at,
                 deed=deed,
-                before=value_of(record, had[record.id]),
+                before=revision_value(record, had[record.id]),
                 batch=batch,
                 origin=self._store.origin(record.id),
             )

@@ -8,9 +8,16 @@ from typing import Any
 import msgspec
 
 from memglot.formats.base import Format
-from memglot.merging.edited_notes import meet_note
-from memglot.merging.memory_state import State, join, remains
-from memglot.merging.records import MERGED, conflicts_of, includes, merge_records, same, unite
+from memglot.merging.edited_notes import merge_edited_note
+from memglot.merging.memory_state import MemoryState, join_states, known_of_deleted
+from memglot.merging.records import (
+    MERGED_INTO,
+    add_tags_and_places,
+    conflicts_of,
+    includes_value_of,
+    is_unchanged_by,
+    merge_records,
+)
 from memglot.merging.registers import normalise, set_time
 from memglot.merging.things import Meeting, Met
 from memglot.model import (
@@ -61,14 +68,14 @@ class Plan:
     merged: list[Change] = field(default_factory=list)
     united: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
     restored: list[Tombstone] = field(default_factory=list)
-    remains: list[tuple[State, int | None]] = field(default_factory=list)
+    remains: list[tuple[MemoryState, int | None]] = field(default_factory=list)
     """What the input tells of memories that stay deleted, and the batches that had brought these."""
     skipped: list[str] = field(default_factory=list)
     doubles: list[tuple[Record, Record]] = field(default_factory=list)
     """Records that are skipped, each with the one of the same content that stays."""
     pending: set[int] = field(default_factory=set)
     """Records by identity that will be written anyway."""
-    raised: dict[str, State] = field(default_factory=dict)
+    raised: dict[str, MemoryState] = field(default_factory=dict)
     """Memories that were deleted and come back, as they were while they were gone."""
     from_notes: bool = False
     without_id: int = 0
@@ -166,9 +173,9 @@ class Planner:
         tombstone = self._store.thing(Tombstone, id) if self.conflict == "merge" else None
         if tombstone is None:
             return
-        kept = remains(self._store, tombstone)
+        kept = known_of_deleted(self._store, tombstone)
         known, origin = next((found for found in plan.remains if found[0].record and found[0].record.id == id), kept)
-        found = join(known, State(known.record, tuple(conflicts)))
+        found = join_states(known, MemoryState(known.record, tuple(conflicts)))
         if known.value() != found.value():
             plan.remains = [one for one in plan.remains if one[0] is not known] + [(found, origin)]
 
@@ -176,7 +183,7 @@ class Planner:
         if self.conflict != "merge" and not new:
             # Nothing is to clash here that does not yet, and what was preferred does not.
             mine = {} if self.conflict == "prefer-remote" else {one.field: one for one in change.has}
-            conflicts = [one for one in conflicts if one.field not in mine and includes(one, change.after)]
+            conflicts = [one for one in conflicts if one.field not in mine and includes_value_of(one, change.after)]
         return conflicts_of(change.after, [*change.has, *conflicts])
 
     def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
@@ -205,7 +212,7 @@ class Planner:
             if found is not None:
                 rest.append(found)
             elif tombstone is not None:
-                plan.deleted += not tombstone.reason.startswith(MERGED)
+                plan.deleted += not tombstone.reason.startswith(MERGED_INTO)
                 plan.skipped.append(tombstone.id)
         return rest
 
@@ -221,10 +228,10 @@ class Planner:
         if self.conflict != "merge" or has_no_time(record):
             if not self._restore_deleted:
                 return None
-            known, found = State(tombstone=tombstone), State(msgspec.structs.replace(record))
+            known, found = MemoryState(tombstone=tombstone), MemoryState(msgspec.structs.replace(record))
         else:
-            known, origin = remains(self._store, tombstone)
-            found = join(known, State(record))
+            known, origin = known_of_deleted(self._store, tombstone)
+            found = join_states(known, MemoryState(record))
             if not (found.is_alive or self._restore_deleted):
                 if known.value() != found.value():
                     plan.remains.append((found, origin))
@@ -233,7 +240,7 @@ class Planner:
         if self._restore_deleted and found.record.updated_at <= tombstone.deleted_at:
             # Else the next machine that knows of the deletion would delete it again.
             set_time(found.record, max(self._at, tombstone.deleted_at + 1))
-        plan.raised[record.id] = State(found.record, found.conflicts, tombstone)
+        plan.raised[record.id] = MemoryState(found.record, found.conflicts, tombstone)
         return found.record
 
     def _buried_content(self, record: Record) -> Tombstone | None:
@@ -245,7 +252,7 @@ class Planner:
     def _meet(self, plan: Plan, local: Record, remote: Record, had: list[Conflict]) -> None:
         """What to do about a record whose id is there already."""
         if self.conflict == "merge" and self._is_note(local, remote):
-            if (found := meet_note(local, remote, self._at, self.notes, had)) is not None:
+            if (found := merge_edited_note(local, remote, self._at, self.notes, had)) is not None:
                 plan.merged.append(Change(local, found[0], had, found[1]))
                 return
         elif self.conflict != "skip":
@@ -257,7 +264,7 @@ class Planner:
                     return
         elif self.started and self._store.batch_of(local.id) == self._import_id:
             plan.twice += 1
-        elif not same(local, remote):
+        elif not is_unchanged_by(local, remote):
             plan.differ += 1
         plan.skipped.append(local.id)
 
@@ -282,8 +289,8 @@ class Planner:
             groups.setdefault(id(stays), (stays, []))[1].append(record)
         for stays, doubles in groups.values():
             before = to_builtins(stays)
-            unite(stays, *doubles)
-            plan.poorer += sum(not same(stays, record) for record in doubles)
+            add_tags_and_places(stays, *doubles)
+            plan.poorer += sum(not is_unchanged_by(stays, record) for record in doubles)
             if id(stays) not in plan.pending and to_builtins(stays) != before:
                 had = [to_builtins(conflict) for conflict in self._had([stays.id])[stays.id]]
                 plan.united.append(({**before, "conflicts": had}, stays))

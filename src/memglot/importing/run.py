@@ -21,7 +21,7 @@ from memglot.importing.duplicates import Doubles
 from memglot.importing.options import ImportOptions
 from memglot.importing.plan import Plan, Planner
 from memglot.importing.summary import Tally, weight_of
-from memglot.merging.shared_tags import twins, with_tags
+from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
 from memglot.merging.things import Met
 from memglot.model import (
     Blob,
@@ -253,11 +253,11 @@ class _Importer:
 
     def unite(self) -> None:
         """Let memories of one content share their tags, where a whole store was merged."""
-        for lacking in twins(self.store) if self._twins else ():
+        for lacking in missing_shared_tags(self.store) if self._twins else ():
             if not self.started:
                 self._start()
             with self.store.writing():
-                self._write(Plan(united=with_tags(self.store, lacking)), Met())
+                self._write(Plan(united=add_shared_tags(self.store, lacking)), Met())
 
     def _meet(self, plan: Plan, things: list[Thing]) -> Met:
         """What the things change, once the plan is done; clashes become part of the plan."""

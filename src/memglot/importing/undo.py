@@ -8,10 +8,10 @@ import msgspec
 
 from memglot.display import many
 from memglot.editing.history import find_import
-from memglot.editing.supersede import take_back
+from memglot.editing.supersede import undo_supersession
 from memglot.formats.core.sidecar import name_of
-from memglot.merging.memory_state import BATCH, REMAINS, set_conflicts, state_in
-from memglot.merging.redirects import Reunion, Touched, home_of
+from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, parse_revision, set_conflicts
+from memglot.merging.redirects import RedirectChanges, RedirectUpdate, merged_into
 from memglot.model import (
     THINGS,
     Conflict,
@@ -61,7 +61,7 @@ class _Undoing:
         self._store, self._report, self._force, self._at = store, report, force, entry.at
         self._batches = store.batches(entry.id)
         self._revisions = list(store.revisions(batches=self._batches))
-        self._begin = next((revision.number for revision in self._revisions if revision.kind == BATCH), 0)
+        self._begin = next((revision.number for revision in self._revisions if revision.kind == BATCH_MARKER), 0)
         self._removed: set[str] = set()
         self.kept: set[Key] = set()
 
@@ -74,7 +74,7 @@ class _Undoing:
         self._put_back()
         if self._removed:
             # What had been merged into a memory that is gone has no other place to live.
-            Reunion(self._store, Touched(deaths=True), now()).run()
+            RedirectUpdate(self._store, RedirectChanges(deaths=True), now()).run()
 
     def _remove_records(self) -> None:
         ids = [record.id for record in self._store.in_batches(self._batches)]
@@ -112,7 +112,7 @@ class _Undoing:
 
     def _take_hanging(self, thing: Thing) -> None:
         if isinstance(thing, Supersession):
-            take_back(self._store, thing)
+            undo_supersession(self._store, thing)
         elif isinstance(thing, Relation):
             self._store.take([thing])
 
@@ -153,15 +153,15 @@ class _Undoing:
     def _put_back(self) -> None:
         for revision in reversed(self._revisions):
             key = _key(revision.kind, revision.key)
-            if revision.kind == BATCH or (revision.kind == _RECORD and revision.key in self._removed):
+            if revision.kind == BATCH_MARKER or (revision.kind == _RECORD and revision.key in self._removed):
                 continue
-            if revision.deed != REMAINS and not self._force and (key in self.kept or self._is_changed(key)):
+            if revision.deed != AFTER_DELETION and not self._force and (key in self.kept or self._is_changed(key)):
                 self.kept.add(key)
                 continue
             # What was put back is as if it had never changed, also to the next undo; and nobody saw what was learnt
             # of a deleted memory.
             self._store.forget([revision.number])
-            if revision.deed != REMAINS:
+            if revision.deed != AFTER_DELETION:
                 self._restore(revision)
 
     def _restore(self, revision: Revision) -> None:
@@ -171,7 +171,7 @@ class _Undoing:
             if not (isinstance(thing, Tombstone) and store.known([thing.id])):
                 store.put([thing], revision.origin)
         elif revision.before is not None:
-            before, had = state_in(revision.before)
+            before, had = parse_revision(revision.before)
             if store.known([before.id]):
                 store.replace(before)
             else:
@@ -183,7 +183,7 @@ class _Undoing:
         """Tell whether somebody else changed a record, or another thing, after this import began."""
         kinds = (_RECORD, "tombstone") if key[0] == _RECORD else (key[0],)
         return any(
-            revision.number > self._begin and revision.batch not in self._batches and revision.deed != REMAINS
+            revision.number > self._begin and revision.batch not in self._batches and revision.deed != AFTER_DELETION
             for revision in self._store.revisions(key=key[1])
             if revision.kind in kinds
         )
@@ -195,7 +195,7 @@ def _key(kind: str, key: str) -> Key:
 
 def _ends(thing: Thing) -> tuple[str, ...]:
     """The memories that a thing hangs on: a deletion by merging hangs on the one that took the memory in."""
-    home = home_of(thing) if isinstance(thing, Tombstone) else None
+    home = merged_into(thing) if isinstance(thing, Tombstone) else None
     return linked_memories(thing) if home is None else (home,)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.errors import MemglotError, UsageError
 from memglot.mcp.tool import Answer, Tool
-from memglot.search.pack import closed
+from memglot.search.pack import close_fence
 from memglot.settings import MAX_ANSWER_BYTES
 
 _LONGEST_TEXT = 100_000
@@ -34,7 +34,7 @@ def result_of(tool: Tool[Any], answer: Answer) -> types.CallToolResult:
     if answer.failed:
         text = _one_line(_parameters(tool, text))
     elif len(text) > _LONGEST_TEXT:
-        text = f"{closed(text[:_LONGEST_TEXT])}\n{_cut_text(_LONGEST_TEXT, len(text))}"
+        text = f"{close_fence(text[:_LONGEST_TEXT])}\n{_cut_text(_LONGEST_TEXT, len(text))}"
     content: list[types.ContentBlock] = [types.TextContent(text=text)]
     if answer.notes:
         content.append(types.TextContent(text="\n".join(_parameters(tool, note) for note in answer.notes)))

@@ -15,13 +15,13 @@ from memglot.display import excerpt, is_one_line
 from memglot.files import replace_file
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
 from memglot.merging.conflict_pages import conflict_page, note_no_mirror, note_own_file
-from memglot.merging.conflicts import as_text, standing, with_memories
+from memglot.merging.conflicts import conflicts_with_records, current_number, value_text
 from memglot.model import Conflict, Record, format_time
 from memglot.store.contract import Store
 from memglot.store.hidden import sensitive_scopes
 
 
-def mirror(store: Store, ids: Sequence[str] | None = None) -> None:
+def write_conflict_files(store: Store, ids: Sequence[str] | None = None) -> None:
     """Show the conflicts of a store that is a file, or only those of some memories, as they are now.
 
     The conflicts themselves are in the store: where a file cannot be written, a note says so.
@@ -34,7 +34,7 @@ def mirror(store: Store, ids: Sequence[str] | None = None) -> None:
     if not folder.is_dir() and not store.count_things(Conflict):
         return
     try:
-        _Mirror(store, file, folder).show(ids)
+        _ConflictFolder(store, file, folder).show(ids)
     except OSError as error:
         _note(store, note_no_mirror(str(folder), error.strerror or str(error)))
 
@@ -44,7 +44,7 @@ def _note(store: Store, note: str) -> None:
         store.notes.append(note)
 
 
-class _Mirror:
+class _ConflictFolder:
     """The folder of a store's conflicts, where files of other stores and of people may lie too."""
 
     def __init__(self, store: Store, file: Path, folder: Path) -> None:
@@ -59,7 +59,7 @@ class _Mirror:
             # What the link leads to is not ours.
             raise OSError("it is a link")
         wanted: set[str] = set()
-        for conflict, record in with_memories(self._store, ids):
+        for conflict, record in conflicts_with_records(self._store, ids):
             path = self._folder / self._name(record.id, conflict.field)
             if not wanted:
                 self._folder.mkdir(exist_ok=True)
@@ -110,8 +110,8 @@ class _Mirror:
             title=None if secret else excerpt(record.title or record.content),
             field=conflict.field,
             at=format_time(conflict.clock),
-            values=None if secret else map(as_text, conflict.values),
-            stands=standing(record, conflict),
+            values=None if secret else map(value_text, conflict.values),
+            stands=current_number(record, conflict),
             command=command,
         )
         # A path may have bytes that are no UTF-8.

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.editing.memory import get, resolve, update
+from memglot.editing.memory import get, resolve_id, update
 from memglot.errors import NotFound, UsageError, wrong_types
-from memglot.merging.registers import DEFAULTS, GONE, Path, parts_of, path_of
+from memglot.merging.registers import DEFAULTS, REMOVED, Path, parse_path, split_record
 from memglot.model import Conflict, Record, canonical, format_time
 from memglot.store.contract import Store
 
@@ -20,7 +20,7 @@ def conflicts(store: Store, id: str | None = None, field: str | None = None) -> 
     """All conflicts, those of one memory, or the one of a field."""
     if id is None:
         return list(store.things(Conflict))
-    record = resolve(store, id)
+    record = resolve_id(store, id)
     found = [one for one in store.things(Conflict, [record]) if field in (None, one.field)]
     if not found:
         name = f"{id} {field}" if field else id
@@ -28,14 +28,14 @@ def conflicts(store: Store, id: str | None = None, field: str | None = None) -> 
     return found
 
 
-def with_memories(store: Store, ids: Sequence[str] | None = None) -> Iterator[tuple[Conflict, Record]]:
+def conflicts_with_records(store: Store, ids: Sequence[str] | None = None) -> Iterator[tuple[Conflict, Record]]:
     """All conflicts, or those of some memories, each with its memory; one at a time, however large they are."""
     for conflict in store.things(Conflict, ids):
         for record in store.get([conflict.record]):
             yield conflict, record
 
 
-def as_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value as a person reads it: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else canonical(value).decode()
 
@@ -47,18 +47,20 @@ def conflict_value(record: Record, conflict: Conflict) -> dict[str, Any]:
         "field": conflict.field,
         "at": format_time(conflict.clock),
         "values": conflict.values,
-        "stands": standing(record, conflict),
+        "stands": current_number(record, conflict),
     }
 
 
-def standing(record: Record, conflict: Conflict) -> int:
+def current_number(record: Record, conflict: Conflict) -> int:
     """The number of the value that stands meanwhile, counted from 1; 0 where it is none of them."""
-    register = parts_of(record).registers.get(path_of(conflict.field) or ())
+    register = split_record(record).registers.get(parse_path(conflict.field) or ())
     shown = canonical(register.shown) if register is not None else b""
     return next((number for number, value in enumerate(conflict.values, 1) if canonical(value) == shown), 0)
 
 
-def settle(store: Store, id: str, field: str | None = None, *, take: int | None = None, value: Any = _UNSET) -> Record:
+def resolve_conflict(
+    store: Store, id: str, field: str | None = None, *, take: int | None = None, value: Any = _UNSET
+) -> Record:
     """Settle a conflict with one of its values, by number from 1, or with another one.
 
     It is an ordinary edit, later than the clash, so it travels to other machines. `null` sets a field to its default
@@ -78,7 +80,7 @@ def settle(store: Store, id: str, field: str | None = None, *, take: int | None 
         elif value is _UNSET:
             raise _no_such_value(None, len(conflict.values))
         record = get(store, conflict.record)
-        changes = _with_value(record, path_of(conflict.field) or (), value)
+        changes = _with_value(record, parse_path(conflict.field) or (), value)
         return update(store, record.id, changes, deed="resolve", settles=conflict.field)
 
 
@@ -92,8 +94,8 @@ def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
         except msgspec.ValidationError as error:
             raise wrong_types(str(error)) from None
         return {path[0]: getattr(made, path[0])}
-    register = parts_of(record).registers.get(path)
-    if register is not None and register.value is not GONE and canonical(register.shown) == canonical(value):
+    register = split_record(record).registers.get(path)
+    if register is not None and register.value is not REMOVED and canonical(register.shown) == canonical(value):
         return {}
     whole = dict(getattr(record, path[0]))
     inner = whole

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from memglot.formats.base import Format
-from memglot.merging.records import PLACED, conflicts_of, merge_records, places_in
-from memglot.merging.registers import set_time, stamp
+from memglot.merging.records import NOTE_TOOLS, conflicts_of, merge_records, places_in
+from memglot.merging.registers import set_time, stamp_edit
 from memglot.model import EDITED_NOTE, Conflict, Record, Relation, has_no_time, to_builtins
 
 # What a note tells of these is all there is.
-_NOTES = frozenset({"agentos", *PLACED})
+_NOTES = frozenset({"agentos", *NOTE_TOOLS})
 
 
-def meet_note(
+def merge_edited_note(
     local: Record, remote: Record, at: int, notes: Format | None, had: Sequence[Conflict] = ()
 ) -> tuple[Record, list[Conflict]] | None:
     """The memory after meeting a note, whose times tell nothing; `None` where that changes nothing.
@@ -32,7 +32,7 @@ def meet_note(
     conflicts: list[Conflict] = []
     forward = known and _is_untouched(local, remote, notes)
     if forward:
-        found = _forwarded(local, remote)
+        found = _follow_note(local, remote)
     else:
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed, "merge", had)
@@ -43,7 +43,7 @@ def meet_note(
     if to_builtins(same) == to_builtins(local):
         return None
     if forward:
-        stamp(local, found, max(at, local.updated_at + 1))
+        stamp_edit(local, found, max(at, local.updated_at + 1))
         return found, conflicts_of(found, had)
     set_time(found, max(at, found.updated_at))
     return found, conflicts
@@ -63,7 +63,7 @@ def _is_untouched(local: Record, remote: Record, notes: Format | None) -> bool:
     return notes.untouched(local) or bool(remote.updated_at) and remote.updated_at == local.updated_at
 
 
-def _forwarded(local: Record, remote: Record) -> Record:
+def _follow_note(local: Record, remote: Record) -> Record:
     found = msgspec.structs.replace(
         remote,
         id=local.id,
@@ -72,7 +72,7 @@ def _forwarded(local: Record, remote: Record) -> Record:
         foreign=list(local.foreign),
         extra={**{key: value for key, value in local.extra.items() if key not in _NOTES}, **remote.extra},
     )
-    for tool in PLACED:
+    for tool in NOTE_TOOLS:
         now = remote.extra.get(tool)
         if isinstance(now, dict) and (places := places_in(local.extra.get(tool))):
             found.extra[tool] = {**now, "places": places}
@@ -88,6 +88,6 @@ def _tags(place: dict[str, Any]) -> list[str]:
     return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
 
-def in_text(relation: Relation) -> bool:
+def is_text_link(relation: Relation) -> bool:
     """Tell whether a relation is a link in the text of a note, and goes when the link goes."""
     return any(isinstance(own, dict) and "link" in own for own in relation.extra.values())

@@ -9,30 +9,30 @@ import msgspec
 
 from memglot.merging.registers import (
     DEFAULTS,
-    GONE,
     OBJECTS,
+    REMOVED,
     SCALARS,
     Parts,
     Path,
     Register,
-    is_silent,
-    name_of,
-    parts_of,
-    path_of,
-    put_together,
+    is_layout,
+    join_parts,
+    parse_path,
+    path_name,
+    split_record,
 )
 from memglot.model import Conflict, Record, canonical
 
-MERGED = "merged into "
+MERGED_INTO = "merged into "
 """How the reason of a tombstone begins whose memory lives on in another one."""
-PLACED = ("obsidian", "agentos-markdown")
+NOTE_TOOLS = ("obsidian", "agentos-markdown")
 """Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
 _LISTS = ("tags", "triggers", "foreign")
-_OWN = ("content", "kind", "scope", "status")
+_SHARED_FIELDS = ("content", "kind", "scope", "status")
 """What doubles have in common."""
 
 
-def same(local: Record, remote: Record) -> bool:
+def is_unchanged_by(local: Record, remote: Record) -> bool:
     """Tell whether taking over what the remote record says would change nothing, whatever the times."""
     fields = (*SCALARS, "tags", "triggers", *OBJECTS)
     if all(getattr(local, field) == getattr(remote, field) for field in fields):
@@ -51,26 +51,26 @@ def merge_records(
     greater SHA-256 of its canonical JSON stands meanwhile. `prefer-local` and `prefer-remote` decide every difference
     instead.
     """
-    mine, theirs = parts_of(local), parts_of(remote)
+    mine, theirs = split_record(local), split_record(remote)
     parts = Parts(
         registers={
-            path: _chosen(mine.registers.get(path), theirs.registers.get(path), policy)
+            path: _choose(mine.registers.get(path), theirs.registers.get(path), policy)
             for path in {**mine.registers, **theirs.registers}
         },
         lists={
             path: join_lists(mine.lists.get(path, []), theirs.lists.get(path, []), _list_policy(path, policy))
             for path in {**mine.lists, **theirs.lists}
         },
-        pieces=_pieces(mine.pieces, theirs.pieces),
+        pieces=_merge_unclocked(mine.pieces, theirs.pieces),
     )
     merged = msgspec.structs.replace(local, **_times(local, remote))
     for field in SCALARS:
         setattr(merged, field, DEFAULTS[field])
     for field in _LISTS:
         setattr(merged, field, join_lists(getattr(local, field), getattr(remote, field), policy))
-    put_together(merged, parts)
+    join_parts(merged, parts)
     if policy == "merge":
-        return merged, conflicts_of(merged, [*known, *_clashes(local.id, mine, theirs)])
+        return merged, conflicts_of(merged, [*known, *_new_conflicts(local.id, mine, theirs)])
     # What was preferred is decided; a clash lives on where nothing was.
     return merged, [one for one in conflicts_of(merged, known) if _is_untouched(one, mine, parts)]
 
@@ -87,7 +87,7 @@ def _times(local: Record, remote: Record) -> dict[str, Any]:
     }
 
 
-def _chosen(mine: Register | None, theirs: Register | None, policy: str) -> Register:
+def _choose(mine: Register | None, theirs: Register | None, policy: str) -> Register:
     if mine is None or theirs is None:
         found = mine if theirs is None else theirs
         assert found is not None
@@ -102,7 +102,7 @@ def _list_policy(path: Path, policy: str) -> str:
     return "merge" if path[-1] == "places" else policy
 
 
-def _pieces(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
+def _merge_unclocked(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
     """Where a copy came from is no clash: the lesser stays. What a strength decays from goes by what is written."""
     found = {**theirs, **mine}
     for path in mine.keys() & theirs.keys():
@@ -111,12 +111,12 @@ def _pieces(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
     return found
 
 
-def _clashes(id: str, mine: Parts, theirs: Parts) -> list[Conflict]:
+def _new_conflicts(id: str, mine: Parts, theirs: Parts) -> list[Conflict]:
     found = []
     for path in mine.registers.keys() & theirs.registers.keys():
         one, other = mine.registers[path], theirs.registers[path]
         if one.clock == other.clock:
-            found.append(Conflict(record=id, field=name_of(path), clock=one.clock, values=[one.shown, other.shown]))
+            found.append(Conflict(record=id, field=path_name(path), clock=one.clock, values=[one.shown, other.shown]))
     return found
 
 
@@ -125,19 +125,19 @@ def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
     known = list(known)
     if not known:
         return []
-    registers = parts_of(record).registers
+    registers = split_record(record).registers
     values: dict[Path, dict[bytes, Any]] = {}
     for conflict in known:
-        path = path_of(conflict.field)
+        path = parse_path(conflict.field)
         register = registers.get(path) if path is not None else None
-        if path is None or register is None or register.clock != conflict.clock or is_silent(path):
+        if path is None or register is None or register.clock != conflict.clock or is_layout(path):
             continue
         found = values.setdefault(path, {canonical(register.shown): register.shown})
         found.update((canonical(value), value) for value in conflict.values)
     return [
         Conflict(
             record=record.id,
-            field=name_of(path),
+            field=path_name(path),
             clock=registers[path].clock,
             values=[found[key] for key in sorted(found)],
         )
@@ -146,14 +146,14 @@ def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
     ]
 
 
-def includes(conflict: Conflict, record: Record) -> bool:
+def includes_value_of(conflict: Conflict, record: Record) -> bool:
     """Tell whether the value that stands in a record is one of those that clash."""
-    register = parts_of(record).registers.get(path_of(conflict.field) or ())
+    register = split_record(record).registers.get(parse_path(conflict.field) or ())
     return register is not None and canonical(register.shown) in map(canonical, conflict.values)
 
 
 def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
-    path = path_of(conflict.field) or ()
+    path = parse_path(conflict.field) or ()
     return path in before.registers and before.registers[path].rank() == after.registers[path].rank()
 
 
@@ -164,18 +164,18 @@ def absorb(stays: Record, double: Record) -> None:
     what was taken away in a double was not taken away here. What a tool keeps of a memory goes together: the double's
     only where that tool keeps nothing of the one that stays.
     """
-    unite(stays, double)
+    add_tags_and_places(stays, double)
     stays.triggers = join_lists(stays.triggers, double.triggers)
-    mine, theirs = parts_of(stays), parts_of(double)
+    mine, theirs = split_record(stays), split_record(double)
     tools = {_tool_of(path) for path in (*mine.registers, *mine.lists, *mine.pieces) if path[0] == "extra"}
     for path, register in theirs.registers.items():
         known = mine.registers.get(path)
         if (
-            path[0] not in _OWN
+            path[0] not in _SHARED_FIELDS
             and not (path[0] == "extra" and _tool_of(path) in tools)
             and not (path == ("strength",) and known is not None)
-            and register.value is not GONE
-            and register.value != DEFAULTS.get(name_of(path), GONE)
+            and register.value is not REMOVED
+            and register.value != DEFAULTS.get(path_name(path), REMOVED)
             and (known is None or known.clock < register.clock)
         ):
             mine.registers[path] = register
@@ -185,7 +185,7 @@ def absorb(stays: Record, double: Record) -> None:
     for path, value in theirs.pieces.items():
         if path[0] == "source":
             mine.pieces.setdefault(path, value)
-    put_together(stays, mine)
+    join_parts(stays, mine)
     stays.access_count = max(stays.access_count, double.access_count)
     stays.last_accessed = max(filter(None, (stays.last_accessed, double.last_accessed)), default=None)
 
@@ -195,19 +195,19 @@ def _tool_of(path: Path) -> str:
     return path[1].partition(".")[0]
 
 
-def unite(stays: Record, *skipped: Record) -> None:
+def add_tags_and_places(stays: Record, *skipped: Record) -> None:
     """Give the record that stays the tags, foreign ids and places of those that were skipped as its doubles."""
     for field in ("tags", "foreign"):
         mine = getattr(stays, field)
         theirs = [value for record in skipped for value in getattr(record, field)]
         if not set(theirs) <= set(mine):
-            setattr(stays, field, united([*mine, *theirs]))
-    _unite_places(stays, skipped)
+            setattr(stays, field, sorted_union([*mine, *theirs]))
+    _add_places(stays, skipped)
 
 
-def _unite_places(stays: Record, skipped: Iterable[Record]) -> None:
+def _add_places(stays: Record, skipped: Iterable[Record]) -> None:
     """Let the record that stays know the notes that the skipped ones stand in."""
-    for tool in PLACED:
+    for tool in NOTE_TOOLS:
         found: list[dict[str, Any]] = []
         for record in skipped:
             theirs, note = record.extra.get(tool), record.extra.get(f"{tool}.note")
@@ -218,15 +218,15 @@ def _unite_places(stays: Record, skipped: Iterable[Record]) -> None:
             continue
         mine = stays.extra.get(tool)
         mine = mine if isinstance(mine, dict) else {}
-        places = {_spot(place): place for place in [*places_in(mine), *found]}
+        places = {_place_key(place): place for place in [*places_in(mine), *found]}
         around = stays.extra.get(f"{tool}.note")
-        places.pop(_spot({**(around if isinstance(around, dict) else {}), "path": mine.get("path")}), None)
+        places.pop(_place_key({**(around if isinstance(around, dict) else {}), "path": mine.get("path")}), None)
         if places:
             united = {**mine, "places": [places[key] for key in sorted(places)]}
             stays.extra = {**stays.extra, tool: united}
 
 
-def _spot(place: dict[str, Any]) -> bytes:
+def _place_key(place: dict[str, Any]) -> bytes:
     """Where a note lies: its vault and its path there."""
     return canonical([place.get("vault", ""), place.get("path")])
 
@@ -241,7 +241,7 @@ def places_in(own: Any) -> list[dict[str, Any]]:
     return [place for place in places if _has_path(place)] if isinstance(places, list) else []
 
 
-def united(values: Iterable[Any]) -> list[Any]:
+def sorted_union(values: Iterable[Any]) -> list[Any]:
     """Each value once, in an order that does not tell which came first: merging again changes nothing."""
     return sorted({canonical(value): value for value in values}.values(), key=canonical)
 
@@ -252,4 +252,4 @@ def join_lists(mine: list[Any], theirs: list[Any], policy: str = "merge") -> lis
         return list(mine)
     if not mine or policy == "prefer-remote":
         return list(theirs)
-    return list(mine) if policy == "prefer-local" else united([*mine, *theirs])
+    return list(mine) if policy == "prefer-local" else sorted_union([*mine, *theirs])

@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from memglot.merging.memory_state import State, remains, set_conflicts, value_of
-from memglot.merging.records import MERGED, absorb, conflicts_of
+from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
+from memglot.merging.records import MERGED_INTO, absorb, conflicts_of
 from memglot.merging.registers import set_time
 from memglot.merging.repoint import repoint
 from memglot.model import LATEST, Conflict, Record, Thing, Tombstone, content_hash, linked_memories, to_builtins
 from memglot.store.contract import Revision, Store
 
-DEED = "merge"
+OPERATION = "merge"
 
 
-def home_of(tombstone: Tombstone | None) -> str | None:
+def merged_into(tombstone: Tombstone | None) -> str | None:
     """The memory that a deleted one was merged into; `None` for one that was simply deleted."""
-    if tombstone is None or not tombstone.reason.startswith(MERGED):
+    if tombstone is None or not tombstone.reason.startswith(MERGED_INTO):
         return None
-    return tombstone.reason.removeprefix(MERGED)
+    return tombstone.reason.removeprefix(MERGED_INTO)
 
 
 @dataclass
-class Touched:
+class RedirectChanges:
     """What an import did that merged memories may depend on."""
 
     ids: set[str] = field(default_factory=set)
@@ -39,22 +39,22 @@ class Touched:
     """Merged memories that were there until now."""
     deaths: bool = False
 
-    def look(self, store: Store, put: Sequence[Thing], removed: Iterable[str], learnt: Iterable[State]) -> None:
+    def look(self, store: Store, put: Sequence[Thing], removed: Iterable[str], learnt: Iterable[MemoryState]) -> None:
         """Take note of a batch: things that were put, records that were removed, and news of deleted ones."""
-        merged = {thing.id for thing in put if isinstance(thing, Tombstone) and home_of(thing) is not None}
+        merged = {thing.id for thing in put if isinstance(thing, Tombstone) and merged_into(thing) is not None}
         self.deaths |= any(isinstance(thing, Tombstone) for thing in put)
         self.removed |= merged.intersection(removed)
         ends = {id for thing in put for id in linked_memories(thing)}
         ends |= {state.record.id for state in learnt if state.record is not None}
         if ends and store.count_things(Tombstone):
-            merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if home_of(found) is not None}
+            merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if merged_into(found) is not None}
         self.ids |= merged
 
 
-class Reunion:
+class RedirectUpdate:
     """Brings merged memories and those that they live on in into step."""
 
-    def __init__(self, store: Store, touched: Touched, at: int, batch: int | None = None) -> None:
+    def __init__(self, store: Store, touched: RedirectChanges, at: int, batch: int | None = None) -> None:
         self._store, self._touched, self._at, self._batch = store, touched, at, batch
         self._homes: dict[str, str | None] = {}
         self.revived = 0
@@ -64,7 +64,7 @@ class Reunion:
         """Let each merged memory give what it says to its home, or come back where it has none."""
         wanted = set(self._touched.ids)
         if self._touched.deaths:
-            wanted |= {one.id for one in self._store.things(Tombstone) if home_of(one) is not None}
+            wanted |= {one.id for one in self._store.things(Tombstone) if merged_into(one) is not None}
         for id in sorted(wanted):
             self._follow(id)
 
@@ -75,7 +75,7 @@ class Reunion:
             # Machines that did not know of each other may have merged in a circle: its last one comes back.
             self._homes[id] = None
             tombstone = self._store.thing(Tombstone, id)
-            home = home_of(tombstone)
+            home = merged_into(tombstone)
             if self._store.known([id]):
                 self._homes[id] = id
             elif tombstone is not None and home is not None:
@@ -90,18 +90,18 @@ class Reunion:
         id = tombstone.id
         if home is not None and id not in self._touched.ids:
             return home
-        known, origin = remains(self._store, tombstone)
-        if home is None or _is_apart(tombstone, known):
+        known, origin = known_of_deleted(self._store, tombstone)
+        if home is None or _was_edited_elsewhere(tombstone, known):
             if known.record is None or tombstone.deleted_at >= LATEST:
                 return home
             self._revive(tombstone, known, origin)
             return id
         if known.record is not None:
             self._give(home, known.record)
-        repoint(self._store, id, home, self._at, DEED, self._batch)
+        repoint(self._store, id, home, self._at, OPERATION, self._batch)
         return home
 
-    def _revive(self, tombstone: Tombstone, known: State, origin: int | None) -> None:
+    def _revive(self, tombstone: Tombstone, known: MemoryState, origin: int | None) -> None:
         record = known.record
         assert record is not None
         # Later than its merging, by as much on every machine.
@@ -126,14 +126,14 @@ class Reunion:
         had = list(self._store.things(Conflict, [home]))
         self._store.replace(stays)
         set_conflicts(self._store, home, conflicts_of(stays, had))
-        self._remember(Revision(kind="record", key=home, at=0, deed="", before=value_of(before, had)))
+        self._remember(Revision(kind="record", key=home, at=0, deed="", before=revision_value(before, had)))
 
     def _remember(self, revision: Revision) -> None:
-        revision.at, revision.deed, revision.batch = self._at, DEED, self._batch
+        revision.at, revision.deed, revision.batch = self._at, OPERATION, self._batch
         self._store.remember([revision])
 
 
-def _is_apart(tombstone: Tombstone, known: State) -> bool:
+def _was_edited_elsewhere(tombstone: Tombstone, known: MemoryState) -> bool:
     """Tell whether a merged memory was edited elsewhere, so that it is no double of what it was merged into."""
     record = known.record
     if record is None or not tombstone.content_hash:
@@ -142,13 +142,13 @@ def _is_apart(tombstone: Tombstone, known: State) -> bool:
     return said != (tombstone.content_hash, tombstone.kind, tombstone.scope)
 
 
-def bury_doubles(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
+def delete_merged_into(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
     """Let those that were merged into memories which somebody deletes be deleted for good, with them."""
     if not store.count_things(Tombstone):
         return
     inside: dict[str, list[Tombstone]] = {}
     for tombstone in store.things(Tombstone):
-        if (home := home_of(tombstone)) is not None:
+        if (home := merged_into(tombstone)) is not None:
             inside.setdefault(home, []).append(tombstone)
     rest = list(ids) if inside else []
     while rest:

@@ -3,7 +3,7 @@
 import msgspec
 
 from memglot.formats.core.sidecar import name_of
-from memglot.merging.memory_state import end_of_link, link_time
+from memglot.merging.memory_state import link_time, link_tombstone
 from memglot.merging.records import conflicts_of
 from memglot.model import (
     DEFAULT_SCOPE,
@@ -84,7 +84,7 @@ def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, b
     if isinstance(old, (Relation, Supersession)) and (new is None or thing_key(new) != thing_key(old)):
         # Else the next file of a machine that does not know of it would bring it back.
         scope = next((record.scope for record in store.get([owner_of(new or old)])), DEFAULT_SCOPE)
-        store.put([end_of_link(old, at, scope)], batch)
+        store.put([link_tombstone(old, at, scope)], batch)
     revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=to_builtins(old))
     revision.batch, revision.origin = batch, origin
     store.remember([revision])

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.merging.memory_state import value_of
-from memglot.merging.records import united
+from memglot.merging.memory_state import revision_value
+from memglot.merging.records import sorted_union
 from memglot.model import Conflict, Record
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -19,7 +19,7 @@ Pair = tuple[dict[str, Any], Record]
 """A memory as it was, with its clashes, and as it becomes."""
 
 
-def twins(store: Store) -> Iterator[dict[str, list[str]]]:
+def missing_shared_tags(store: Store) -> Iterator[dict[str, list[str]]]:
     """The memories that lack tags of their twins, in batches, each with the sorted union of all their tags."""
     found = _lacking(store)
     while batch := dict(islice(found, BATCH_SIZE)):
@@ -32,7 +32,7 @@ def _lacking(store: Store) -> Iterator[tuple[str, list[str]]]:
     for ids in store.doubles():
         groups.append(ids)
     for ids in groups:
-        tags = united(tag for record in _read(store, ids) for tag in record.tags)
+        tags = sorted_union(tag for record in _read(store, ids) for tag in record.tags)
         # An order of one's own goes too: it would tell which of them came first.
         yield from ((record.id, tags) for record in _read(store, ids) if record.tags != tags)
 
@@ -43,7 +43,7 @@ def _read(store: Store, ids: list[str]) -> Iterator[Record]:
         yield from store.get(ids[start : start + BATCH_SIZE])
 
 
-def with_tags(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
+def add_shared_tags(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
     """What memories become that get tags of their twins, as they are in the present transaction.
 
     Nobody edited them: they keep their times and clocks, so that it does not matter who unites them, or how often.
@@ -53,8 +53,8 @@ def with_tags(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
         had[conflict.record].append(conflict)
     return [
         (
-            value_of(record, had[record.id]),
-            msgspec.structs.replace(record, tags=united([*record.tags, *wanted[record.id]])),
+            revision_value(record, had[record.id]),
+            msgspec.structs.replace(record, tags=sorted_union([*record.tags, *wanted[record.id]])),
         )
         for record in store.get(list(wanted))
     ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.merging.edited_notes import in_text
-from memglot.merging.memory_state import LINKS, is_link, link_time
+from memglot.merging.edited_notes import is_text_link
+from memglot.merging.memory_state import LINK_KINDS, is_link_tombstone, link_time
 from memglot.merging.records import join_lists
 from memglot.merging.registers import digest
 from memglot.model import (
@@ -73,8 +73,8 @@ class Meeting:
         if dead:
             self._alive = {record.id: record.updated_at for record in self._store.get(dead)}
         for thing in things:
-            if isinstance(thing, Tombstone) and is_link(thing):
-                kind = LINKS[thing.kind]
+            if isinstance(thing, Tombstone) and is_link_tombstone(thing):
+                kind = LINK_KINDS[thing.kind]
                 self._first.setdefault((kind, thing.id), self._store.thing(kind, thing.id))
         related = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
         if related and self._store.count_things(Tombstone):
@@ -84,7 +84,7 @@ class Meeting:
 
     def _bury(self, thing: Tombstone) -> None:
         """A deletion wins over what was not edited since; one that an edit came after is not kept."""
-        link = self._now.get((LINKS[thing.kind], thing.id)) if is_link(thing) else None
+        link = self._now.get((LINK_KINDS[thing.kind], thing.id)) if is_link_tombstone(thing) else None
         edited = link_time(link) if isinstance(link, (Relation, Supersession)) else self._alive.get(thing.id)
         if edited is not None:
             if self._policy == "skip" and link is None:
@@ -93,7 +93,7 @@ class Meeting:
             if not wins and self._policy != "prefer-remote":
                 return
             if link is not None:
-                self._now[LINKS[thing.kind], thing.id] = None
+                self._now[LINK_KINDS[thing.kind], thing.id] = None
         self._take(thing)
 
     def _relate(self, thing: Relation | Supersession) -> None:
@@ -116,7 +116,7 @@ class Meeting:
             self._now[key] = thing
         elif self._policy == "merge":
             # A link in a note says where it leads now.
-            says = self._notes and isinstance(thing, Relation) and in_text(thing)
+            says = self._notes and isinstance(thing, Relation) and is_text_link(thing)
             self._now[key] = thing if says else join_things(kept, thing)
 
 

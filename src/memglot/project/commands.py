@@ -13,7 +13,7 @@ from memglot.project.save.request import SaveRequest
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import local_time
-from memglot.settings import memory_home, moment
+from memglot.settings import export_time, memory_home
 
 
 def init(project: Project, *, dry_run: bool = False, guidance: bool = True, force: bool = False) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
 
     with snapshot_of(project) as snapshot:
         unusable = unusable_nodes(snapshot)
-        found = sync(project, snapshot.nodes(), dry_run, local_time(moment()), unusable)
+        found = sync(project, snapshot.nodes(), dry_run, local_time(export_time()), unusable)
         if not dry_run and not unusable:
             refresh_maps(snapshot)
         return found

@@ -21,7 +21,7 @@ from memglot.project.storage.layout import Layout
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
 from memglot.project.storage.vocabulary import STORAGE_VERSION
-from memglot.settings import moment
+from memglot.settings import export_time
 
 _BUDGET = 2000
 
@@ -100,7 +100,7 @@ def _new_store(project: Project) -> dict[str, bytes]:
 
 
 def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[str, bytes]:
-    now = local_time(moment())
+    now = local_time(export_time())
     body = f"# {identity['name']}\n\nProject-level memory for {identity['name']}.\n".encode()
     node = {
         "id": identity["id"], "type": "project", "status": "active", "title": identity["name"],

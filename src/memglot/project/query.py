@@ -11,7 +11,7 @@ from memglot.project.rank import rank
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.errors import ProjectError
 from memglot.project.tokens import check_budget, cut, tokens_of, units_of
-from memglot.text.cut import good_end
+from memglot.text.cut import cut_position
 
 _CONNECTED = 12
 _MATCH_SHARE = 0.8
@@ -108,7 +108,7 @@ def _short(text: str, units: int) -> str:
 
 def _beginning(text: str, units: int) -> str:
     """The beginning of a text, cut as all texts are cut that a budget is too small for."""
-    return text[: good_end(text, len(cut(text, units)))]
+    return text[: cut_position(text, len(cut(text, units)))]
 
 
 def _neighbours(snapshot: Snapshot, nodes: list[Node]) -> tuple[list[_Neighbour], list[_Neighbour]]:

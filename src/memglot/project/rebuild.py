@@ -13,7 +13,7 @@ from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import EVENTS
-from memglot.settings import moment
+from memglot.settings import export_time
 
 
 def rebuild(project: Project) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def rebuild(project: Project) -> dict[str, Any]:
             log = project.folder / EVENTS
             tail = tail_of(log)
             lost = _mended(project, snapshot, tail) if tail.torn else []
-            event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(moment())}
+            event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(export_time())}
             make_folders(project.folder, snapshot.layout)
             files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
             change_files(project.folder, files)
@@ -41,7 +41,7 @@ def rebuild(project: Project) -> dict[str, Any]:
 def _mended(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
     """The events of a torn end, made anew; a copy of the log as it was is kept."""
     lost = lost_events(snapshot, tail)
-    kept = f"{recovery_folder(project.folder, local_time(moment()))}/{EVENTS}"
+    kept = f"{recovery_folder(project.folder, local_time(export_time()))}/{EVENTS}"
     (project.folder / kept).parent.mkdir(parents=True)
     shutil.copy2(project.folder / EVENTS, project.folder / kept)
     project.warnings.append(note_log_repaired(memory_path(kept), len(lost)))

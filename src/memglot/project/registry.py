@@ -23,7 +23,7 @@ from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import FOLDER
 from memglot.project.storage.shapes import Config, Identity
-from memglot.settings import moment
+from memglot.settings import export_time
 
 Source: TypeAlias = Literal["auto", "manual"]
 Row: TypeAlias = dict[str, Any]
@@ -149,7 +149,7 @@ class Registry:
 
     def _aside(self) -> Path:
         """Where a file goes that nobody can read, so that nothing in it is lost."""
-        return self.home / f"projects.invalid-{_UNNAMEABLE.sub('-', local_time(moment()))}-{os.getpid()}.json"
+        return self.home / f"projects.invalid-{_UNNAMEABLE.sub('-', local_time(export_time()))}-{os.getpid()}.json"
 
     def _warn(self, note: str) -> None:
         if note not in self.warnings:
@@ -170,7 +170,7 @@ def project_at(root: Path) -> Project:
 
 def _row(root: Path, project: Identity, source: Source) -> Row:
     place = os.path.realpath(root)
-    now = local_time(moment())
+    now = local_time(export_time())
     return {
         "last_seen_at": now,
         "memory_root": os.path.join(place, FOLDER),

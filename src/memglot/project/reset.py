@@ -27,7 +27,7 @@ from memglot.project.storage.errors import ProjectError, cannot_write, unsafe_pa
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import BACKUPS, CONFIG, FOLDER, INDEX, LOCK
-from memglot.settings import moment
+from memglot.settings import export_time
 
 _NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")
 _TIME = "%Y-%m-%dT%H-%M-%S"
@@ -226,7 +226,7 @@ def _pack(project: Project, names: list[str]) -> str:
 
 def _stamp(project: Project) -> str:
     """The time in a backup's name: now, but always after the newest, so that order never rests on the clock."""
-    now = datetime.fromtimestamp(moment() / 1_000_000, UTC)
+    now = datetime.fromtimestamp(export_time() / 1_000_000, UTC)
     if known := backups(project):
         newest = datetime.fromisoformat(known[0]["created_at"]) + timedelta(milliseconds=1)
         now = max(now, newest)

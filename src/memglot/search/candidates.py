@@ -10,15 +10,15 @@ import msgspec
 from memglot.errors import FailedEmbedder, NotYet
 from memglot.model import Record
 from memglot.notes import note_missing_vectors, note_stale_vectors
-from memglot.search.parse import Asked, plainness, without_common
-from memglot.search.rank import REACH, Evidence, Question, Scored, by_signals, rank
+from memglot.search.parse import ParsedQuery, prose_share, without_common
+from memglot.search.rank import REACH, Evidence, QueryTraits, ScoredMemory, apply_signals, rank
 from memglot.search.results import Hit, Results
-from memglot.search.semantic import Meaning
-from memglot.search.vectors import Far, Near
+from memglot.search.semantic import SemanticIndex
+from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity
 from memglot.store.contract import Store
 from memglot.store.query import Filter, Query
-from memglot.text.languages import SMALL_WORDS
-from memglot.text.words import folded
+from memglot.text.languages import STOP_WORDS
+from memglot.text.words import fold
 
 CANDIDATES = 60
 """So many of the best by words, and as many by meaning, are ranked together; the order of the rest is that of words."""
@@ -33,10 +33,10 @@ _COMMON, _COMMON_IN_LARGE, _LARGE, _FEW = 0.5, 0.1, 10_000, 20
 there, and to look at all that have it takes long."""
 
 
-class Searching:
+class SearchRun:
     """One search under way."""
 
-    def __init__(self, store: Store, meaning: Meaning, asked: Asked, mode: str) -> None:
+    def __init__(self, store: Store, meaning: SemanticIndex, asked: ParsedQuery, mode: str) -> None:
         self._store, self._mode = store, mode
         self._filter, self._query, self._text = asked.filter, asked.query, asked.text
         self._asked = asked.query
@@ -46,7 +46,7 @@ class Searching:
         self._whole = 0
         self._by_words: dict[int, float] = {}
         self._word_ranks: dict[int, int] = {}
-        self._near: Near | Far | None = None
+        self._near: LoadedSimilarity | StreamedSimilarity | None = None
         self._cosines: dict[int, tuple[float, float]] = {}
         self._meaning_ranks: dict[int, int] = {}
         self._near_enough = _NEAR + _NEAR_FOR_ONE / max(1, len(self._text.split()))
@@ -61,20 +61,18 @@ class Searching:
     def _weigh_words(self) -> None:
         terms = self._query.terms
         counts, self._whole = self._store.frequencies([term.forms[0] for term in terms])
-        self._frequencies = {folded(term.word): count for term, count in zip(terms, counts, strict=True)}
+        self._frequencies = {fold(term.word): count for term, count in zip(terms, counts, strict=True)}
         many = max(self._whole * (_COMMON if self._whole < _LARGE else _COMMON_IN_LARGE), _FEW)
         common = frozenset(term.word for term, count in zip(terms, counts, strict=True) if count > many)
         self._query = without_common(self._query, common)
 
     def _weigh(self, words: Sequence[str]) -> list[float]:
         """How telling each word is in this store, from 0.01 to 1."""
-        unknown = [
-            word for word in words if folded(word) not in self._frequencies and word not in SMALL_WORDS["english"]
-        ]
-        counts, _ = self._store.frequencies([folded(word) for word in unknown])
-        self._frequencies |= {folded(word): count for word, count in zip(unknown, counts, strict=True)}
+        unknown = [word for word in words if fold(word) not in self._frequencies and word not in STOP_WORDS["english"]]
+        counts, _ = self._store.frequencies([fold(word) for word in unknown])
+        self._frequencies |= {fold(word): count for word, count in zip(unknown, counts, strict=True)}
         most = log(self._whole + 2)
-        counts = [self._frequencies.get(folded(word), self._whole) for word in words]
+        counts = [self._frequencies.get(fold(word), self._whole) for word in words]
         return [min(1.0, max(0.01, log((self._whole + 2) / (count + 0.5)) / most)) for count in counts]
 
     def _find_by_words(self) -> None:
@@ -95,7 +93,7 @@ class Searching:
         shown = Filter(without_scopes=self._filter.without_scopes)
         return self._store.count(shown) - self._store.count_vectors(Query(), shown)
 
-    def _find_by_meaning(self, meaning: Meaning) -> None:
+    def _find_by_meaning(self, meaning: SemanticIndex) -> None:
         state = meaning.state()
         if self._mode == "semantic" and (not state.count or meaning.is_stale()):
             raise NotYet("no memory can be found by its meaning yet", "`memglot embed` makes that possible, offline")
@@ -116,11 +114,11 @@ class Searching:
             )
 
     def _rank_by_meaning(self) -> None:
-        if self._near is not None and (self._mode == "semantic" or isinstance(self._near, Near)):
+        if self._near is not None and (self._mode == "semantic" or isinstance(self._near, LoadedSimilarity)):
             for place, number in enumerate(self._best_by_meaning(self._near)):
                 self._meaning_ranks[number] = place + 1
 
-    def _best_by_meaning(self, near: Near | Far) -> list[int]:
+    def _best_by_meaning(self, near: LoadedSimilarity | StreamedSimilarity) -> list[int]:
         """The nearest memories that the filter lets through."""
         found: list[int] = []
         start = 0
@@ -143,7 +141,7 @@ class Searching:
             return [match.number for match in self._store.match(hard, self._filter, -1)]
         return self._store.numbers(hard, self._filter, -1)
 
-    def _ranked(self) -> list[Scored]:
+    def _ranked(self) -> list[ScoredMemory]:
         """The candidates and their neighbours, best first."""
         store = self._store
         first = list(dict.fromkeys([*self._by_words, *self._meaning_ranks]))
@@ -158,7 +156,7 @@ class Searching:
         everyone = list(dict.fromkeys([*first, *placed]))
         if self._near is not None:
             self._cosines = self._near.of(everyone)
-        trust = plainness(self._text) if self._mode == "hybrid" else 1.0
+        trust = prose_share(self._text) if self._mode == "hybrid" else 1.0
         meaning = {number: trust * above for number, (_, above) in self._cosines.items()}
         # One without a vector is taken to mean as much as its words fit: else it would stand behind all that have one.
         nearest = max(meaning.values(), default=0.0)
@@ -175,9 +173,9 @@ class Searching:
         allowed = store.allowed(self._query, self._filter, [scored.number for scored in ranked])
         ranked = [scored for scored in ranked if scored.number in allowed and self._is_found(scored)]
         head, rest = ranked[:_SIGNALLED], ranked[_SIGNALLED:]
-        return [*by_signals(head, store.signals([scored.number for scored in head])), *rest]
+        return [*apply_signals(head, store.signals([scored.number for scored in head])), *rest]
 
-    def _is_found(self, scored: Scored) -> bool:
+    def _is_found(self, scored: ScoredMemory) -> bool:
         """Tell whether a candidate is a hit: by a word, by a neighbour, or because it means nearly the same."""
         number = scored.number
         if self._mode == "semantic":
@@ -186,12 +184,12 @@ class Searching:
             return True
         return number in self._cosines and self._cosines[number][0] >= self._near_enough
 
-    def _question(self) -> Question:
-        words = [folded(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
+    def _question(self) -> QueryTraits:
+        words = [fold(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
         names = [*words, *(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))]
         named = self._store.speakers(list(dict.fromkeys(names))) if names else set()
         asks_when = words[:1] == ["when"] or words[:2] == ["how", "long"]
-        return Question(named.pop() if len(named) == 1 else "", asks_when)
+        return QueryTraits(named.pop() if len(named) == 1 else "", asks_when)
 
     def page(self, limit: int, offset: int) -> Results:
         """One page of what was found, and the number of all."""
@@ -202,19 +200,19 @@ class Searching:
         total = self._total()
         return Results(self._hits(wanted), total, self._notes)
 
-    def _tail(self, start: int, end: int | None) -> list[Scored]:
+    def _tail(self, start: int, end: int | None) -> list[ScoredMemory]:
         """What comes after the candidates: further matches by words, or in semantic mode the less near ones."""
         known = {scored.number for scored in self._head}
         if self._mode == "semantic":
             numbers = self._near.best_of(self._let_through(), self._whole) if self._near is not None else []
-            return [Scored(number, -1.0) for number in numbers if number not in known][start:end]
+            return [ScoredMemory(number, -1.0) for number in numbers if number not in known][start:end]
         needed = -1 if end is None else end + len(known)
         if len(self._by_words) < CANDIDATES:
             return []
         matches = self._store.match(self._query, self._filter, needed)
         lowest = min((scored.score for scored in self._head), default=0.0)
         rest = [
-            Scored(match.number, lowest - 1 + match.score / (matches[0].score or 1.0))
+            ScoredMemory(match.number, lowest - 1 + match.score / (matches[0].score or 1.0))
             for match in matches
             if match.number not in known
         ]
@@ -229,13 +227,13 @@ class Searching:
         by_words, counted = self._store.count_matches(self._query, self._filter, beyond)
         return by_words + len(beyond) - counted
 
-    def _hits(self, wanted: Sequence[Scored]) -> list[Hit]:
+    def _hits(self, wanted: Sequence[ScoredMemory]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]
         matched = self._store.matched(self._whole_query, numbers)
         records = zip(wanted, self._store.at(numbers), strict=True)
         return [self._hit(scored, record, matched[scored.number]) for scored, record in records]
 
-    def _hit(self, scored: Scored, record: Record, matched: list[str]) -> Hit:
+    def _hit(self, scored: ScoredMemory, record: Record, matched: list[str]) -> Hit:
         ranks = {}
         why = []
         if matched:

@@ -18,15 +18,22 @@ from msgspec import Struct
 from memglot.display import one_line
 from memglot.errors import UsageError
 from memglot.notes import note_cut, note_recalled
-from memglot.text.cut import beginning, good_end
-from memglot.text.tokens import cost_for, cost_of, longest_for, signs_for, tokens_for, tokens_of
+from memglot.text.cut import cut_position, cut_to_fit
+from memglot.text.tokens import (
+    characters_for,
+    cost_of_tokens,
+    count_tokens,
+    max_length_for,
+    text_cost,
+    tokens_from_cost,
+)
 
-__all__ = ["Item", "Packed", "State", "closed", "fenced", "pack", "shown", "tokens_of"]
+__all__ = ["PackItem", "Packed", "PackState", "close_fence", "fence", "pack", "render_all", "count_tokens"]
 
-State: TypeAlias = Literal["whole", "cut", "left out"]
-_LEAST_TEXT = cost_for(8)
+PackState: TypeAlias = Literal["whole", "cut", "left out"]
+_LEAST_TEXT = cost_of_tokens(8)
 """What a memory that is cut shows of its text at the least, where the budget is the least that works."""
-_WORTH_CUTTING = cost_for(40)
+_WORTH_CUTTING = cost_of_tokens(40)
 """Less than this of another memory is not worth its heading."""
 _COUNTED_SIGNS = 50_000
 _TITLE_SIGNS, _DETAIL_SIGNS = 100, 80
@@ -34,7 +41,7 @@ _TICK = "'"
 """What stands for a tick between ticks."""
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class PackItem(Struct, frozen=True, kw_only=True):
     """A memory to pack. What is left empty is not shown; `context_of` is the id of the hit that it stands beside."""
 
     id: str
@@ -53,7 +60,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
     text: str
     tokens: int
-    states: tuple[State, ...]
+    states: tuple[PackState, ...]
 
 
 class _Entry(Struct, frozen=True):
@@ -61,10 +68,10 @@ class _Entry(Struct, frozen=True):
 
     text: str
     cost: int
-    state: State
+    state: PackState
 
 
-def pack(items: Sequence[Item], budget: int, *, found: int | None = None) -> Packed:
+def pack(items: Sequence[PackItem], budget: int, *, found: int | None = None) -> Packed:
     """Pack memories, the best first, into a block of at most `budget` tokens by the estimate of `tokens_of`.
 
     `found` is how many there are in all, where `items` are not all of them. Raises `UsageError` for a budget that
@@ -73,35 +80,35 @@ def pack(items: Sequence[Item], budget: int, *, found: int | None = None) -> Pac
     count = max(len(items), found or 0)
     opening = note_recalled() + "\n\n"
     # The longest closing line there can be: its numbers only get shorter.
-    frame = cost_of(opening) + cost_of(_packed(count, count, count))
-    room = cost_for(budget) - frame
+    frame = text_cost(opening) + text_cost(_summary(count, count, count))
+    room = cost_of_tokens(budget) - frame
     order = _order(items)
     least = _least(items[order[0]]) if items else 0
     if room < least:
         raise UsageError(
             f"a budget of {budget:,} tokens is too small for these memories",
-            f"the least that works here is {tokens_for(frame + least):,}",
+            f"the least that works here is {tokens_from_cost(frame + least):,}",
         )
     chosen = _choose(items, order, room, least) if items else {}
     entries = [chosen[index] for index in sorted(chosen)]
     cut = sum(entry.state == "cut" for entry in entries)
-    text = opening + "".join(entry.text for entry in entries) + _packed(len(entries), count, cut)
-    states: list[State] = [chosen[index].state if index in chosen else "left out" for index in range(len(items))]
-    return Packed(text=text, tokens=tokens_of(text), states=tuple(states))
+    text = opening + "".join(entry.text for entry in entries) + _summary(len(entries), count, cut)
+    states: list[PackState] = [chosen[index].state if index in chosen else "left out" for index in range(len(items))]
+    return Packed(text=text, tokens=count_tokens(text), states=tuple(states))
 
 
-def shown(items: Sequence[Item]) -> str:
+def render_all(items: Sequence[PackItem]) -> str:
     """Memories one after the other, each whole, with its heading and in its fence."""
     return "".join(_render(item, item.text) for item in items)
 
 
-def fenced(text: str, kind: str = "") -> str:
+def fence(text: str, kind: str = "") -> str:
     """A text in a fence that no line of it can close; `kind` says what it is."""
     fence = _fence(text)
     return f"{fence}{kind}\n{text}\n{fence}"
 
 
-def closed(text: str) -> str:
+def close_fence(text: str) -> str:
     """A block that was cut off somewhere, with the fence closed that is open at its end."""
     fence = ""
     for line in text.split("\n"):
@@ -113,18 +120,18 @@ def closed(text: str) -> str:
     return f"{text}\n{fence}" if fence else text
 
 
-def _order(items: Sequence[Item]) -> list[int]:
+def _order(items: Sequence[PackItem]) -> list[int]:
     """Which comes before which: the hits, then what stands beside them; the first is the best."""
     return sorted(range(len(items)), key=lambda index: bool(items[index].context_of))
 
 
-def _beside(items: Sequence[Item]) -> set[int]:
+def _beside(items: Sequence[PackItem]) -> set[int]:
     """The memories that stand beside a hit which is here too."""
     hits = {item.id for item in items if not item.context_of}
     return {index for index, item in enumerate(items) if item.context_of in hits}
 
 
-def _choose(items: Sequence[Item], order: Sequence[int], room: int, least: int) -> dict[int, _Entry]:
+def _choose(items: Sequence[PackItem], order: Sequence[int], room: int, least: int) -> dict[int, _Entry]:
     """The memories that are in the block."""
     best, *others = order
     beside = _beside(items)
@@ -151,52 +158,52 @@ def _choose(items: Sequence[Item], order: Sequence[int], room: int, least: int) 
     return chosen
 
 
-def _least(item: Item) -> int:
+def _least(item: PackItem) -> int:
     """The least cost at which a memory can be in the block, whole or cut."""
     shell = _shell(item) + _LEAST_TEXT
     whole = _whole(item, shell)
     return shell if whole is None else whole.cost
 
 
-def _whole(item: Item, room: int) -> _Entry | None:
+def _whole(item: PackItem, room: int) -> _Entry | None:
     """A memory with all of its text, where it fits."""
-    if len(item.text) > longest_for(room):
+    if len(item.text) > max_length_for(room):
         return None
     text = _render(item, item.text)
-    cost = cost_of(text)
+    cost = text_cost(text)
     return _Entry(text, cost, "whole") if cost <= room else None
 
 
-def _cut(item: Item, room: int) -> _Entry:
+def _cut(item: PackItem, room: int) -> _Entry:
     """A memory with so much of its text as fits."""
-    whole = _about(item.text)
+    whole = _estimate_tokens(item.text)
 
     def render(text: str) -> str:
-        tokens = tokens_of(text)
+        tokens = count_tokens(text)
         return _render(item, text, note_cut(tokens, max(tokens, whole), _short(item.id, _DETAIL_SIGNS)))
 
-    longest = signs_for(item.text, room - _shell(item))
-    text = render(beginning(item.text, lambda text: cost_of(render(text)) <= room, longest))
-    return _Entry(text, cost_of(text), "cut")
+    longest = characters_for(item.text, room - _shell(item))
+    text = render(cut_to_fit(item.text, lambda text: text_cost(render(text)) <= room, longest))
+    return _Entry(text, text_cost(text), "cut")
 
 
-def _shell(item: Item) -> int:
+def _shell(item: PackItem) -> int:
     """What a memory that is cut costs beside its text."""
-    whole = _about(item.text)
-    return cost_of(_render(item, "", note_cut(whole, whole, _short(item.id, _DETAIL_SIGNS))))
+    whole = _estimate_tokens(item.text)
+    return text_cost(_render(item, "", note_cut(whole, whole, _short(item.id, _DETAIL_SIGNS))))
 
 
-def _about(text: str) -> int:
+def _estimate_tokens(text: str) -> int:
     """The tokens of a text; those of a very long one by its beginning, for it is only told, and counting takes time."""
-    counted = tokens_of(text[:_COUNTED_SIGNS])
+    counted = count_tokens(text[:_COUNTED_SIGNS])
     return counted if len(text) <= _COUNTED_SIGNS else counted * len(text) // _COUNTED_SIGNS
 
 
-def _render(item: Item, text: str, note: str = "") -> str:
-    return f"{_heading(item)}\n{fenced(text)}\n" + (f"{note}\n\n" if note else "\n")
+def _render(item: PackItem, text: str, note: str = "") -> str:
+    return f"{_heading(item)}\n{fence(text)}\n" + (f"{note}\n\n" if note else "\n")
 
 
-def _heading(item: Item) -> str:
+def _heading(item: PackItem) -> str:
     """All about a memory save its text. What somebody wrote stands between ticks, on a line of its own."""
     known = (
         _short(item.id, _DETAIL_SIGNS),
@@ -217,7 +224,7 @@ def _heading(item: Item) -> str:
 
 def _short(text: str, signs: int) -> str:
     line = one_line(" ".join(text.split()))
-    return line if len(line) <= signs else line[: good_end(line, signs - 1)] + "…"
+    return line if len(line) <= signs else line[: cut_position(line, signs - 1)] + "…"
 
 
 def _fence(text: str) -> str:
@@ -230,6 +237,6 @@ def _length(text: str, sign: str) -> int:
     return max((len(row) + 1 for row in re.findall(sign + "{3,}", text)), default=3)
 
 
-def _packed(inside: int, found: int, cut: int) -> str:
+def _summary(inside: int, found: int, cut: int) -> str:
     """How a block of memories ends: how many of those that were found are in it."""
     return f"{inside:,} of {found:,} memories" + (f", {cut:,} cut" if cut else "")

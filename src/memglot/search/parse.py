@@ -8,7 +8,7 @@ from unicodedata import category
 
 import msgspec
 
-from memglot.arguments import narrowed
+from memglot.arguments import narrow_filter
 from memglot.display import shorten
 from memglot.errors import UsageError, wrong_type
 from memglot.store.query import Filter, Query
@@ -28,7 +28,7 @@ _MOST_CONDITIONS = 100
 """So many phrases, exclusions and filters are taken: each is a condition that a store must look at one by one."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A question that was read: what to look for, among which memories, and its words as they stand."""
 
     query: Query
@@ -43,7 +43,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_query(
     text: str, filter: Filter = Filter(), grep: str | None = None, languages: Collection[str] = ()
-) -> Asked:
+) -> ParsedQuery:
     """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
     if not isinstance(text, str):
         raise wrong_type("the query", "text", type(text).__name__)
@@ -69,11 +69,11 @@ def parse_query(
         without_phrases=tuple(dict.fromkeys(reader.without_phrases)),
         grep=grep,
     )
-    chosen = narrowed(filter, {name: list(dict.fromkeys(values)) for name, values in reader.filters.items()})
+    chosen = narrow_filter(filter, {name: list(dict.fromkeys(values)) for name, values in reader.filters.items()})
     if not query.asks_words and not (query.without or query.without_phrases or grep is not None or reader.filters):
         if text.strip() or filter == Filter():
             raise _no_words(text)
-    return Asked(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())
+    return ParsedQuery(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())
 
 
 class _Reader:
@@ -133,7 +133,7 @@ class _Reader:
         return True
 
 
-def plainness(text: str) -> float:
+def prose_share(text: str) -> float:
     """How much of a question is words rather than names of code, numbers and paths, of which meaning knows nothing."""
     pieces = [piece.strip(".,;:!?()[]{}'\"`") for piece in text.split()]
     plain = [piece for piece in pieces if piece.replace("'", "").replace("’", "").replace("-", "").isalpha()]

@@ -13,7 +13,7 @@ from math import log
 import msgspec
 
 from memglot.store.query import Place, Signals
-from memglot.text.dialogue import ASKS, ENDS_ASKING, TELLS_TIME
+from memglot.text.dialogue import ASKS, ENDS_ASKING, MENTIONS_TIME
 
 # What a turn gets of the words (first) and of the meaning (second) of those before (-) and after it.
 _KERNEL = {0: (1.0, 0.28), -1: (0.60, 0.09), 1: (0.20, 0.07), -2: (0.35, 0.12), 2: (0.20, 0.04)}
@@ -35,7 +35,7 @@ REACH = 2
 _BITS = 20
 
 
-class Question(msgspec.Struct, frozen=True):
+class QueryTraits(msgspec.Struct, frozen=True):
     """What of a question bears on conversations: who is named in it, and whether it asks for a time."""
 
     speaker: str = ""
@@ -56,7 +56,7 @@ class Evidence(msgspec.Struct):
     related: Sequence[tuple[int, int]] = ()
 
 
-class Scored(msgspec.Struct):
+class ScoredMemory(msgspec.Struct):
     """A candidate and its score; `near` tells that the words of a neighbour in its thread lent it some."""
 
     number: int
@@ -64,13 +64,13 @@ class Scored(msgspec.Struct):
     near: bool = False
 
 
-def rank(evidence: Evidence, question: Question, *, by_meaning: bool = False) -> list[Scored]:
+def rank(evidence: Evidence, question: QueryTraits, *, by_meaning: bool = False) -> list[ScoredMemory]:
     """The candidates, best first; of equals the newest. `by_meaning` alone turns and notes weigh the same."""
     alone = _KERNEL[0][1] + _STRETCH[1] if by_meaning else _ALONE[1]
     found = _in_threads(evidence, question)
     for number in (evidence.words.keys() | evidence.meaning.keys()) - found.keys():
         words, meaning = evidence.words.get(number, 0.0), evidence.meaning.get(number, 0.0)
-        found[number] = Scored(number, _ALONE[0] * words + alone * meaning)
+        found[number] = ScoredMemory(number, _ALONE[0] * words + alone * meaning)
     for lender, borrower, weight in _ties(evidence):
         share = weight * evidence.words.get(lender, 0.0)
         if share and borrower in found:
@@ -78,11 +78,13 @@ def rank(evidence: Evidence, question: Question, *, by_meaning: bool = False) ->
     return sorted(found.values(), key=lambda scored: (-scored.score, -scored.number))
 
 
-def _in_threads(evidence: Evidence, question: Question) -> dict[int, Scored]:
+def _in_threads(evidence: Evidence, question: QueryTraits) -> dict[int, ScoredMemory]:
     """Those that stand in a conversation or a note, with what their neighbours lend them."""
     meaning = evidence.meaning
     found = {
-        place.number: Scored(place.number, _said(place, question) + _KERNEL[0][1] * meaning.get(place.number, 0.0))
+        place.number: ScoredMemory(
+            place.number, _said(place, question) + _KERNEL[0][1] * meaning.get(place.number, 0.0)
+        )
         for place in evidence.places
     }
     at = {(place.thread, place.position): place.number for place in evidence.places}
@@ -108,7 +110,7 @@ def _in_threads(evidence: Evidence, question: Question) -> dict[int, Scored]:
     return found
 
 
-def _said(place: Place, question: Question) -> float:
+def _said(place: Place, question: QueryTraits) -> float:
     """What speaks for a turn because of how it is said; nothing where nobody speaks."""
     if not place.speaker:
         return 0.0
@@ -116,7 +118,7 @@ def _said(place: Place, question: Question) -> float:
     score += _SPEAKER if place.speaker == question.speaker else 0.0
     score += _ENDS_ASKING if place.traits & ENDS_ASKING else 0.0
     score += _ASKS if place.traits & ASKS else 0.0
-    return score + (_TELLS_TIME if question.asks_when and place.traits & TELLS_TIME else 0.0)
+    return score + (_TELLS_TIME if question.asks_when and place.traits & MENTIONS_TIME else 0.0)
 
 
 def _ties(evidence: Evidence) -> Iterator[tuple[int, int, float]]:
@@ -127,7 +129,7 @@ def _ties(evidence: Evidence) -> Iterator[tuple[int, int, float]]:
         yield number, other, _RELATED
 
 
-def by_signals(ranked: list[Scored], signals: Mapping[int, Signals]) -> list[Scored]:
+def apply_signals(ranked: list[ScoredMemory], signals: Mapping[int, Signals]) -> list[ScoredMemory]:
     """The same candidates, with what they say of themselves: whether they still hold, how new and how strong."""
     newest = max((signal.created_at for signal in signals.values()), default=0)
     for scored in ranked:

@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.json_values import record_value
 from memglot.model import DEFAULT_KIND, Record, format_time
-from memglot.search.pack import Item, pack
+from memglot.search.pack import PackItem, pack
 
 
 class Hit(msgspec.Struct):
@@ -81,18 +81,18 @@ def results_value(results: Results) -> dict[str, Any]:
 
 def pack_results(results: Results, budget: int) -> None:
     """Make the block of the results that takes at most `budget` tokens, context included where there is room."""
-    items = [item_of(hit.record) for hit in results]
-    items += [item_of(record, hit.id) for hit in results for record in hit.context]
+    items = [pack_item(hit.record) for hit in results]
+    items += [pack_item(record, hit.id) for hit in results for record in hit.context]
     packed = pack(items, budget, found=max(results.total, len(items)))
     results.block, results.tokens = packed.text, packed.tokens
     for hit, state in zip(results, packed.states, strict=False):
         hit.packed = state
 
 
-def item_of(record: Record, context_of: str = "") -> Item:
+def pack_item(record: Record, context_of: str = "") -> PackItem:
     """A memory as it is shown to a model: its text, and where it came from."""
     origin = record.source.get("tool") or record.source.get("kind")
-    return Item(
+    return PackItem(
         id=record.id,
         text=record.content,
         title=record.title or "",

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import msgspec
 
 from memglot.model import now
-from memglot.search.candidates import Searching
-from memglot.search.parse import Asked, parse_query
+from memglot.search.candidates import SearchRun
+from memglot.search.parse import ParsedQuery, parse_query
 from memglot.search.results import Hit, Results, pack_results
-from memglot.search.semantic import Meaning
+from memglot.search.semantic import SemanticIndex
 from memglot.store.contract import Store
 from memglot.store.query import Filter, Query
 
 MODES = ("hybrid", "fulltext", "semantic")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller may ask of a search beside the question."""
 
     mode: str = "hybrid"
@@ -30,7 +30,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     touch: bool = False
 
 
-def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wanted) -> Results:
+def search(store: Store, meaning: SemanticIndex, text: str, filter: Filter, wanted: SearchOptions) -> Results:
     """The memories that answer a question, best first."""
     with store.reading():
         asked = parse_query(text, filter, wanted.grep, store.languages())
@@ -39,7 +39,7 @@ def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wa
         if asked.is_filter:
             results = _listed(store, asked, wanted)
         else:
-            results = Searching(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
+            results = SearchRun(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
         if wanted.context:
             _bring_context(store, list(results), asked.filter, wanted.context)
     if wanted.budget is not None:
@@ -49,7 +49,7 @@ def search(store: Store, meaning: Meaning, text: str, filter: Filter, wanted: Wa
     return results
 
 
-def _listed(store: Store, asked: Asked, wanted: Wanted) -> Results:
+def _listed(store: Store, asked: ParsedQuery, wanted: SearchOptions) -> Results:
     """What filters alone let through, newest first."""
     found = store.numbers(asked.query, asked.filter, wanted.limit, wanted.offset)
     why = [f"matches `{wanted.grep}`"] if wanted.grep is not None else []

@@ -9,13 +9,13 @@ import msgspec
 from memglot.embed import BUILT_IN, Embedder, embedder
 from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
 from memglot.notes import note_stale_vectors
-from memglot.search.vectors import Far, Near, Vectors, packed
+from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity, VectorCache, pack_vectors
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.query import VectorState
 
 
-class Embedded(msgspec.Struct):
+class EmbedResult(msgspec.Struct):
     """How many memories were given a vector, of which model, and how many have one now."""
 
     embedded: int
@@ -24,19 +24,21 @@ class Embedded(msgspec.Struct):
     total: int
 
 
-class Meaning:
+class SemanticIndex:
     """The vectors of a store. They are read once, and again when they changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._embedder: Embedder | None = None
-        self._vectors = Vectors(store)
+        self._vectors = VectorCache(store)
 
     def state(self) -> VectorState:
         """What the store knows of its vectors; asking loads nothing."""
         return self._store.vector_state()
 
-    def near(self, text: str, weigh: Callable[[Sequence[str]], Sequence[float]]) -> Near | Far | None:
+    def near(
+        self, text: str, weigh: Callable[[Sequence[str]], Sequence[float]]
+    ) -> LoadedSimilarity | StreamedSimilarity | None:
         """How near each memory is to a question; nothing where no vector can tell."""
         state = self.state()
         model = self._known(state) if state.count else None
@@ -79,7 +81,7 @@ class Meaning:
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
-    ) -> Embedded:
+    ) -> EmbedResult:
         """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
         wanted = self._model(model) if model else self._own()
         if wanted.name != self.state().model or again:
@@ -102,13 +104,13 @@ class Meaning:
             if progress is not None:
                 progress(done, max(whole, done))
         state = self.state()
-        return Embedded(embedded=done, model=state.model, dimensions=state.dimensions, total=state.count)
+        return EmbedResult(embedded=done, model=state.model, dimensions=state.dimensions, total=state.count)
 
     def _embed(self, texts: Sequence[tuple[int, str]]) -> None:
         if texts:
             model = self._model(self.state().model or None)
             self._store.use_model(model.name, model.dimensions)
-            vectors = packed(model.embed([text for _, text in texts]))
+            vectors = pack_vectors(model.embed([text for _, text in texts]))
             self._store.put_vectors([(number, vector) for (number, _), vector in zip(texts, vectors, strict=True)])
 
     def _model(self, name: str | None) -> Embedder:

@@ -25,7 +25,7 @@ _NEAREST = 200
 _SAMPLE, _BLOCK, _AT_ONCE = 4_000, 20_000, 4_096
 
 
-class Near:
+class LoadedSimilarity:
     """How near the memories of a store are to a question; of many, this is found out while others go on."""
 
     def __init__(self, numbers: Numbers, rows: Floats, query: Floats) -> None:
@@ -93,7 +93,7 @@ class Near:
         return {number: (cosine, high) for number, known, cosine, high in rows if known}
 
 
-class Far:
+class StreamedSimilarity:
     """The same for more vectors than memory should hold: only those that are asked for are read."""
 
     def __init__(self, store: Store, query: Floats, sample: Floats) -> None:
@@ -130,11 +130,11 @@ class Far:
         kept = [pair for pair in pairs if len(pair[1]) == len(self._query)]
         if not kept:
             return []
-        cosines = numpy.vecdot(unpacked(b"".join(vector for _, vector in kept), len(self._query)), self._query)
+        cosines = numpy.vecdot(unpack_vectors(b"".join(vector for _, vector in kept), len(self._query)), self._query)
         return [(number, cosine) for (number, _), cosine in zip(kept, cosines.tolist(), strict=True)]
 
 
-class Vectors:
+class VectorCache:
     """The vectors of a store, held in memory. They are read once, and again when they changed."""
 
     def __init__(self, store: Store) -> None:
@@ -145,15 +145,15 @@ class Vectors:
         self._filled = 0
         self._sampled: tuple[tuple[str, int], Floats] | None = None
 
-    def near(self, query: Floats, state: VectorState) -> Near | Far | None:
+    def near(self, query: Floats, state: VectorState) -> LoadedSimilarity | StreamedSimilarity | None:
         """How near each memory is to a question, given as a vector."""
-        near: Near | Far | None = None
+        near: LoadedSimilarity | StreamedSimilarity | None = None
         if state.count > _MOST:
-            near = Far(self._store, query, self._sample(state))
+            near = StreamedSimilarity(self._store, query, self._sample(state))
         else:
             self._refresh(state)
             if self._filled:
-                near = Near(self._numbers[: self._filled], self._rows[: self._filled], query)
+                near = LoadedSimilarity(self._numbers[: self._filled], self._rows[: self._filled], query)
         if self._store.is_writing:
             # What was read inside a transaction may never have been.
             self._state = self._sampled = None
@@ -166,7 +166,7 @@ class Vectors:
             newest = self._store.newest()
             found = self._store.vectors(among=range(1, newest + 1, max(1, newest // _SAMPLE)))
             data = b"".join(vector for _, vector in found if len(vector) == state.dimensions)
-            self._sampled = mark, unpacked(data, state.dimensions)
+            self._sampled = mark, unpack_vectors(data, state.dimensions)
         return self._sampled[1]
 
     def _refresh(self, state: VectorState) -> None:
@@ -196,12 +196,12 @@ class Vectors:
                 self._numbers = numpy.empty(room, dtype=numpy.int64)
                 self._rows[: self._filled] = rows[: self._filled]
                 self._numbers[: self._filled] = numbers[: self._filled]
-            self._rows[self._filled : end] = unpacked(b"".join(vector for _, vector in block), dimensions)
+            self._rows[self._filled : end] = unpack_vectors(b"".join(vector for _, vector in block), dimensions)
             self._numbers[self._filled : end] = [number for number, _ in block]
             self._filled = end
 
 
-def packed(vectors: Floats) -> list[bytes]:
+def pack_vectors(vectors: Floats) -> list[bytes]:
     """Vectors as the store keeps them: a byte for each number, as great as they can be."""
     import numpy
 
@@ -210,7 +210,7 @@ def packed(vectors: Floats) -> list[bytes]:
     return [row.tobytes() for row in bytes_of]
 
 
-def unpacked(data: bytes, dimensions: int) -> Floats:
+def unpack_vectors(data: bytes, dimensions: int) -> Floats:
     """Vectors from the bytes of many, each of length 1, or of none."""
     import numpy
 

@@ -8,7 +8,7 @@ _LINE_SHARE = 5
 _WORD_SIGNS = 40
 
 
-def beginning(text: str, fits: Callable[[str], bool], longest: int) -> str:
+def cut_to_fit(text: str, fits: Callable[[str], bool], longest: int) -> str:
     """The longest beginning of a text that fits, cut where it reads well; empty where not even one sign fits.
 
     `fits` MUST hold for every shorter beginning of one that it holds for. No more than `longest` signs are tried.
@@ -16,10 +16,10 @@ def beginning(text: str, fits: Callable[[str], bool], longest: int) -> str:
     end = min(len(text), longest)
     if not fits(text[:end]):
         end = max(0, bisect_right(range(end), 0, key=lambda end: 0 if fits(text[:end]) else 1) - 1)
-    return text[: good_end(text, end)]
+    return text[: cut_position(text, end)]
 
 
-def good_end(text: str, end: int) -> int:
+def cut_position(text: str, end: int) -> int:
     """Where to cut a text so that at most `end` signs stay."""
     if end >= len(text):
         return len(text)
@@ -30,10 +30,10 @@ def good_end(text: str, end: int) -> int:
         word = next((at for at in range(end - 1, max(0, end - _WORD_SIGNS), -1) if text[at].isspace()), 0)
         end = word or end
     # Blanks before the cut say nothing. They go first, for one of them can be part of a sign.
-    return _between_signs(text, len(text[:end].rstrip()))
+    return _grapheme_boundary(text, len(text[:end].rstrip()))
 
 
-def _between_signs(text: str, end: int) -> int:
+def _grapheme_boundary(text: str, end: int) -> int:
     """The last place at or before `end` that is not inside a sign, such as a letter with its accents, or a flag."""
     # Importing regex takes longer than most searches, and most texts are not cut.
     import regex

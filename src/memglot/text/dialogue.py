@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.text.words import folded
+from memglot.text.words import fold
 
 _THREADS = ("session", "conversation", "thread")
 _NOTES = ("note", "document", "file", "path")
@@ -24,9 +24,9 @@ _TIME = re.compile(
     r"september|october|november|december|recently|since|o'clock)\b",
     re.IGNORECASE,
 )
-ENDS_ASKING, ASKS, TELLS_TIME = 1, 2, 4
+ENDS_ASKING, ASKS, MENTIONS_TIME = 1, 2, 4
 """What a turn is, as bits: it ends with a question mark, holds one, holds a word for a time."""
-MAY_BELONG = " OR ".join(
+MAY_HAVE_THREAD = " OR ".join(
     f"instr({column}, '\"{key}\"')"
     for column, key in (
         *(("meta", key) for key in (*_THREADS, *_NOTES)),
@@ -55,10 +55,10 @@ def turn_of(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any], cont
         return Turn(_number(key), "", len(content.split()), 0)
     said = _SAID.match(content)
     given = next((value for name in _SPEAKERS if isinstance(value := meta.get(name), str) and value.strip()), "")
-    speaker = folded(given.strip() or (said[1] if said and len(said[1].split()) <= 3 else ""))[:80]
-    text = content[said.end() :] if said and speaker and folded(said[1]).startswith(speaker) else content
+    speaker = fold(given.strip() or (said[1] if said and len(said[1].split()) <= 3 else ""))[:80]
+    text = content[said.end() :] if said and speaker and fold(said[1]).startswith(speaker) else content
     traits = (ENDS_ASKING if text.rstrip().endswith("?") else 0) | (ASKS if "?" in text else 0)
-    traits |= TELLS_TIME if _TIME.search(text) else 0
+    traits |= MENTIONS_TIME if _TIME.search(text) else 0
     return Turn(_number(key), speaker, len(text.split()), traits)
 
 

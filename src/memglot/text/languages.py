@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from Stemmer import Stemmer
 
-MARK = "ǂ"
+STEM_MARK = "ǂ"
 """Begins a stem in the index. Few texts hold this letter, so that a stem is never taken for a word."""
 
 # The words that stand in nearly every text of a language. A question is asked without them.
-_SMALL: dict[str, str] = {
+_STOP_WORD_LISTS: dict[str, str] = {
     "english": (
         "a about above after again against all am an and any are aren as at be because been before being below between"
         " both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further"
@@ -81,10 +81,10 @@ _SMALL: dict[str, str] = {
 _LATIN = ("german", "french", "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "turkish")
 _ENOUGH = 2
 _LOOKED_AT = 120
-SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
 """Words that say little in each language."""
 # Words that tell one language from the others and from English.
-_TELLING = {
+_MARKER_WORDS = {
     "german": "und nicht ist der das die ein mit auf für von sich auch wird sind dass ihre eine aber",
     "french": "les est des une dans pour sur avec pas sont cette nous mais que qui",
     "spanish": "los del una por las con para está como más pero que sus",
@@ -95,8 +95,8 @@ _TELLING = {
     "polish": "nie się jest że jak przez dla ale który oraz",
     "turkish": "bir için ile çok olarak daha gibi değil ama ve bu",
 }
-_WORDS_OF = {language: frozenset(words.split()) for language, words in _TELLING.items()}
-_ALL_TELLING = frozenset().union(*_WORDS_OF.values())
+_MARKERS_BY_LANGUAGE = {language: frozenset(words.split()) for language, words in _MARKER_WORDS.items()}
+_ALL_MARKER_WORDS = frozenset().union(*_MARKERS_BY_LANGUAGE.values())
 _SCRIPTS = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u04ff", "russian"),
@@ -104,27 +104,27 @@ _SCRIPTS = (
     ("\u0900", "\u097f", "hindi"),
     ("\u1f00", "\u1fff", "greek"),
 )
-STEMMED = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPTS)}]")
+STEMMED_SCRIPTS = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPTS)}]")
 """A letter of a script that stands for a language with stems."""
 
 
-def language_of(text: str) -> str:
+def detect_language(text: str) -> str:
     """The language of a text in Latin letters, if it is one of those known here and not English; else nothing."""
     beginning = text[:_LOOKED_AT]
     if " the " in beginning or " and " in beginning:
         return ""
     words = beginning.split()
-    if _ALL_TELLING.isdisjoint(words):
+    if _ALL_MARKER_WORDS.isdisjoint(words):
         return ""
-    found = _ALL_TELLING.intersection([word.lower() for word in words])
+    found = _ALL_MARKER_WORDS.intersection([word.lower() for word in words])
     if len(found) < _ENOUGH:
         return ""
-    counts = {language: len(found & words) for language, words in _WORDS_OF.items()}
+    counts = {language: len(found & words) for language, words in _MARKERS_BY_LANGUAGE.items()}
     best = max(counts, key=counts.__getitem__)
     return best if counts[best] >= _ENOUGH else ""
 
 
-def languages_of(word: str, known: Collection[str]) -> list[str]:
+def possible_languages(word: str, known: Collection[str]) -> list[str]:
     """Those of the known languages whose stem a single word of a question may have."""
     by_script = language_by_script(word[0])
     if by_script:
@@ -140,9 +140,9 @@ def language_by_script(letter: str) -> str:
     return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "")
 
 
-def stems(word: str, language: str) -> tuple[str, ...]:
+def marked_stems(word: str, language: str) -> tuple[str, ...]:
     """The stems of a word in lower case, marked with its language."""
-    mark, stemmer = f"{MARK}{language[:2]}", _stemmer(language)
+    mark, stemmer = f"{STEM_MARK}{language[:2]}", _stemmer(language)
     found = [mark + stemmer.stemWord(word)]
     if language == "russian" and word.endswith("ть"):
         # Taken for a verb, which it need not be.
@@ -150,7 +150,7 @@ def stems(word: str, language: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(len(_SMALL) + 1)
+@lru_cache(len(_STOP_WORD_LISTS) + 1)
 def _stemmer(language: str) -> Stemmer:
     # Loading it costs time, and most stores hold English alone.
     from Stemmer import Stemmer
@@ -158,8 +158,8 @@ def _stemmer(language: str) -> Stemmer:
     return Stemmer(language)
 
 
-def small_words_in(words: list[str]) -> frozenset[str]:
+def stop_words_in(words: list[str]) -> frozenset[str]:
     """Those words of a question that say little: the English ones, unless two or more tell of another language."""
-    counts = {language: len(known.intersection(words)) for language, known in SMALL_WORDS.items()}
+    counts = {language: len(known.intersection(words)) for language, known in STOP_WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == "english"))
-    return SMALL_WORDS[best if counts[best] >= _ENOUGH else "english"]
+    return STOP_WORDS[best if counts[best] >= _ENOUGH else "english"]

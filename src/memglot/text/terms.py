@@ -8,8 +8,18 @@ from unicodedata import normalize
 
 import msgspec
 
-from memglot.text.languages import languages_of, small_words_in
-from memglot.text.words import CAMEL, PAIRED, SIGNS, WORD, folded, humps, one_width, pairs_of, stems_of
+from memglot.text.languages import possible_languages, stop_words_in
+from memglot.text.words import (
+    CAMEL,
+    PAIRED_SCRIPTS,
+    SYMBOLS,
+    WORD,
+    fold,
+    indexed_stems,
+    letter_pairs,
+    normalize_width,
+    split_camel_case,
+)
 
 _ENDINGS = re.compile(r"(?<=\w)['’](?:s|t|m|d|re|ve|ll)\b", re.IGNORECASE)
 _VERSION = re.compile(r"v?(\d+(?: \d+)+)")
@@ -32,51 +42,53 @@ def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
 
     `languages` are those that the index holds stems of.
     """
-    pieces = [piece for word in one_width(text).split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)]
-    small = small_words_in([folded(piece).strip(".,;:!?()[]'\"") for piece in pieces])
+    pieces = [
+        piece for word in normalize_width(text).split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)
+    ]
+    small = stop_words_in([fold(piece).strip(".,;:!?()[]'\"") for piece in pieces])
     found: dict[str, Term] = {}
     for skipped in (small, frozenset[str]()):
         for piece in pieces:
-            for term in _terms(piece, skipped, languages):
+            for term in _piece_terms(piece, skipped, languages):
                 found.setdefault(term.word, term)
         if found:
             break
     return tuple(found.values())[:_MOST_TERMS]
 
 
-def _terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
+def _piece_terms(piece: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
     words = WORD.findall(piece)
     if len(words) == 1:
-        return _of_word(words[0], skipped, languages)
-    row = " ".join(filter(None, map(folded, words[:_LONGEST_ROW])))
+        return _word_terms(words[0], skipped, languages)
+    row = " ".join(filter(None, map(fold, words[:_LONGEST_ROW])))
     version = _VERSION.fullmatch(row)
     forms = (row, f"v{version[1]}", version[1]) if version else (row,)
     whole = Term(word=piece.strip(".,;:!?()[]{}'\"`"), forms=tuple(dict.fromkeys(forms)))
-    if any(PAIRED.fullmatch(folded(word)) for word in words):
-        return [term for word in words for term in _of_word(word, skipped, languages)]
+    if any(PAIRED_SCRIPTS.fullmatch(fold(word)) for word in words):
+        return [term for word in words for term in _word_terms(word, skipped, languages)]
     parts = [word for word in words if len(word) >= _SHORTEST_PART]
-    return [whole, *(term for word in parts for term in _of_word(word, skipped, languages))]
+    return [whole, *(term for word in parts for term in _word_terms(word, skipped, languages))]
 
 
-def _row(word: str) -> str:
-    return " ".join(pairs_of(word)[:-1] or [word]) if PAIRED.fullmatch(word) else word
+def _indexed_row(word: str) -> str:
+    return " ".join(letter_pairs(word)[:-1] or [word]) if PAIRED_SCRIPTS.fullmatch(word) else word
 
 
-def _of_word(word: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
-    plain = folded(word)
+def _word_terms(word: str, skipped: frozenset[str], languages: Collection[str]) -> list[Term]:
+    plain = fold(word)
     if not plain or plain in skipped:
         return []
-    if PAIRED.fullmatch(plain):
-        return _of_run(plain)
+    if PAIRED_SCRIPTS.fullmatch(plain):
+        return _run_terms(plain)
     forms = [plain]
     if CAMEL.fullmatch(word):
-        forms.append(folded(" ".join(humps(word))))
+        forms.append(fold(" ".join(split_camel_case(word))))
     lower = normalize("NFC", word).lower()
-    forms += [form for language in languages_of(lower, languages) for form in stems_of(lower, language)]
+    forms += [form for language in possible_languages(lower, languages) for form in indexed_stems(lower, language)]
     return [Term(word=word, forms=tuple(dict.fromkeys(forms)))]
 
 
-def _of_run(run: str) -> list[Term]:
+def _run_terms(run: str) -> list[Term]:
     """The pieces of a run of letters without spaces: what is too long to stand in a text as it is, is cut up."""
     if len(run) == 1:
         return [Term(word=run, forms=(f"{run}*",))]
@@ -85,20 +97,20 @@ def _of_run(run: str) -> list[Term]:
     pieces = [run[start : start + window] for start in starts]
     if window < len(run) <= _LONGEST_ROW:
         pieces.insert(0, run)
-    return [Term(word=piece, forms=(_row(piece),)) for piece in dict.fromkeys(pieces)]
+    return [Term(word=piece, forms=(_indexed_row(piece),)) for piece in dict.fromkeys(pieces)]
 
 
-def narrowing(phrase: str) -> list[str]:
+def required_forms(phrase: str) -> list[str]:
     """Forms that every text has which holds a phrase as it is written; the index finds a few more with them."""
     found: list[str] = []
     row: list[str] = []
-    for word in WORD.findall(one_width(phrase)):
-        plain = folded(word)
-        if PAIRED.fullmatch(plain):
-            found.append(f"{plain}*" if len(plain) == 1 else _row(plain))
+    for word in WORD.findall(normalize_width(phrase)):
+        plain = fold(word)
+        if PAIRED_SCRIPTS.fullmatch(plain):
+            found.append(f"{plain}*" if len(plain) == 1 else _indexed_row(plain))
         elif plain:
             row.append(plain)
-    if len(row) == len(WORD.findall(phrase)) and not SIGNS.search(phrase):
+    if len(row) == len(WORD.findall(phrase)) and not SYMBOLS.search(phrase):
         # Nothing stands between the words that the index would count, so that they follow each other there too.
         return [" ".join(row)] if row else []
     return [*found, *row]

@@ -57,7 +57,7 @@ _COSTS: Final = {name: (piece, sign) for name, (_, piece, sign) in _PIECES.items
 _LEAST_PER_SIGN: Final = 5
 
 
-def cost_of(text: str) -> int:
+def text_cost(text: str) -> int:
     """What a text costs in hundredths of a token; the costs of whole lines, with their line ends, add up exactly."""
     whole = 0
     for found in _FIND.finditer(text):
@@ -66,7 +66,7 @@ def cost_of(text: str) -> int:
     return whole
 
 
-def signs_for(text: str, cost: int) -> int:
+def characters_for(text: str, cost: int) -> int:
     """How many signs of a text, from its beginning, cost no more than this."""
     left = cost
     for found in _FIND.finditer(text):
@@ -78,21 +78,21 @@ def signs_for(text: str, cost: int) -> int:
     return len(text)
 
 
-def tokens_of(text: str) -> int:
+def count_tokens(text: str) -> int:
     """About how many tokens a text takes; every begun one counts."""
-    return tokens_for(cost_of(text))
+    return tokens_from_cost(text_cost(text))
 
 
-def tokens_for(cost: int) -> int:
+def tokens_from_cost(cost: int) -> int:
     """The tokens that a cost in hundredths makes, the last one begun included."""
     return -(-cost // _HUNDREDTHS)
 
 
-def cost_for(tokens: int) -> int:
+def cost_of_tokens(tokens: int) -> int:
     """What a budget of tokens can pay for, in hundredths."""
     return tokens * _HUNDREDTHS
 
 
-def longest_for(cost: int) -> int:
+def max_length_for(cost: int) -> int:
     """No text of more signs than this can cost so little: what lies beyond need not be looked at."""
     return max(0, cost) // _LEAST_PER_SIGN

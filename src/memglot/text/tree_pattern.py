@@ -35,7 +35,7 @@ def check_tree_pattern(text: str) -> str:
     return text
 
 
-def literal_start(text: str) -> str:
+def literal_prefix(text: str) -> str:
     """A path at or below which everything lies that the pattern matches, so that an index can be asked."""
     labels: list[str] = []
     for item in text.split("."):
@@ -99,13 +99,13 @@ def _path_query(text: str) -> Callable[[list[str]], bool]:
         item, place = _item(text, place)
         items.append(item)
         if place == len(text):
-            return lambda labels: _walk(items, labels)
+            return lambda labels: _matches_path(items, labels)
         if text[place] != ".":
             raise _bad_tree_pattern(text, "`.` or the end", place)
         place += 1
 
 
-def _walk(items: list[_Item], labels: list[str]) -> bool:
+def _matches_path(items: list[_Item], labels: list[str]) -> bool:
     """Tell whether the items match all labels, by the places each can end at: there is nothing to go back to."""
     reached = [True] + [False] * len(labels)
     for item in items:
@@ -192,7 +192,7 @@ def _labels_query(text: str) -> Callable[[list[str]], bool]:
         if operator == "(":
             raise _bad_tree_pattern(text, "a `)` for the `(`", where)
         query.append(operator)
-    return lambda labels: _weigh(query, labels)
+    return lambda labels: _evaluate(query, labels)
 
 
 def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Word | str]) -> bool:
@@ -212,7 +212,7 @@ def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Wo
     return False
 
 
-def _weigh(query: list[_Word | str], labels: list[str]) -> bool:
+def _evaluate(query: list[_Word | str], labels: list[str]) -> bool:
     stack: list[bool] = []
     for part in query:
         if isinstance(part, _Word):

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 import msgspec
 
-from memglot.text.languages import STEMMED, language_by_script, language_of, stems
+from memglot.text.languages import STEMMED_SCRIPTS, detect_language, language_by_script, marked_stems
 
 # Thai, Lao, Tibetan, Burmese, Khmer; kana, Chinese characters and their extensions.
 UNSPACED = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
@@ -22,7 +22,7 @@ UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces between words, as a range of a regular expression."""
 # Korean has spaces, but its words carry endings that the pairs see through.
 _PAIRED = f"{UNSPACED}\u1100-\u11ff\uac00-\ud7af"
-PAIRED = re.compile(f"[{_PAIRED}]+")
+PAIRED_SCRIPTS = re.compile(f"[{_PAIRED}]+")
 """What is indexed as pairs of letters."""
 # Marks that belong to a letter. Beyond the scripts that are stemmed whole blocks are taken: the index, which knows
 # every mark, cuts what is no word out again.
@@ -42,7 +42,7 @@ _MARKS = re.compile(
 )
 # Signs for letters or numbers, such as ™, ², ① and ㎏, must not grow together with a word beside them; nor must emoji
 # and what is not assigned yet, which the index, knowing an older Unicode, takes for letters.
-SIGNS = re.compile(
+SYMBOLS = re.compile(
     "[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2776-\u2793\u3200-\u33ff"
     "\U0001f000-\U0001fbff\U00040000-\U000e0fff]"
 )
@@ -58,34 +58,34 @@ _LONGEST_VALUE = 80
 _MOST_VALUES = 40
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """A text without case, accents, vowel points and differences of width."""
     if text.isascii() or not _BEYOND.search(text):
         return text.lower()
-    apart = SIGNS.sub(r" \g<0> ", text)
+    apart = SYMBOLS.sub(r" \g<0> ", text)
     plain = normalize("NFC", _MARKS.sub("", normalize("NFD", normalize("NFKC", apart).casefold())))
     return plain.translate(_UNMARKED) if _MARKED.search(plain) else plain
 
 
-def one_width(text: str) -> str:
+def normalize_width(text: str) -> str:
     """A text whose letters have their usual width, so that it is cut into words as the index cuts it."""
     return (
         text if text.isascii() else _WIDTHS.sub(lambda match: normalize("NFKC", match[0]), text.replace("\u00ad", ""))
     )
 
 
-def indexed(text: str | None, about: str | None = None, seen: set[str] | None = None) -> str | None:
+def index_text(text: str | None, about: str | None = None, seen: set[str] | None = None) -> str | None:
     """What the index is given for a text; `about` is a longer text that tells its language better.
 
     The languages of whose words it gives stems are added to `seen`.
     """
     if not text:
         return text
-    plain = text if text.isascii() else PAIRED.sub(_pairs, folded(text))
-    language = language_of(about or text)
+    plain = text if text.isascii() else PAIRED_SCRIPTS.sub(_pairs, fold(text))
+    language = detect_language(about or text)
     if not language and plain is text and not _may_be_camel(text):
         return text
-    camel = [part for name in CAMEL.findall(text) for part in humps(name)]
+    camel = [part for name in CAMEL.findall(text) for part in split_camel_case(name)]
     more = f"{' '.join(camel)} {_stems(text, language, seen)}".strip()
     return f"{plain}\n{more}" if more else plain
 
@@ -97,28 +97,28 @@ def _may_be_camel(text: str) -> bool:
     return b"aA" in cases or b"AAaa" in cases
 
 
-def humps(name: str) -> list[str]:
+def split_camel_case(name: str) -> list[str]:
     """The words of a name in CamelCase."""
     return _HUMP.sub(" ", name).split()
 
 
 def _pairs(match: re.Match[str]) -> str:
-    return f" {' '.join(pairs_of(match[0]))} "
+    return f" {' '.join(letter_pairs(match[0]))} "
 
 
-def pairs_of(run: str) -> list[str]:
+def letter_pairs(run: str) -> list[str]:
     """Every two letters in a row, and the last one alone, so that one letter is found as the beginning of a pair."""
     return [run[start : start + 2] for start in range(len(run))]
 
 
 @lru_cache(50_000)
-def stems_of(word: str, language: str) -> tuple[str, ...]:
+def indexed_stems(word: str, language: str) -> tuple[str, ...]:
     """The stems of a word as the index holds them."""
-    return tuple(folded(stem) for stem in stems(word, language))
+    return tuple(fold(stem) for stem in marked_stems(word, language))
 
 
 def _stems(text: str, language: str, seen: set[str] | None) -> str:
-    if not language and (text.isascii() or not STEMMED.search(text)):
+    if not language and (text.isascii() or not STEMMED_SCRIPTS.search(text)):
         return ""
     # Stems are made of words as they are written: their endings may hang on an accent.
     found: list[str] = []
@@ -126,7 +126,7 @@ def _stems(text: str, language: str, seen: set[str] | None) -> str:
         if len(word) > 2:
             own = language if word[0] < "\u0250" else language_by_script(word[0])
             if own:
-                found += stems_of(word, own)
+                found += indexed_stems(word, own)
                 if seen is not None:
                     seen.add(own)
     return " ".join(found)
@@ -141,10 +141,10 @@ def short_values(meta: str | None) -> str | None:
     return "\n".join(found[:_MOST_VALUES])
 
 
-def indexed_values(meta: str | None) -> str | None:
+def index_values(meta: str | None) -> str | None:
     """What the index is given for the short texts among a memory's metadata, which are names rather than sentences."""
     text = short_values(meta)
-    return text if text is None or (text.isascii() and not _may_be_camel(text)) else indexed(text, "-")
+    return text if text is None or (text.isascii() and not _may_be_camel(text)) else index_text(text, "-")
 
 
 def _gather(value: object, found: list[str]) -> None:

@@ -26,7 +26,7 @@ from memglot.formats.memoryd.values import v5_hash
 from memglot.formats.memoryd.write_rows import HOMES, given_hash, own_machine, slot_of, v5_row
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
-from memglot.settings import moment, this_machine
+from memglot.settings import export_time, this_machine
 
 VERSION = "5.0.1"
 
@@ -54,7 +54,7 @@ def _head(end: Proof, vectors: bool, options: Options) -> bytes:
     values: dict[str, Any] = {
         "source_machine": machine.name.lower().replace(" ", "-"),
         # As the service writes it: without an offset.
-        "export_timestamp": datetime.fromtimestamp(moment() / 1_000_000, UTC).replace(tzinfo=None).isoformat(),
+        "export_timestamp": datetime.fromtimestamp(export_time() / 1_000_000, UTC).replace(tzinfo=None).isoformat(),
         "total_memories": end.count,
         "database_path": options.store_name,
         "platform": machine.platform,

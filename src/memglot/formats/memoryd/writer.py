@@ -23,7 +23,7 @@ from memglot.formats.memoryd.sections import Shelf, write_list
 from memglot.formats.memoryd.write_rows import PageRows, slot_of, slug_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, to_builtins
 from memglot.report import Proof, Report
-from memglot.settings import moment, this_machine
+from memglot.settings import export_time, this_machine
 
 _COMPAT = ["mcp-memory-v5", "memoryd-1"]
 
@@ -130,7 +130,7 @@ class _Writing:
         options, machine = self._options, self._machine
         values: dict[str, Any] = {
             "source_machine": machine.name,
-            "export_timestamp": format_time(moment()),
+            "export_timestamp": format_time(export_time()),
             "total_memories": self.total,
             "database_path": options.store_name,
             "platform": machine.platform,

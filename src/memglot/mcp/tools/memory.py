@@ -14,8 +14,8 @@ from memglot.mcp.schemas import About, Own, Seen, Tags, Text, Tree, seen, span_o
 from memglot.mcp.texts import note_from_store
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.model import Record, is_id
-from memglot.search.pack import shown
-from memglot.search.results import item_of
+from memglot.search.pack import render_all
+from memglot.search.results import pack_item
 from memglot.settings import MAX_INLINE_BYTES
 
 Id = Annotated[Text, Meta(description="The whole id of the memory, as a search tells it.")]
@@ -162,7 +162,7 @@ def delete(call: Call, given: Get) -> Answer:
 
 def recalled(record: Record, store: str) -> Answer:
     """A stored memory, its text in a fence."""
-    return Answer(seen(record), f"{note_from_store(1, store)}\n\n{shown([item_of(record)])}".rstrip())
+    return Answer(seen(record), f"{note_from_store(1, store)}\n\n{render_all([pack_item(record)])}".rstrip())
 
 
 TOOLS: list[Tool[Any]] = [

@@ -14,8 +14,8 @@ from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.memory import Memory
 from memglot.model import Record
 from memglot.notes import note_recalled
-from memglot.search.pack import shown
-from memglot.search.results import Hit, Results, item_of, pack_results
+from memglot.search.pack import render_all
+from memglot.search.results import Hit, Results, pack_item, pack_results
 
 _DEFAULT, _MOST = 10, 1000
 _LONGEST = 50_000
@@ -157,9 +157,9 @@ def _answer(results: Results, given: Search, limit: int, store: str) -> Answer:
     if results.block is not None:
         text = f"{note_from_store(len(found), store)}\n\n{results.block.removeprefix(note_recalled()).lstrip()}"
     else:
-        items = [item for hit in results for item in (item_of(hit.record), *_beside(hit))]
+        items = [item for hit in results for item in (pack_item(hit.record), *_beside(hit))]
         opening = note_from_store(len(found), store) if found else ""
-        text = f"{opening}\n\n{shown(items)}{_shown(len(found), results.total)}".lstrip()
+        text = f"{opening}\n\n{render_all(items)}{_shown(len(found), results.total)}".lstrip()
     return Answer(value, "\n".join([text, *notes]))
 
 
@@ -178,7 +178,7 @@ def _cut(results: Results) -> list[str]:
 
 
 def _beside(hit: Hit) -> list[Any]:
-    return [item_of(record, hit.id) for record in hit.context]
+    return [pack_item(record, hit.id) for record in hit.context]
 
 
 def _found(hit: Hit) -> Found:

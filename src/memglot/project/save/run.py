@@ -22,7 +22,7 @@ from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER
-from memglot.settings import moment
+from memglot.settings import export_time
 
 
 def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = False) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class _Plan:
     def __init__(self, project: Project, snapshot: Snapshot, request: FullSaveRequest) -> None:
         self._project = project
         self._snapshot = snapshot
-        self._now = local_time(moment())
+        self._now = local_time(export_time())
         changes = changes_of(request, snapshot)
         project.warnings.extend(check_contents(request.task, changes))
         self._patch = {"source": {"kind": "agent", "task": request.task}, "changes": changes}

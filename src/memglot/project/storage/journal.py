@@ -37,7 +37,7 @@ from memglot.project.storage.paths import (
     RELATIONS,
     SCHEMAS,
 )
-from memglot.settings import moment
+from memglot.settings import export_time
 
 _STAGE = f"{INDEX}/stage"
 _STAGED = re.compile(rf"{_STAGE}/\d+(\.old)?")
@@ -157,7 +157,7 @@ def finish_change(folder: Path) -> list[str]:
     if all(_is_pending(folder, step) or _is_done(folder, step) for step in steps):
         _apply(folder, steps)
         return [_finished(len(steps))]
-    kept = recovery_folder(folder, local_time(moment()))
+    kept = recovery_folder(folder, local_time(export_time()))
     for step in steps:
         for name in (step.staged, step.path if _is_done(folder, step) else None):
             if name is not None and (folder / name).is_file():

@@ -19,7 +19,7 @@ from memglot.errors import CannotWrite
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.paths import CONFIG, FOLDER, JOURNAL, LOCK
-from memglot.settings import BUSY_SECONDS, moment
+from memglot.settings import BUSY_SECONDS, export_time
 
 _PAUSE = 0.02
 _CLOCK_SECONDS = 2.0
@@ -91,7 +91,7 @@ def _held(folder: Path, path: Path, shown: str, until: float, wait: float) -> It
 
 def _claim(path: Path, shown: str, operation: str) -> bool:
     """Make the lock file; tell whether that was possible. A dead owner's is cleared away first."""
-    owner = {"created_at": local_time(moment()), "operation": operation, "pid": os.getpid()}
+    owner = {"created_at": local_time(export_time()), "operation": operation, "pid": os.getpid()}
     try:
         if path.exists() and _is_left(path):
             path.unlink(missing_ok=True)

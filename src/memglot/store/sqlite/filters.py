@@ -5,7 +5,7 @@ from typing import Any
 
 from memglot.model import DELETED, canonical
 from memglot.store.query import Filter
-from memglot.text.tree_pattern import check_tree_pattern, is_pattern, literal_start
+from memglot.text.tree_pattern import check_tree_pattern, is_pattern, literal_prefix
 
 NOT_DELETED = f"records.seq NOT IN (SELECT gone.seq FROM records AS gone WHERE gone.status = '{DELETED}')"
 
@@ -47,7 +47,7 @@ _LISTED = "(SELECT listed.value FROM json_each(?) AS listed)"
 
 
 def _tree(tree: str) -> list[Part]:
-    path = literal_start(check_tree_pattern(tree)) if is_pattern(tree) else tree
+    path = literal_prefix(check_tree_pattern(tree)) if is_pattern(tree) else tree
     found: list[Part] = []
     if path:
         # A slash is the character after a dot, so this range is exactly what lies below the path.

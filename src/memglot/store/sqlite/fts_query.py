@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 from memglot.store.query import Query
 from memglot.store.sqlite.functions import grep_condition
-from memglot.text.terms import Term, narrowing
-from memglot.text.words import UNSPACED, folded
+from memglot.text.terms import Term, required_forms
+from memglot.text.words import UNSPACED, fold
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def expression(query: Query) -> str:
     """The query in the language of the index; nothing where it cannot be asked, as for a sign that is no word."""
-    needed = [f"({_form(form)})" for phrase in query.phrases for form in narrowing(phrase)]
+    needed = [f"({_form(form)})" for phrase in query.phrases for form in required_forms(phrase)]
     wanted = [_form(form) for term in query.terms for form in term.forms]
     if query.phrases and not needed:
         return ""
@@ -62,8 +62,8 @@ def is_written(phrase: str, *texts: str | None) -> bool:
 
 def is_word(word: str, *texts: str | None) -> bool:
     """Tell whether one of the texts holds a word, or several in a row, whatever their case and accents."""
-    pattern = _written(folded(word))
-    return any(text is not None and pattern.search(folded(text)) is not None for text in texts)
+    pattern = _written(fold(word))
+    return any(text is not None and pattern.search(fold(text)) is not None for text in texts)
 
 
 @lru_cache(16)
@@ -100,7 +100,7 @@ class Lookup:
 
 
 def _asked(query: Query) -> list[Term]:
-    return [*query.terms, *(Term(word=phrase, forms=(" ".join(narrowing(phrase)),)) for phrase in query.phrases)]
+    return [*query.terms, *(Term(word=phrase, forms=(" ".join(required_forms(phrase)),)) for phrase in query.phrases)]
 
 
 def _stands(wanted: list[str], beginning: bool, tokens: Sequence[str], known: set[str]) -> bool:

@@ -17,7 +17,7 @@ from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.fts_query import Lookup, expression, hard_conditions
 from memglot.store.sqlite.neighbours import Nearby
 from memglot.store.sqlite.rows import COLUMNS, from_row, listed
-from memglot.text.words import indexed, indexed_values, short_values
+from memglot.text.words import index_text, index_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
 _TEXTS = "content, title, tags, tree, meta"
@@ -192,8 +192,8 @@ class Search(Nearby):
 
     def _cut(self, texts: Sequence[str | None]) -> list[str]:
         content, title, tags, tree, meta = texts
-        plain = (indexed(short_values(tags), content), indexed(tree), indexed_values(meta))
-        parts = (indexed(content), indexed(title, content), *plain)
+        plain = (index_text(short_values(tags), content), index_text(tree), index_values(meta))
+        parts = (index_text(content), index_text(title, content), *plain)
         # A word between the parts keeps a phrase from reaching from one into the next.
         return self._tokens(" \ue000 ".join(part for part in parts if part))
 

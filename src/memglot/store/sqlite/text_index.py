@@ -15,8 +15,8 @@ from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX, TOKENIZER
-from memglot.text.dialogue import MAY_BELONG, Turn, turn_of
-from memglot.text.words import indexed, indexed_values, short_values
+from memglot.text.dialogue import MAY_HAVE_THREAD, Turn, turn_of
+from memglot.text.words import index_text, index_values, short_values
 
 _TEXT_CHUNK, _TEXT_BYTES = 200_000, 64 << 20
 """At most so many records, and so much content, are indexed in one transaction: other writers wait for its end."""
@@ -50,12 +50,12 @@ class Indexes(Connection):
 
         # It must not know of the store: a circle would keep the file open after the store is gone.
         def words(text: str | None, about: str | None = None) -> str | None:
-            return indexed(text, about, seen)
+            return index_text(text, about, seen)
 
         functions: dict[str, Any] = {
             "memglot_words": words,
             "memglot_texts": short_values,
-            "memglot_values": indexed_values,
+            "memglot_values": index_values,
             "memglot_written": is_written,
             "memglot_word": is_word,
         }
@@ -207,7 +207,9 @@ class Indexes(Connection):
 
     def _place(self, where: str, bindings: tuple[int, ...]) -> None:
         """Find the places of records that belong to a conversation, a session or a note."""
-        sql = f"SELECT seq, scope, meta, rest, content FROM records WHERE ({where}) AND ({MAY_BELONG}) ORDER BY seq"
+        sql = (
+            f"SELECT seq, scope, meta, rest, content FROM records WHERE ({where}) AND ({MAY_HAVE_THREAD}) ORDER BY seq"
+        )
         last: dict[int, tuple[int, int]] = {}
         rows = []
         for seq, scope, meta, rest, content in self._rows(sql, bindings):
