@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_clients_text import documents, tomls, value_of
 
-from memglot.cli import clients as clients_command
+from memglot.cli import mcp_install
 from memglot.cli.session import Session
 from memglot.clients import files
 from memglot.clients import install as deeds
@@ -631,8 +631,8 @@ def group() -> None:
     """What holds the two commands here."""
 
 
-group.add_command(clients_command.install)
-group.add_command(clients_command.uninstall)
+group.add_command(mcp_install.install)
+group.add_command(mcp_install.uninstall)
 
 
 @pytest.fixture
@@ -656,7 +656,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def test_the_table_and_the_command_line_know_the_same_clients() -> None:
-    assert clients_command.CLIENTS == tuple(sorted(CLIENTS))
+    assert mcp_install.CLIENTS == tuple(sorted(CLIENTS))
 
 
 def test_json_tells_what_was_done(run: Callable[..., Any], tmp_path: Path) -> None:
@@ -710,7 +710,7 @@ def test_what_is_written_starts_the_server(run: Callable[..., Any], tmp_path: Pa
 
 
 def test_every_name_in_the_help_is_a_client() -> None:
-    found = re.search(r"CLIENT is ([^.]+)\.", " ".join((clients_command.install.help or "").split()))
+    found = re.search(r"CLIENT is ([^.]+)\.", " ".join((mcp_install.install.help or "").split()))
     assert found and re.split(", | or ", found[1]) == sorted(CLIENTS)
 
 

@@ -98,6 +98,3 @@ def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
         stands = "  (stands meanwhile)" if number == found["stands"] else ""
         lines.append(f"{number}  {value_text(value) if whole else excerpt(value_text(value))}{stands}")
     return lines
-
-
-COMMANDS = {"conflicts": conflicts}

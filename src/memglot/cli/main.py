@@ -13,51 +13,60 @@ import click
 from memglot import __version__
 from memglot.cli.session import Session, shared_options
 
-# Where each command lives, and its line in `memglot --help`, which imports none of them. A test holds it to the code.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "add": ("one", "Keep a new memory."),
-    "audit": ("past", "Show or check the chain of everything that was done."),
-    "backup": ("care", "Write a clean copy of the whole store."),
-    "chain": ("knowledge", "List which memory took the place of which."),
-    "completion": ("care", "Print the completion script of a shell."),
-    "conflicts": ("conflicts", "List, show and settle values that clash."),
-    "consolidate": ("care", "Merge exact doubles, and bring strengths up to date."),
-    "convert": ("transfer", "Convert a file or folder to another format, without a store."),
-    "copy": ("tree", "Copy a branch of the tree, under new ids."),
-    "delete": ("one", "Delete memories; `undelete` brings them back."),
-    "delete-tree": ("tree", "Delete a branch of the tree."),
-    "diff": ("check", "Show what differs between two files, folders or stores."),
-    "doctor": ("care", "Check the store, and mend what can be mended."),
-    "edit": ("one", "Open a memory in your editor."),
-    "embed": ("care", "Let memories be found by their meaning."),
-    "entities": ("knowledge", "List the entities that memories mention."),
-    "entity": ("knowledge", "Keep an entity."),
-    "export": ("transfer", "Write memories to a file, a folder or standard output."),
-    "formats": ("care", "List what can be read and written, and what survives."),
-    "get": ("one", "Show one memory."),
-    "history": ("past", "Show every version of a memory."),
-    "identity": ("knowledge", "Show or set who you are said to be."),
-    "import": ("transfer", "Import files, folders or standard input."),
-    "imports": ("past", "List past imports."),
-    "link": ("one", "Relate two memories."),
-    "list": ("find", "List memories by time."),
-    "mcp": ("mcp", "Serve agents over MCP, or connect a client."),
-    "move": ("tree", "Move a branch of the tree."),
-    "relations": ("knowledge", "List relations."),
-    "repo": ("repo", "Keep what a project knows of itself in its repository."),
-    "restore": ("care", "Put a backup in the place of the store."),
-    "scope": ("knowledge", "List scopes, or mark them as sensitive."),
-    "search": ("find", "Find memories by their words and meaning."),
-    "serve": ("care", "Open the web viewer (not part of this version)."),
-    "stats": ("care", "Show how much of what the store keeps."),
-    "supersede": ("knowledge", "Say that a memory takes the place of another."),
-    "sync": ("sync", "Exchange memories.json with other machines, with memoryd and with mcp-memory-service."),
-    "tree": ("tree", "Show the tree of memories, with counts."),
-    "undelete": ("one", "Bring a deleted memory back."),
-    "undo": ("past", "Undo an import."),
-    "unlink": ("one", "Take a relation away."),
-    "update": ("one", "Change fields of a memory."),
-    "verify": ("check", "Check that an export or a store is whole and unaltered."),
+# The line of each command in `memglot --help`, which imports none of them. A test compares it with the command's help.
+COMMANDS: dict[str, str] = {
+    "add": "Keep a new memory.",
+    "audit": "Show or check the chain of everything that was done.",
+    "backup": "Write a clean copy of the whole store.",
+    "chain": "List which memory took the place of which.",
+    "completion": "Print the completion script of a shell.",
+    "conflicts": "List, show and settle values that clash.",
+    "consolidate": "Merge exact doubles, and bring strengths up to date.",
+    "convert": "Convert a file or folder to another format, without a store.",
+    "copy": "Copy a branch of the tree, under new ids.",
+    "delete": "Delete memories; `undelete` brings them back.",
+    "delete-tree": "Delete a branch of the tree.",
+    "diff": "Show what differs between two files, folders or stores.",
+    "doctor": "Check the store, and mend what can be mended.",
+    "edit": "Open a memory in your editor.",
+    "embed": "Let memories be found by their meaning.",
+    "entities": "List the entities that memories mention.",
+    "entity": "Keep an entity.",
+    "export": "Write memories to a file, a folder or standard output.",
+    "formats": "List what can be read and written, and what survives.",
+    "get": "Show one memory.",
+    "history": "Show every version of a memory.",
+    "identity": "Show or set who you are said to be.",
+    "import": "Import files, folders or standard input.",
+    "imports": "List past imports.",
+    "link": "Relate two memories.",
+    "list": "List memories by time.",
+    "mcp": "Serve agents over MCP, or connect a client.",
+    "move": "Move a branch of the tree.",
+    "relations": "List relations.",
+    "repo": "Keep what a project knows of itself in its repository.",
+    "restore": "Put a backup in the place of the store.",
+    "scope": "List scopes, or mark them as sensitive.",
+    "search": "Find memories by their words and meaning.",
+    "serve": "Open the web viewer (not part of this version).",
+    "stats": "Show how much of what the store keeps.",
+    "supersede": "Say that a memory takes the place of another.",
+    "sync": "Exchange memories.json with other machines, with memoryd and with mcp-memory-service.",
+    "tree": "Show the tree of memories, with counts.",
+    "undelete": "Bring a deleted memory back.",
+    "undo": "Undo an import.",
+    "unlink": "Take a relation away.",
+    "update": "Change fields of a memory.",
+    "verify": "Check that an export or a store is whole and unaltered.",
+}
+# The modules that are not named after their command.
+_MODULES = {
+    "chain": "supersede",
+    "copy": "move",
+    "entities": "entity",
+    "import": "import_",
+    "undelete": "delete",
+    "unlink": "link",
 }
 
 
@@ -72,9 +81,9 @@ class Commands(click.Group):
             return None
         from importlib import import_module
 
-        module = import_module(f"memglot.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.COMMANDS[cmd_name]
-        return command
+        module = import_module(f"memglot.cli.{_MODULES.get(cmd_name, cmd_name.replace('-', '_'))}")
+        found = (value for value in vars(module).values() if isinstance(value, click.Command))
+        return next(command for command in found if command.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,7 +96,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+            formatter.write_dl(sorted(COMMANDS.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

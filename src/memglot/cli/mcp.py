@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memglot.cli.clients import install, uninstall
+from memglot.cli.mcp_install import install, uninstall
 from memglot.cli.session import Session, command, shared_options
 
 _PORT = 8788
@@ -153,4 +153,3 @@ def token(session: Session, token_file: str | None) -> None:
 
 for _command in (install, token, tools, uninstall):
     mcp.add_command(_command)
-COMMANDS = {"mcp": mcp}

@@ -297,4 +297,3 @@ for _command in (
     init, save, query, sync, status, projects, check, inspect, diff, rebuild, reset, restore, view,
 ):  # fmt: skip
     repo.add_command(_command)
-COMMANDS = {"repo": repo}

@@ -79,6 +79,21 @@ class Session:
         elif text and (always or not self.quiet):
             click.echo("\n".join(text) if isinstance(text, list) else text)
 
+    def print_list(self, values: Iterable[Any], line: Callable[[Any], str]) -> None:
+        """Print values one at a time, each on a line; with `--json`, as a list of results."""
+        if self.json:
+            from memglot.cli.json_output import Stream
+            from memglot.model import to_builtins
+
+            self.print_result({"results": Stream(map(to_builtins, values))}, "")
+            return
+        count = 0
+        for value in values:
+            click.echo(line(value))
+            count += 1
+        if not count:
+            click.echo("none")
+
     def print_errors(self, errors: Iterator[Fault]) -> None:
         """Print the items that could not be read to standard error, the first 20 of them."""
         hidden = 0
@@ -111,11 +126,6 @@ class Session:
         click.echo(f"error: {message}", err=True)
         if hint:
             click.echo(f"\nhint: {hint}", err=True)
-
-
-def memories(count: int) -> str:
-    """Return `1 memory`, `2 memories` and so on."""
-    return "1 memory" if count == 1 else f"{count:,} memories"
 
 
 class _WithExamples(click.Command):

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from memglot.cli.export import print_export
+from memglot.cli.import_ import print_import
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.session import Session, command, memories, shared_options
-from memglot.cli.transfer import tell_export, tell_import
+from memglot.cli.session import Session, command, shared_options
+from memglot.display import plural
 
 
 @click.group("sync")
@@ -45,7 +47,7 @@ def export(session: Session, out: str, passphrase_file: str | None, **options: A
         stream = sys.stdout.buffer if path is None else None
         passphrase = secret(passphrase_file, confirm=True)
         result = memory.sync_export(path, passphrase=passphrase, stream=stream, progress=bar, **options)
-    tell_export(session, result, path)
+    print_export(session, result, path)
 
 
 @command("import")
@@ -70,7 +72,7 @@ def import_(session: Session, source: str, dry_run: bool, passphrase_file: str |
     session.writes_batches = not dry_run
     with session.memory(write=not dry_run, dry_run=dry_run) as memory, session.progress("importing") as bar:
         result = memory.sync_import(source, dry_run=dry_run, progress=bar, **options)
-    return tell_import(session, result)
+    return print_import(session, result)
 
 
 @command("diff-with-remote")
@@ -88,7 +90,7 @@ def diff_with_remote(session: Session, source: str, passphrase_file: str | None)
             for _, value in zip(range(_SHOWN), values, strict=False)
         ]
     counts = (
-        f"{memories(found.remote_total)}: {len(found.new):,} new, {len(found.updates):,} to update, "
+        f"{plural(found.remote_total, 'memory')}: {len(found.new):,} new, {len(found.updates):,} to update, "
         f"{len(found.conflicts):,} in conflict, {len(found.ahead):,} newer here, "
         f"{len(found.unchanged):,} unchanged, {len(found.deletes):,} to delete, {len(found.deleted):,} deleted here"
     )
@@ -105,4 +107,3 @@ def diff_with_remote(session: Session, source: str, passphrase_file: str | None)
 _SHOWN = 20
 for _command in (export, import_, diff_with_remote):
     sync.add_command(_command)
-COMMANDS = {"sync": sync}

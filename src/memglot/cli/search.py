@@ -1,13 +1,13 @@
-"""`search` and `list`."""
+"""`memglot search`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of, memories
+from memglot.cli.list import record_lines
+from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
 
 
 @command("search")
@@ -40,55 +40,19 @@ def search(session: Session, query: str, limit: int | None, touch: bool, budget:
     with session.memory(write=touch) as memory:
         results = memory.search(query, limit=limit, budget=budget, touch=touch, **options, **filters)
     session.print_notes(results.notes)
-    lines = [results.block] if results.block is not None else _found(results)
+    lines = [results.block] if results.block is not None else _result_lines(results)
     session.print_result(results_value(results), lines, always=True)
 
 
-def _found(results: Any) -> list[str]:
+def _result_lines(results: Any) -> list[str]:
     from memglot.display import excerpt
 
     lines: list[str] = []
     for hit in results:
         # What filters alone let through has no score.
-        lines += _lines(hit.record, f"{hit.score:.3g}" if hit.score else None)
+        lines += record_lines(hit.record, f"{hit.score:.3g}" if hit.score else None)
         lines += [f"    | {record.id}  {excerpt(record.title or record.content)}" for record in hit.context]
         if hit.why:
             lines.append("    " + "; ".join(hit.why))
     shown = f", {len(results):,} shown" if len(results) < results.total else ""
     return [*lines, f"{results.total:,} found{shown}"]
-
-
-@command("list")
-@filter_options
-@click.option("--limit", type=LIMIT, default=50, show_default=True, help="At most so many.")
-@click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
-@click.option("--oldest-first", is_flag=True, help="Begin with the oldest.")
-def list_(session: Session, oldest_first: bool, **options: Any) -> None:
-    """List memories, the newest first."""
-    from memglot.cli.json_output import Stream
-    from memglot.json_values import record_value
-
-    filters = filters_of(options)
-    with session.memory() as memory:
-        records = memory.list(newest_first=not oldest_first, **options, **filters)
-        total = memory.count(**filters)
-        if session.json:
-            session.print_result({"results": Stream(map(record_value, records)), "total": total}, "")
-            return
-        shown = 0
-        for record in records:
-            click.echo("\n".join(_lines(record)))
-            shown += 1
-        click.echo(memories(total) + (f", {shown:,} shown" if shown < total else ""))
-
-
-def _lines(record: Any, score: str | None = None) -> Iterator[str]:
-    from memglot.display import excerpt
-    from memglot.model import format_time
-
-    about = [record.id, format_time(record.created_at)[:10], record.tree, *(f"#{tag}" for tag in record.tags), score]
-    yield "  ".join(part for part in about if part)
-    yield "    " + excerpt(record.title or record.content)
-
-
-COMMANDS = {"search": search, "list": list_}

@@ -1,0 +1,58 @@
+"""`memglot convert`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memglot.cli.format_name import FormatName
+from memglot.cli.passphrase import passphrase_option, secret
+from memglot.cli.session import Session, command
+from memglot.display import plural
+
+if TYPE_CHECKING:
+    pass
+
+
+@command("convert")
+@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option("--from", "from_", type=FormatName(), help="The format of IN; else it is detected.")
+@click.option("--to", type=FormatName(), help="The format of OUT; else by extension, else json.")
+@click.option("--plain", is_flag=True, help="Only what the format itself has a place for.")
+@click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
+@click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
+@click.option("--force", is_flag=True, help="Overwrite OUT.")
+@click.option("--plaintext", is_flag=True, help="Write what was sealed, or is sensitive, as it is.")
+@passphrase_option
+@click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
+def convert(
+    session: Session, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any
+) -> int:
+    """Convert a file or folder to another format, without a store. `-` is standard input or output."""
+    from memglot.exporting.convert import convert as convert_
+
+    to_stdout = target == "-"
+    options["passphrase"] = secret(passphrase_file)
+    with session.progress("converting") as bar:
+        stream = sys.stdout.buffer if to_stdout else None
+        result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
+    if not to_stdout:
+        text = f"converted {plural(result.count, 'memory')} to {target} ({result.format})"
+        session.print_result(result.value(), text if result.exit_code != 2 else "nothing was written")
+    if session.json and not to_stdout:
+        return result.exit_code
+    if report:
+        click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
+        click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
+        click.echo(f"dropped: {_dropped(result.dropped)}", err=to_stdout)
+    session.print_errors(result.errors)
+    for note in result.notes:
+        session.print_note(note)
+    return result.exit_code
+
+
+def _dropped(losses: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{loss['field']} of {len(loss['records']):,}" for loss in losses) or "nothing"

@@ -1,0 +1,33 @@
+"""`memglot edit`."""
+
+from __future__ import annotations
+
+import click
+
+from memglot.cli.session import Session, command
+from memglot.errors import CheckFailed
+
+
+@command("edit")
+@click.argument("id")
+def edit(session: Session, id: str) -> None:
+    """Open a memory in your editor, as Markdown, and keep what you saved."""
+    from memglot.cli.editor import edit_text
+    from memglot.editing.markdown import changes_from_markdown, markdown_of
+    from memglot.json_values import record_value
+
+    with session.memory() as memory:
+        record = memory.get(id)
+    before = markdown_of(record)
+    after = edit_text(before, record.id)
+    if after.text == before:
+        after.forget()
+        session.print_result(record_value(record), "nothing changed")
+        return
+    with after.kept_on_error():
+        changes = changes_from_markdown(after.text)
+        with session.memory(write=True) as memory:
+            if memory.get(record.id) != record:
+                raise CheckFailed(f"memory `{record.id}` was changed while you edited it")
+            record = memory.update(record.id, **changes)
+    session.print_result(record_value(record), f"updated {record.id}")

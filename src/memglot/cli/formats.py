@@ -1,0 +1,32 @@
+"""`memglot formats`."""
+
+from __future__ import annotations
+
+import click
+
+from memglot.cli.session import Session, command
+
+
+@command("formats")
+@click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
+def formats(session: Session, matrix: bool) -> None:
+    """List what can be read and written, and what survives."""
+    from memglot.formats.overview import format_homes, format_matrix, format_rows, matrix_grid
+
+    if matrix:
+        grid = matrix_grid()
+        widths = [max(len(row[column]) for row in grid) for column in range(len(grid[0]))]
+        lines = ["fields in their own place + in the carry slot, from (rows) to (columns):", ""]
+        lines += [
+            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
+        ]
+        lines += ["", *(f"{name}: {', '.join(homes)}" for name, homes, _ in format_homes())]
+        session.print_result({"matrix": format_matrix()}, lines, always=True)
+        return
+    rows = format_rows()
+    lines = [
+        f"{row['name']:<16} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
+        f"{', '.join(row['extensions']):<22} {row['title']}"
+        for row in rows
+    ]
+    session.print_result({"formats": rows}, lines, always=True)

@@ -1,0 +1,42 @@
+"""`memglot history`."""
+
+from __future__ import annotations
+
+import click
+
+from memglot.cli.session import Session, command
+
+
+@command("history")
+@click.argument("id")
+def history(session: Session, id: str) -> None:
+    """Show every version of a memory, the oldest first, with the values that clashed in it."""
+    from memglot.cli.conflicts import value_lines
+    from memglot.display import excerpt
+    from memglot.json_values import record_value
+    from memglot.merging.conflicts import conflict_value
+    from memglot.model import format_time
+
+    with session.memory() as memory:
+        versions, import_id = memory.history(id)
+    value = []
+    lines = [f"imported by {import_id}"] if import_id else []
+    for version in versions:
+        clashes = [conflict_value(version.record, one) for one in version.conflicts if version.record]
+        value.append(
+            {
+                "number": version.number,
+                "until": format_time(version.until) if version.until else None,
+                "deed": version.deed,
+                "record": record_value(version.record) if version.record else None,
+                "conflicts": clashes,
+            }
+        )
+        until = f"until {format_time(version.until)} ({version.deed})" if version.until else version.deed
+        lines.append(f"{version.number}  {until}")
+        if version.record:
+            lines.append("    " + excerpt(version.record.content))
+        for clash in clashes:
+            lines.append(f"    {clash['field']} clashed:")
+            lines += ["        " + text for text in value_lines(clash)]
+    session.print_result({"versions": value, "importId": import_id}, lines, always=True)

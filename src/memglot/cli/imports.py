@@ -1,0 +1,44 @@
+"""`memglot imports`."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from memglot.cli.session import Session, command
+
+
+@command("imports")
+@click.argument("import_id", metavar="[IMPORT_ID]", required=False)
+def imports(session: Session, import_id: str | None) -> None:
+    """List past imports, the newest first; or show the report of one, with its errors. `last` is the newest."""
+    from memglot.model import format_time
+
+    if import_id is not None:
+        _import(session, import_id)
+        return
+    with session.memory() as memory:
+        entries = list(memory.imports())
+    lines = [
+        f"{entry.id}  {format_time(entry.at)[:16]}  {entry.format}  {entry.imported:,} imported, "
+        f"{entry.merged:,} merged  {entry.state}  {', '.join(entry.sources)}"
+        for entry in entries
+    ]
+    values = [msgspec.to_builtins(entry) for entry in entries]
+    for value in values:
+        del value["closed"]  # The store's own matter.
+    session.print_result({"imports": values}, lines or "none", always=True)
+
+
+def _import(session: Session, import_id: str) -> None:
+    """Show what was recorded of one import."""
+    from memglot.json_values import import_value
+    from memglot.report import Fault
+
+    with session.memory() as memory:
+        entry = memory.import_report(import_id)
+    counts = (f"{getattr(entry, name):,} {name}" for name in ("imported", "merged", "skipped", "failed"))
+    lines = [f"{entry.id}  {entry.state}  {entry.format}  {', '.join(entry.sources)}", ", ".join(counts)]
+    lines += [f"error: {msgspec.convert(error, Fault)}" for error in entry.errors]
+    lines += [f"note: {note}" for note in entry.notes]
+    session.print_result(import_value(entry), lines, always=True)

@@ -1,0 +1,45 @@
+"""`memglot list`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
+from memglot.display import plural
+
+
+@command("list")
+@filter_options
+@click.option("--limit", type=LIMIT, default=50, show_default=True, help="At most so many.")
+@click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
+@click.option("--oldest-first", is_flag=True, help="Begin with the oldest.")
+def list_(session: Session, oldest_first: bool, **options: Any) -> None:
+    """List memories, the newest first."""
+    from memglot.cli.json_output import Stream
+    from memglot.json_values import record_value
+
+    filters = filters_of(options)
+    with session.memory() as memory:
+        records = memory.list(newest_first=not oldest_first, **options, **filters)
+        total = memory.count(**filters)
+        if session.json:
+            session.print_result({"results": Stream(map(record_value, records)), "total": total}, "")
+            return
+        shown = 0
+        for record in records:
+            click.echo("\n".join(record_lines(record)))
+            shown += 1
+        click.echo(plural(total, "memory") + (f", {shown:,} shown" if shown < total else ""))
+
+
+def record_lines(record: Any, score: str | None = None) -> Iterator[str]:
+    """Return the two lines that show a memory in a list."""
+    from memglot.display import excerpt
+    from memglot.model import format_time
+
+    about = [record.id, format_time(record.created_at)[:10], record.tree, *(f"#{tag}" for tag in record.tags), score]
+    yield "  ".join(part for part in about if part)
+    yield "    " + excerpt(record.title or record.content)
