@@ -114,7 +114,7 @@ def tools() -> None:
     cog.outl("| tool | what it does | takes |")
     cog.outl("|---|---|---|")
     for tool in all_tools().values():
-        fields = msgspec.structs.fields(tool.takes)
+        fields = msgspec.structs.fields(tool.input)
         takes = ", ".join(f"**`{field.name}`**" if field.required else f"`{field.name}`" for field in fields)
         cog.outl(f"| `{tool.name}` | {tool.description} | {takes} |")
 

@@ -17,8 +17,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client, StdioServerParameters
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.server import MemglotServer
 
 TOKEN = "a-token-for-tests-0123456789"
 PATIENCE = 60.0  # Seconds until something that hangs is taken for broken.
@@ -138,13 +138,13 @@ def reached(way: str, store: Path, *options: str, cwd: Path, roots: list[str] | 
             url, _ = stack.enter_context(listening(store, *options, cwd=cwd))
             target = over_http(url)
         else:
-            target = Agents(_serving(store, options, cwd)).server()
+            target = MemglotServer(_serving(store, options, cwd)).server()
         yield stack.enter_context(agent(target, era, roots=roots))
 
 
-def _serving(store: Path, options: tuple[str, ...], cwd: Path) -> Serving:
+def _serving(store: Path, options: tuple[str, ...], cwd: Path) -> ServerConfig:
     named = [Path(options[place + 1]) for place, option in enumerate(options) if option == "--root"]
-    return Serving(
+    return ServerConfig(
         store=str(store),
         roots=tuple(named or [cwd]),
         read_only="--read-only" in options,

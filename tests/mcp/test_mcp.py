@@ -14,8 +14,8 @@ import pytest
 from conftest import SHARED
 from mcp_agent import WAYS, Agent, agent, reached, text_of
 from memglot import Memory
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.server import MemglotServer
 from memglot.mcp.tools import all_tools
 from repo_projects import feature, new_project, saved
 
@@ -121,7 +121,7 @@ def test_every_optional_parameter_may_be_null(here: Agent, tmp_path: Path) -> No
         "me_memory_delete": {"id": FIRST},
     }
     for name, tool in sorted(all_tools().items(), key=lambda item: item[0] == "me_memory_delete"):
-        optional = [field.name for field in msgspec.structs.fields(tool.takes) if not field.required]
+        optional = [field.name for field in msgspec.structs.fields(tool.input) if not field.required]
         here.gives(name, **(dict.fromkeys(optional) | needed.get(name, {})))
 
 
@@ -310,9 +310,9 @@ def test_search_by_words_by_meaning_and_by_filters(here: Agent) -> None:
     ids=str,
 )
 def test_how_a_search_is_meant(given: dict[str, Any], words: str | None, meaning: str | None, mode: str) -> None:
-    from memglot.mcp.tools.search import Search, _asked
+    from memglot.mcp.tools.search import SearchArgs, _parse_query
 
-    assert _asked(msgspec.convert(given, Search)) == (words, meaning, mode)
+    assert _parse_query(msgspec.convert(given, SearchArgs)) == (words, meaning, mode)
 
 
 # Recalled text is data
@@ -397,7 +397,7 @@ def test_read_only_changes_nothing(tmp_path: Path) -> None:
     before = (tmp_path / "store.db").read_bytes()
     with reached("here-auto", tmp_path / "store.db", "--read-only", cwd=tmp_path) as one:
         listed = {tool.name for tool in one.do("list_tools").tools}
-        assert listed == {name for name, tool in all_tools().items() if tool.reads} | {"me_memory_export"}
+        assert listed == {name for name, tool in all_tools().items() if tool.read_only} | {"me_memory_export"}
         for name in set(all_tools()) - listed:
             assert "read-only" in one.refuses(name)
         assert one.gives("me_memory_get", id=FIRST)["content"] == "kept"
@@ -448,7 +448,7 @@ def test_many_calls_at_once_over_one_connection(tmp_path: Path) -> None:
     from mcp import Client
 
     async def main() -> None:
-        async with Client(Agents(Serving(store=str(tmp_path / "store.db"))).server()) as client:
+        async with Client(MemglotServer(ServerConfig(store=str(tmp_path / "store.db"))).server()) as client:
 
             async def one(number: int) -> None:
                 made = await client.call_tool("me_memory_create", {"content": f"text {number}"})
@@ -467,7 +467,7 @@ def test_many_calls_at_once_over_one_connection(tmp_path: Path) -> None:
 
 
 def test_a_store_in_memory_is_one_for_all_calls(tmp_path: Path) -> None:
-    with agent(Agents(Serving(store=":memory:")).server()) as one:
+    with agent(MemglotServer(ServerConfig(store=":memory:")).server()) as one:
         id = one.gives("me_memory_create", content="x")["id"]
         assert one.gives("me_memory_get", id=id)["content"] == "x"
         assert one.gives("me_memory_search")["total"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_agent import Agent, reached
 from memglot import Memory
-from memglot.mcp.roots import Roots, folders_of
+from memglot.mcp.roots import Roots, folders_from_uris
 from repo_projects import new_project
 
 SECRET = "a secret outside"
@@ -131,10 +131,10 @@ def test_without_roots_it_is_the_working_directory(way: str, world: Path, roots:
 def test_a_root_may_be_a_link(world: Path) -> None:
     (world / "alias").symlink_to("root")
     roots = Roots([world / "alias"])
-    assert roots.place("a.json") == (world / "root" / "a.json").resolve()
-    assert roots.place(str(world / "alias" / "a.json")) == (world / "root" / "a.json").resolve()
+    assert roots.resolve("a.json") == (world / "root" / "a.json").resolve()
+    assert roots.resolve(str(world / "alias" / "a.json")) == (world / "root" / "a.json").resolve()
 
 
 def test_addresses_of_folders() -> None:
     uris = ["file:///a%20b/c", "file://localhost/d", "file://host/e", "http://x/f", "file:///g%00h", "nonsense", ""]
-    assert folders_of(uris) == [Path("/a b/c"), Path("/d")]
+    assert folders_from_uris(uris) == [Path("/a b/c"), Path("/d")]

@@ -13,9 +13,9 @@ import pytest
 
 from mcp_agent import Agent, agent, listening, over_http, reached, text_of
 from memglot import Memory
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
-from memglot.mcp.tools.truncate import LISTED
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.results import MAX_LISTED
+from memglot.mcp.server import MemglotServer
 from repo_projects import feature, new_project, saved
 
 FIRST = "0194a000-0001-7000-8000-000000000001"
@@ -70,7 +70,7 @@ def test_an_export_never_overwrites_its_store(tmp_path: Path, name: str) -> None
 
 
 def test_a_store_in_memory_survives_errors() -> None:
-    with agent(Agents(Serving(store=":memory:")).server()) as one:
+    with agent(MemglotServer(ServerConfig(store=":memory:")).server()) as one:
         for number in range(3):
             one.gives("me_memory_create", content=f"number {number}")
         one.refuses("me_memory_export", format="md", limit=2)
@@ -90,7 +90,7 @@ def test_large_answers_are_bounded(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "s.db") as memory:
         middle = memory.add("m" * 600_000).id
         large = memory.add("l" * 3_000_000).id
-    lines = (json.dumps({"content": f"text {number}"}) for number in range(3 * LISTED))
+    lines = (json.dumps({"content": f"text {number}"}) for number in range(3 * MAX_LISTED))
     (tmp_path / "many.ndjson").write_text("\n".join(lines))
     with listening(tmp_path / "s.db", cwd=tmp_path) as (url, _):
         for era in ("legacy", "auto"):
@@ -107,9 +107,11 @@ def test_large_answers_are_bounded(tmp_path: Path) -> None:
                 assert len(one.gives("me_memory_get", id=written["id"])["content"]) == 400_000
         with agent(over_http(url), "legacy") as one:
             result = one.ask("me_memory_import", {"path": "many.ndjson"})
-            assert result.structured_content["imported"] == 3 * LISTED
-            assert len(result.structured_content["ids"]) == LISTED and "the counts are of all" in text_of(result)
-            assert one.gives("me_memory_search", limit=1)["total"] == 3 * LISTED + 4
+            assert result.structured_content["imported"] == 3 * MAX_LISTED
+            assert len(result.structured_content["ids"]) == MAX_LISTED and "the counts include everything" in text_of(
+                result
+            )
+            assert one.gives("me_memory_search", limit=1)["total"] == 3 * MAX_LISTED + 4
 
 
 def test_whole_ids_are_asked_for(here: Agent) -> None:
@@ -151,7 +153,7 @@ def test_a_memory_knows_who_kept_it(tmp_path: Path) -> None:
     for era in ("legacy", "auto"):
         with start_blocking_portal() as portal:
             info = types.Implementation(name="codex", version="1")
-            server = Agents(Serving(store=str(tmp_path / f"{era}.db"))).server()
+            server = MemglotServer(ServerConfig(store=str(tmp_path / f"{era}.db"))).server()
             with portal.wrap_async_context_manager(Client(server, mode=era, client_info=info)) as client:
                 one = Agent(portal, client)
                 assert one.gives("me_memory_create", content="x")["source"] == {"kind": "mcp", "tool": "codex"}

@@ -18,8 +18,8 @@ from mcp_agent import PATIENCE, Agent, reached, text_of
 from memglot import Memory
 from memglot.errors import UsageError
 from memglot.mcp import stdio
+from memglot.mcp.results import MAX_LISTED, fit_lists
 from memglot.mcp.roots import Roots
-from memglot.mcp.tools.truncate import LISTED, fitted
 from memglot.settings import MAX_ANSWER_BYTES
 from repo_projects import new_project
 
@@ -35,7 +35,7 @@ def here(tmp_path: Path) -> Iterator[Agent]:
 @pytest.mark.parametrize("last", ["answered", "cancelled"])
 def test_a_server_waits_for_no_answer_that_was_given(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     """Many clients count their requests from 0, and what is cancelled is never answered."""
-    monkeypatch.setattr(stdio, "_GRACE", 10 * PATIENCE)
+    monkeypatch.setattr(stdio, "_GRACE_SECONDS", 10 * PATIENCE)
     request = types.JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")
     cancel = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={"requestId": 0})
 
@@ -60,15 +60,15 @@ def test_a_server_waits_for_no_answer_that_was_given(monkeypatch: pytest.MonkeyP
                     await from_client.send(SessionMessage(cancel))
             with anyio.fail_after(PATIENCE):
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(pipes.ask, incoming, asked)
-                    tasks.start_soon(pipes.give, given)
+                    tasks.start_soon(pipes.forward_requests, incoming, asked)
+                    tasks.start_soon(pipes.forward_answers, given)
                     tasks.start_soon(serve)
 
     anyio.run(talk)
 
 
 def test_a_folder_is_imported_without_the_store_that_lies_in_it(tmp_path: Path) -> None:
-    """It was read as a file among others, and told how many memories are hidden."""
+    """It was read as a file among others, and data how many memories are hidden."""
     with Memory.open(tmp_path / "store.db") as memory:
         memory.add("the salary", id=SECRET, scope="finance")
         memory.add("open")
@@ -123,14 +123,14 @@ def test_an_update_takes_no_empty_words(here: Agent) -> None:
 
 
 def test_what_was_done_is_told_however_much_there_is_to_tell(here: Agent, tmp_path: Path) -> None:
-    """An import of many bad lines landed, and was told as an error; so was a change of a large memory."""
-    count = LISTED + 2_000
+    """An import of many bad lines landed, and was data as an error; so was a change of a large memory."""
+    count = MAX_LISTED + 2_000
     (tmp_path / "bad.ndjson").write_text('{"content": "good"}\n' + '{"content": ""}\n' * count)
     result = here.ask("me_memory_import", {"path": "bad.ndjson"})
     found = result.structured_content
     assert found is not None and not result.is_error
     assert (found["imported"], found["failed"], len(found["ids"])) == (1, count, 1)
-    assert 1_000 < len(found["errors"]) < count and "the counts are of all" in text_of(result)
+    assert 1_000 < len(found["errors"]) < count and "the counts include everything" in text_of(result)
     assert [error["chunkIndex"] for error in found["errors"][:2]] == [1, 2]
     (tmp_path / "bad.ndjson").write_text('{"content": ""}\n' * count)
     assert here.refuses("me_memory_import", path="bad.ndjson").startswith(f"all {count:,} chunks failed")
@@ -148,7 +148,7 @@ def test_what_was_done_is_told_however_much_there_is_to_tell(here: Agent, tmp_pa
 @given(st.dictionaries(st.sampled_from(["errors", "ids", "skippedIds"]), st.lists(st.integers(0, 1 << 20), max_size=9)))
 def test_lists_fit_an_answer_and_lose_only_their_ends(sizes: dict[str, list[int]]) -> None:
     lists = {name: ["x" * size for size in inner] for name, inner in sizes.items()}
-    found = fitted(lists)
+    found = fit_lists(lists)
     assert len(msgspec.json.encode(found)) < MAX_ANSWER_BYTES
     for name, inner in lists.items():
         assert found[name] == inner[: len(found[name])]
@@ -163,9 +163,9 @@ def test_the_store_by_another_name_is_still_the_store(tmp_path: Path) -> None:
     os.link(tmp_path / "own" / "store.db", tmp_path / "alias.db")
     roots = Roots([tmp_path], [tmp_path / "own" / "store.db", tmp_path / "none"])
     with pytest.raises(UsageError, match="belongs to memglot itself"):
-        roots.place("alias.db")
+        roots.resolve("alias.db")
     for name in ("other.db", "own", "own/other.db", "nowhere/x.json"):
-        assert roots.place(name) == Path(os.path.realpath(tmp_path)) / name
+        assert roots.resolve(name) == Path(os.path.realpath(tmp_path)) / name
 
 
 def test_names_of_formats_in_capitals_get_a_hint(here: Agent) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from mcp_agent import PATIENCE, Agent, agent, command, listening, over_http
 from memglot import MemglotError, Memory, restore
-from memglot.mcp import stores
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
-from memglot.mcp.stores import Stores
+from memglot.mcp import store_pool
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.server import MemglotServer
+from memglot.mcp.store_pool import StorePool
 from memglot.search import semantic
 from memglot.store.sqlite import connection
 
@@ -157,7 +157,7 @@ def here(tmp_path: Path) -> Iterator[tuple[Agent, Path]]:
     store = tmp_path / "store.db"
     with Memory.open(store) as memory:
         memory.add("Ann likes coffee", tree="tastes")
-    with agent(Agents(Serving(store=str(store), roots=(tmp_path,))).server()) as one:
+    with agent(MemglotServer(ServerConfig(store=str(store), roots=(tmp_path,))).server()) as one:
         yield one, store
 
 
@@ -183,7 +183,7 @@ def test_a_writer_that_waits_too_long_is_told_so(here: tuple[Agent, Path], monke
 
 
 def test_a_store_that_was_restored_is_shown(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.05)
     one, store = here
     backup = store.with_name("backup.db")
     with Memory.open(store, write=False) as memory:
@@ -208,27 +208,27 @@ def let_time_pass() -> None:
 
 @pytest.mark.parametrize("write", [True, False])
 def test_a_store_that_nobody_asks_for_is_let_go(store_path: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "IDLE_SECONDS", 0.0)
-    lending = Stores(Serving(store=store_path))
+    monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.0)
+    pool = StorePool(ServerConfig(store=store_path))
     for _ in range(2):
-        with lending.lend(write=write) as memory:
+        with pool.acquire(write=write) as memory:
             assert memory.count() == 0
             kept = memory
         let_time_pass()
         with pytest.raises(MemglotError, match="closed"):
             kept.count()
-    lending.close()
+    pool.close()
 
 
 def test_a_store_in_memory_is_never_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "IDLE_SECONDS", 0.0)
-    lending = Stores(Serving(store=":memory:"))
-    with lending.lend(write=True) as memory:
+    monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.0)
+    pool = StorePool(ServerConfig(store=":memory:"))
+    with pool.acquire(write=True) as memory:
         memory.add("Ann likes coffee")
     let_time_pass()
-    with lending.lend(write=False) as memory:
+    with pool.acquire(write=False) as memory:
         assert memory.count() == 1
-    lending.close()
+    pool.close()
 
 
 def test_others_write_between_the_batches_of_embed(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,13 +76,13 @@ def _serve(
     passphrase_file: str | None,
 ) -> None:
     from memglot.cli.passphrase import passphrase
-    from memglot.mcp.config import Serving
+    from memglot.mcp.config import ServerConfig
     from memglot.mcp.roots import check_roots
 
     if transport == "stdio" and (port is not None or token_file is not None):
         raise click.UsageError("`--port` and `--token-file` are for `--transport http`")
     _check_store(session.store)
-    serving = Serving(
+    config = ServerConfig(
         store=session.store,
         roots=check_roots(roots),
         read_only=read_only,
@@ -99,7 +99,7 @@ def _serve(
         token, where = find_token(token_file)
         _settle()
         http.serve(
-            serving,
+            config,
             _PORT if port is None else port,
             token,
             lambda url: session.print_note(f"serving MCP at {url}; the bearer token is in {where}"),
@@ -108,7 +108,7 @@ def _serve(
         from memglot.mcp import stdio
 
         _settle()
-        stdio.serve(serving)
+        stdio.serve(config)
 
 
 def _check_store(url: str | None) -> None:
@@ -136,8 +136,8 @@ def tools(session: Session) -> None:
     from memglot.mcp.tools import all_tools
 
     found = all_tools().values()
-    value = [{"name": tool.name, "description": tool.description, "reads": tool.reads} for tool in found]
-    lines = [f"{tool.name:24}{'' if tool.reads else 'writes  '}{tool.title}" for tool in found]
+    value = [{"name": tool.name, "description": tool.description, "reads": tool.read_only} for tool in found]
+    lines = [f"{tool.name:24}{'' if tool.read_only else 'writes  '}{tool.title}" for tool in found]
     session.print_result({"tools": value}, lines, always=True)
 
 

@@ -1,1 +1,1 @@
-"""The MCP server: what an agent may ask of a store and of a project's memory, by the official SDK."""
+"""The MCP server: tools with which agents use a store and the memory of projects."""

@@ -80,7 +80,7 @@ def project_outside(project: str, roots: Sequence[str]) -> UsageError:
     )
 
 
-def no_folder(path: str) -> UsageError:
+def not_a_folder(path: str) -> UsageError:
     """A root that is no folder."""
     return UsageError(f"the root `{_short(path)}` is no folder")
 

@@ -13,15 +13,15 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memglot.errors import StoreError
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.server import MemglotServer
 from memglot.settings import MAX_BODY_BYTES
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
 
 
-def serve(serving: Serving, port: int, token: str, started: Callable[[str], None]) -> None:
+def serve(config: ServerConfig, port: int, token: str, started: Callable[[str], None]) -> None:
     """Serve until the process is stopped. `started` is told the address once it is listened on; 0 is any free port."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,18 +42,18 @@ def serve(serving: Serving, port: int, token: str, started: Callable[[str], None
         allowed_origins=[f"http://{name}" for name in names],
     )
     app = (
-        Agents(serving)
+        MemglotServer(config)
         .server()
         .streamable_http_app(
             streamable_http_path=PATH, transport_security=security, max_request_body_size=MAX_BODY_BYTES
         )
     )
     started(f"http://{HOST}:{port}{PATH}")
-    config = uvicorn.Config(TokenNeeded(app, token), log_level="critical", lifespan="on", server_header=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn_config = uvicorn.Config(RequireToken(app, token), log_level="critical", lifespan="on", server_header=False)
+    uvicorn.Server(uvicorn_config).run(sockets=[listener])
 
 
-class TokenNeeded:
+class RequireToken:
     """Lets only requests through that carry the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:

@@ -1,4 +1,4 @@
-"""The reports of imports, as resources: they can be read when the conversation that made them is gone."""
+"""Import reports as MCP resources, so that clients can read them after the conversation has ended."""
 
 from itertools import islice
 
@@ -10,32 +10,32 @@ from memglot.json_values import import_value
 from memglot.mcp.tool import Call
 
 _IMPORTS = "memglot://imports"
-_SHOWN = 100
+_MAX_LISTED = 100
 
-LIST = types.Resource(
+IMPORT_LIST = types.Resource(
     uri=_IMPORTS,
     name="imports",
     title="Imports",
-    description=f"The last {_SHOWN} imports, the newest first.",
+    description=f"The last {_MAX_LISTED} imports, newest first.",
     mime_type="application/json",
 )
-ONE = types.ResourceTemplate(
+IMPORT_REPORT = types.ResourceTemplate(
     uri_template=f"{_IMPORTS}/{{id}}",
     name="import",
-    title="Report of an import",
-    description="What an import did: counts, errors, notes, and its state: `done`, or `stopped` or `open` where it was "
-    "cut off.",
+    title="Import report",
+    description="The result of an import: counts, errors, notes, and its state: `done`, or `stopped` or `open` if it "
+    "was interrupted.",
     mime_type="application/json",
 )
 
 
-def read(call: Call, uri: str) -> str:
-    """A resource as JSON; raises `NotFound` where there is none."""
+def read_resource(call: Call, uri: str) -> str:
+    """Return a resource as JSON. Raise `NotFound` if there is none with this URI."""
     if uri != _IMPORTS and not uri.startswith(f"{_IMPORTS}/"):
-        raise NotFound("resource", uri, "there are `memglot://imports` and `memglot://imports/{id}`")
+        raise NotFound("resource", uri, "use `memglot://imports` or `memglot://imports/{id}`")
     id = uri[len(_IMPORTS) + 1 :]
     with call.memory() as memory:
         if id:
             return msgspec.json.encode(import_value(memory.import_report(id))).decode()
-        found = [import_value(entry) for entry in islice(memory.imports(), _SHOWN)]
+        found = [import_value(entry) for entry in islice(memory.imports(), _MAX_LISTED)]
         return msgspec.json.encode({"imports": found}).decode()

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from memglot.mcp.errors import bad_path, no_folder, outside_roots, own_file, special_file
+from memglot.mcp.errors import bad_path, not_a_folder, outside_roots, own_file, special_file
 
 
 class Roots:
@@ -17,7 +17,7 @@ class Roots:
 
     def __init__(self, folders: Sequence[Path], own: Sequence[Path] = ()) -> None:
         self.folders = _real(folders)
-        self._own = _real(own)
+        self._own_files = _real(own)
         """What belongs to this tool itself: the store that is served, and the folder with the token."""
 
     @property
@@ -25,7 +25,7 @@ class Roots:
         """The folders as text."""
         return [str(folder) for folder in self.folders]
 
-    def place(self, path: str) -> Path:
+    def resolve(self, path: str) -> Path:
         """The real place of a path, where no link is left; raises `UsageError` for one outside of all roots.
 
         A relative path is taken from the first root.
@@ -34,7 +34,7 @@ class Roots:
             found = Path(os.path.realpath(self.folders[0] / Path(path).expanduser()))
         except (ValueError, OSError, RuntimeError) as error:
             raise bad_path(path, str(error)) from None
-        if not self.has(found):
+        if not self.contains(found):
             raise outside_roots(path, self.names)
         if self._is_own(found):
             raise own_file(path)
@@ -51,10 +51,10 @@ class Roots:
 
     def _is_own(self, path: Path) -> bool:
         """Tell whether a real path is one of our own, or inside of one; also by another spelling, or a hard link."""
-        own = {*self._own, *map(_identity, self._own)} - {None}
+        own = {*self._own_files, *map(_identity, self._own_files)} - {None}
         return any(place in own or _identity(place) in own for place in (path, *path.parents))
 
-    def has(self, path: Path) -> bool:
+    def contains(self, path: Path) -> bool:
         """Tell whether a real path is one of the folders, or inside of one."""
         return any(path == folder or folder in path.parents for folder in self.folders)
 
@@ -76,11 +76,11 @@ def check_roots(folders: Sequence[Path]) -> tuple[Path, ...]:
     """The folders a person named, all of which must be there."""
     for folder in folders:
         if not folder.is_dir():
-            raise no_folder(str(folder))
+            raise not_a_folder(str(folder))
     return tuple(folder.absolute() for folder in folders)
 
 
-def folders_of(uris: Sequence[str]) -> list[Path]:
+def folders_from_uris(uris: Sequence[str]) -> list[Path]:
     """The folders that a client names by `file://` addresses; others are of no use here."""
     found = []
     for uri in uris:

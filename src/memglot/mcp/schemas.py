@@ -30,7 +30,7 @@ class Range(msgspec.Struct, forbid_unknown_fields=True):
     end: Annotated[str, Meta(description="End of the range, ISO 8601.")]
 
 
-class When(msgspec.Struct, forbid_unknown_fields=True):
+class TemporalFilter(msgspec.Struct, forbid_unknown_fields=True):
     """Which times memories must be about; all that are given must hold."""
 
     contains: Annotated[str | None, Meta(description="About a time that contains this moment.")] = None
@@ -40,7 +40,7 @@ class When(msgspec.Struct, forbid_unknown_fields=True):
     after: Annotated[str | None, Meta(description="About a time that begins after this moment.")] = None
 
 
-class Seen(msgspec.Struct, kw_only=True):
+class MemoryOut(msgspec.Struct, kw_only=True):
     """A memory as tools answer it."""
 
     id: str
@@ -58,31 +58,31 @@ class Seen(msgspec.Struct, kw_only=True):
     updatedAt: str
 
 
-class Counted(msgspec.Struct):
+class CountOut(msgspec.Struct):
     """How many memories were meant."""
 
     count: Annotated[int, Meta(description="How many memories were changed, or would be with `dry_run`.")]
 
 
-Tree = Annotated[str | None, Meta(description="Dotted path, such as `work.billing`; letters, digits and `_`.")]
-FilterTree = Annotated[
+TreeArg = Annotated[str | None, Meta(description="Dotted path, such as `work.billing`; letters, digits and `_`.")]
+TreeFilterArg = Annotated[
     str | None,
     Meta(description="At this path or below; also patterns such as `work.*`, `*.api.*`, and labels: `api & !old`."),
 ]
-FilterMeta = Annotated[dict[str, Any] | None, Meta(description="Only memories whose metadata contain this object.")]
-FilterWhen = Annotated[When | None, Meta(description="Only memories about such a time.")]
-Tags = Annotated[list[str] | None, Meta(description="Labels, such as `preference`.")]
-About = Annotated[Span | None, Meta(description="When the memory is about, if it is about a time.")]
-Own = Annotated[dict[str, Any] | None, Meta(description="Any keys and values of your own.")]
+MetaFilterArg = Annotated[dict[str, Any] | None, Meta(description="Only memories whose metadata contain this object.")]
+TemporalFilterArg = Annotated[TemporalFilter | None, Meta(description="Only memories about such a time.")]
+TagsArg = Annotated[list[str] | None, Meta(description="Labels, such as `preference`.")]
+TemporalArg = Annotated[Span | None, Meta(description="When the memory is about, if it is about a time.")]
+MetaArg = Annotated[dict[str, Any] | None, Meta(description="Any keys and values of your own.")]
 
 
-def seen(record: Record) -> Seen:
+def memory_out(record: Record) -> MemoryOut:
     """A memory for an answer."""
     span = record.temporal
     temporal = None
     if span is not None:
         temporal = Span(format_time(span.start), format_time(span.start if span.end is None else span.end))
-    return Seen(
+    return MemoryOut(
         id=record.id,
         content=record.content,
         meta=record.meta,
@@ -99,14 +99,14 @@ def seen(record: Record) -> Seen:
     )
 
 
-def span_of(given: Span | None) -> dict[str, str] | None:
+def temporal_value(given: Span | None) -> dict[str, str] | None:
     """A time as the engine takes it."""
     if given is None:
         return None
     return {"start": given.start} | ({"end": given.end} if given.end is not None and given.end != given.start else {})
 
 
-def filters_of(tree: str | None, meta: dict[str, Any] | None, when: When | None) -> dict[str, Any]:
+def search_filters(tree: str | None, meta: dict[str, Any] | None, when: TemporalFilter | None) -> dict[str, Any]:
     """The filters that searches and exports share, as the engine takes them."""
     found: dict[str, Any] = {"tree": tree, "meta": meta}
     if when is not None:

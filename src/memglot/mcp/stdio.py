@@ -14,20 +14,20 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from memglot.mcp.config import Serving
-from memglot.mcp.server import Agents
+from memglot.mcp.config import ServerConfig
+from memglot.mcp.server import MemglotServer
 
-_INTERRUPTED = 130
-_GRACE = 2.0
+_EXIT_INTERRUPTED = 130
+_GRACE_SECONDS = 2.0
 """So many seconds are left for answers when the client has nothing more to say; what takes longer is stopped."""
 
 
-def serve(serving: Serving) -> None:
+def serve(config: ServerConfig) -> None:
     """Serve until the client closes its end."""
     # A read of standard input cannot be given up, so nothing else would end before the client sends something.
     # What landed is safe, as after any other end.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    anyio.run(_serve, Agents(serving).server())
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_EXIT_INTERRUPTED))
+    anyio.run(_serve, MemglotServer(config).server())
 
 
 async def _serve(server: Server[Any]) -> None:
@@ -36,9 +36,9 @@ async def _serve(server: Server[Any]) -> None:
         asked, questions = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, given = anyio.create_memory_object_stream[SessionMessage](0)
         async with outgoing, anyio.create_task_group() as last:
-            last.start_soon(pipes.give, given)
+            last.start_soon(pipes.forward_answers, given)
             async with answers, anyio.create_task_group() as tasks:
-                tasks.start_soon(pipes.ask, incoming, asked)
+                tasks.start_soon(pipes.forward_requests, incoming, asked)
                 await server.run(questions, answers, server.create_initialization_options())
                 tasks.cancel_scope.cancel()
 
@@ -48,53 +48,53 @@ class _Pipes:
 
     def __init__(self, outgoing: Any) -> None:
         self._outgoing = outgoing
-        self._open: set[int | str] = set()
+        self._pending: set[int | str] = set()
         self._answered = anyio.Event()
 
-    async def ask(self, incoming: Any, asked: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async def forward_requests(self, incoming: Any, asked: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         """Pass messages on, answer lines that are none, and wait a little for the last answers."""
         async with asked:
             async for message in incoming:
                 if isinstance(message, Exception):
-                    await self._outgoing.send(SessionMessage(_refusal(message)))
+                    await self._outgoing.send(SessionMessage(_invalid_line_error(message)))
                     continue
-                self._note(message.message)
+                self._track(message.message)
                 await asked.send(message)
-            with anyio.move_on_after(_GRACE):
-                while self._open:
+            with anyio.move_on_after(_GRACE_SECONDS):
+                while self._pending:
                     self._answered = anyio.Event()
                     await self._answered.wait()
 
-    def _note(self, message: types.JSONRPCMessage) -> None:
+    def _track(self, message: types.JSONRPCMessage) -> None:
         """Know which answers are to come: one to each request, unless the client cancels it."""
         if isinstance(message, types.JSONRPCRequest):
-            self._open.add(message.id)
+            self._pending.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._open.discard((message.params or {}).get("requestId", ""))
+            self._pending.discard((message.params or {}).get("requestId", ""))
 
-    async def give(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async def forward_answers(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Pass answers on, and know which are still to come."""
         async for message in given:
             await self._outgoing.send(message)
             if isinstance(message.message, (types.JSONRPCResponse, types.JSONRPCError)):
                 # Not whether it is true: many clients count from 0.
                 if message.message.id is not None:
-                    self._open.discard(message.message.id)
+                    self._pending.discard(message.message.id)
                 self._answered.set()
 
 
-def _refusal(error: Exception) -> types.JSONRPCError:
+def _invalid_line_error(error: Exception) -> types.JSONRPCError:
     """The answer to a line that is no message."""
     faults = error.errors() if isinstance(error, ValidationError) else []
     is_json = all(fault["type"] != "json_invalid" for fault in faults)
     # Where the line says which request it was to be, its sender waits for that one.
     given = next((fault["input"]["id"] for fault in faults if "id" in _mapping(fault["input"])), None)
     id = given if isinstance(given, (int, str)) and not isinstance(given, bool) else None
-    told = types.ErrorData(
+    data = types.ErrorData(
         code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR,
         message="this line is no JSON-RPC message" if is_json else "this line is no JSON",
     )
-    return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=data)
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -10,20 +10,20 @@ from pathlib import Path
 from memglot.errors import UsageError
 from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
 
-_FITS = re.compile(r"[!-~]{16,512}")
+_VALID = re.compile(r"[!-~]{16,512}")
 _NAME = "mcp-token"
 
 
 def find_token(file: str | None = None) -> tuple[str, str]:
     """The token, and where a person finds it: never shown itself."""
     if file is not None:
-        return _checked(_read(Path(file)), f"`{file}`"), file
+        return _check(_read(Path(file)), f"`{file}`"), file
     if (given := mcp_token()) is not None:
-        return _checked(given, f"`${MCP_TOKEN_VARIABLE}`"), f"${MCP_TOKEN_VARIABLE}"
+        return _check(given, f"`${MCP_TOKEN_VARIABLE}`"), f"${MCP_TOKEN_VARIABLE}"
     place = data_folder() / _NAME
     if not place.exists():
-        _keep(place)
-    return _checked(_read(place), f"`{place}`"), str(place)
+        _create(place)
+    return _check(_read(place), f"`{place}`"), str(place)
 
 
 def _read(path: Path) -> str:
@@ -34,13 +34,13 @@ def _read(path: Path) -> str:
         raise _bad_token(f"`{path}`", reason.lower()) from None
 
 
-def _checked(token: str, where: str) -> str:
-    if not _FITS.fullmatch(token):
+def _check(token: str, where: str) -> str:
+    if not _VALID.fullmatch(token):
         raise _bad_token(where, "it is too short, too long, or has signs that a header cannot carry")
     return token
 
 
-def _keep(place: Path) -> None:
+def _create(place: Path) -> None:
     """Make a token that only this user can read. Of two servers that begin at once, one's stays."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

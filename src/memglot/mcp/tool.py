@@ -11,10 +11,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from memglot.errors import UsageError
-from memglot.mcp.config import Serving
+from memglot.mcp.config import ServerConfig
 from memglot.mcp.errors import no_parameter
 from memglot.mcp.roots import Roots
-from memglot.mcp.stores import Stores
+from memglot.mcp.store_pool import StorePool
 from memglot.memory import Memory
 from memglot.report import Report
 
@@ -43,24 +43,24 @@ class Call:
 
     def __init__(
         self,
-        serving: Serving,
-        stores: Stores,
+        config: ServerConfig,
+        pool: StorePool,
         roots: Roots,
         progress: Callable[[Report], None] | None = None,
         client: str = "",
     ) -> None:
-        self.serving, self.roots, self.progress, self.client = serving, roots, progress, client
-        self._stores = stores
+        self.config, self.roots, self.progress, self.client = config, roots, progress, client
+        self._pool = pool
 
     @contextmanager
     def memory(self, *, write: bool = False) -> Iterator[Memory]:
         """The store that is served."""
-        with self._stores.lend(write=write) as memory:
+        with self._pool.acquire(write=write) as memory:
             yield memory
 
-    def place(self, path: str) -> Path:
+    def resolve(self, path: str) -> Path:
         """The real place of a path, which must be inside of the allowed folders."""
-        return self.roots.place(path)
+        return self.roots.resolve(path)
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
@@ -69,28 +69,28 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     name: str
     title: str
     description: str
-    takes: type[A]
-    answers: type[Any]
+    input: type[A]
+    output: type[Any]
     run: Callable[[Call, A], Answer]
-    reads: bool = False
+    read_only: bool = False
     """Whether it changes nothing, in no store and no file."""
-    destroys: bool = False
-    repeatable: bool = False
+    destructive: bool = False
+    idempotent: bool = False
     """Whether calling it again with the same arguments changes nothing more."""
     touches_files: Callable[[A], bool] = lambda _: False
     """Whether it needs to know which folders are allowed."""
 
-    def schema(self) -> dict[str, Any]:
+    def input_schema(self) -> dict[str, Any]:
         """What it takes, as a JSON schema."""
-        return _schema(self.takes)
+        return _schema(self.input)
 
-    def answer_schema(self) -> dict[str, Any]:
+    def output_schema(self) -> dict[str, Any]:
         """What it answers, as a JSON schema."""
-        return _schema(self.answers)
+        return _schema(self.output)
 
-    def arguments(self, given: dict[str, Any] | None) -> A:
+    def parse(self, given: dict[str, Any] | None) -> A:
         """Arguments that fit; raises `UsageError` that says in one sentence what does not."""
-        known = _fields(self.takes)
+        known = _fields(self.input)
         given = given or {}
         for name in given:
             if name not in known:
@@ -99,7 +99,7 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
             if required and given.get(name) is None:
                 raise UsageError(f"`{self.name}` needs `{name}`")
         try:
-            return msgspec.convert(given, self.takes)
+            return msgspec.convert(given, self.input)
         except msgspec.ValidationError as error:
             reason, _, place = str(error).partition(" - at `$.")
             raise _bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None

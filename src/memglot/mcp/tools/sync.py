@@ -8,50 +8,50 @@ import msgspec
 from msgspec import Meta
 
 from memglot.errors import UsageError
+from memglot.mcp.results import load_lists, shorten_lists
 from memglot.mcp.schemas import Text
-from memglot.mcp.texts import note_report
+from memglot.mcp.texts import import_note
 from memglot.mcp.tool import Answer, Arguments, Call, Tool, always
-from memglot.mcp.tools.truncate import shortened, whole
 
-File = Annotated[Text, Meta(description="The memories.json file.")]
-No = bool | None
+FileArg = Annotated[Text, Meta(description="The memories.json file.")]
+Flag = bool | None
 
 
-class SyncExport(Arguments):
+class SyncExportArgs(Arguments):
     """What to write, and where to."""
 
-    path: File
+    path: FileArg
     scope: Annotated[str | None, Meta(description="Only this scope, with all that belongs to it.")] = None
-    include_audit_chain: Annotated[No, Meta(description="The chain of everything that was done too.")] = None
-    include_embeddings: Annotated[No, Meta(description="Vectors too.")] = None
-    plaintext: Annotated[No, Meta(description="Sensitive scopes in the clear, where the user allows it.")] = None
-    v5: Annotated[No, Meta(description="The shape of mcp-memory-service.")] = None
+    include_audit_chain: Annotated[Flag, Meta(description="The chain of everything that was done too.")] = None
+    include_embeddings: Annotated[Flag, Meta(description="Vectors too.")] = None
+    plaintext: Annotated[Flag, Meta(description="Sensitive scopes in the clear, where the user allows it.")] = None
+    v5: Annotated[Flag, Meta(description="The shape of mcp-memory-service.")] = None
     chunk_size_mb: Annotated[
         Annotated[int, Meta(ge=1)] | None, Meta(description="Bodies of more MiB lie apart; 5 by default.")
     ] = None
-    force: Annotated[No, Meta(description="Overwrite a file that another tool wrote.")] = None
+    force: Annotated[Flag, Meta(description="Overwrite a file that another tool wrote.")] = None
 
 
-class SyncImport(Arguments):
+class SyncImportArgs(Arguments):
     """What to read, and how to merge it."""
 
-    path: File
+    path: FileArg
     conflict: Annotated[
         Literal["merge", "prefer-local", "prefer-remote"] | None,
         Meta(description="What to do with a memory that differs here; merge by default."),
     ] = None
-    dry_run: Annotated[No, Meta(description="Only say what would happen.")] = None
-    restore_deleted: Annotated[No, Meta(description="Bring back what was deleted here.")] = None
-    accept_broken_audit: Annotated[No, Meta(description="Import though the audit chain is broken.")] = None
+    dry_run: Annotated[Flag, Meta(description="Only say what would happen.")] = None
+    restore_deleted: Annotated[Flag, Meta(description="Bring back what was deleted here.")] = None
+    accept_broken_audit: Annotated[Flag, Meta(description="Import though the audit chain is broken.")] = None
 
 
-class SyncDiff(Arguments):
+class SyncDiffArgs(Arguments):
     """What to compare with."""
 
-    path: File
+    path: FileArg
 
 
-class SyncExported(msgspec.Struct):
+class SyncExportOut(msgspec.Struct):
     """What was written."""
 
     count: int
@@ -62,7 +62,7 @@ class SyncExported(msgspec.Struct):
     notes: list[str]
 
 
-class SyncImported(msgspec.Struct, omit_defaults=True):
+class SyncImportOut(msgspec.Struct, omit_defaults=True):
     """What was read and merged; the same as `memglot sync import --json`."""
 
     imported: int
@@ -79,7 +79,7 @@ class SyncImported(msgspec.Struct, omit_defaults=True):
     dryRun: bool = False
 
 
-class SyncDiffered(msgspec.Struct):
+class SyncDiffOut(msgspec.Struct):
     """What an import would change; the same as `memglot sync diff-with-remote --json`."""
 
     new: list[str]
@@ -96,51 +96,51 @@ class SyncDiffered(msgspec.Struct):
     notes: list[str]
 
 
-def export(call: Call, given: SyncExport) -> Answer:
+def export(call: Call, given: SyncExportArgs) -> Answer:
     """Write memories.json."""
-    if given.plaintext and not call.serving.allow_sensitive:
+    if given.plaintext and not call.config.allow_sensitive:
         raise UsageError(
             "`plaintext` would write sensitive scopes in the clear", "`memglot mcp --allow-sensitive` allows it"
         )
-    place = call.place(given.path)
+    place = call.resolve(given.path)
     names = ("scope", "include_audit_chain", "include_embeddings", "plaintext", "v5", "chunk_size_mb", "force")
     options = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     with call.memory() as memory:
-        result = memory.sync_export(place, passphrase=call.serving.passphrase, progress=call.progress, **options)
+        result = memory.sync_export(place, passphrase=call.config.passphrase, progress=call.progress, **options)
     return Answer(result.value())
 
 
-def import_(call: Call, given: SyncImport) -> Answer:
+def import_(call: Call, given: SyncImportArgs) -> Answer:
     """Read memories.json."""
-    place = call.place(given.path)
+    place = call.resolve(given.path)
     options = {name: bool(getattr(given, name)) for name in ("dry_run", "restore_deleted", "accept_broken_audit")}
     with call.memory(write=True) as memory:
         result = memory.sync_import(
             place,
             conflict=given.conflict or "merge",
-            passphrase=call.serving.passphrase,
+            passphrase=call.config.passphrase,
             isolate=True,
             progress=call.progress,
             **options,
         )
-    value, cut = whole(result.value())
+    value, cut = load_lists(result.value())
     told = next(result.errors, None)
     if result.exit_code == 2 and told is not None:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
-    notes = (*cut, note_report(result.import_id)) if result.import_id else cut
-    return Answer(value, shortened(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
+    notes = (*cut, import_note(result.import_id)) if result.import_id else cut
+    return Answer(value, shorten_lists(value), notes, result.import_id and f"memglot://imports/{result.import_id}")
 
 
-def diff(call: Call, given: SyncDiff) -> Answer:
+def diff(call: Call, given: SyncDiffArgs) -> Answer:
     """Compare with memories.json."""
-    place = call.place(given.path)
+    place = call.resolve(given.path)
     with call.memory() as memory:
-        found = memory.diff_with_remote(place, passphrase=call.serving.passphrase, progress=call.progress)
-    value, cut = whole(found.value())
+        found = memory.diff_with_remote(place, passphrase=call.config.passphrase, progress=call.progress)
+    value, cut = load_lists(found.value())
     told = next(iter(found.report.faults()), None)
     if told is not None and not value["remote_total"]:
         return Answer(value, f"{told}" + (f" ({told.hint})" if told.hint else ""), failed=True)
-    return Answer(value, shortened(value), cut)
+    return Answer(value, shorten_lists(value), cut)
 
 
 TOOLS: list[Tool[Any]] = [
@@ -149,11 +149,11 @@ TOOLS: list[Tool[Any]] = [
         title="Write memories.json",
         description="Write the whole memory to one file that another machine, memoryd or mcp-memory-service can "
         "import. Sensitive scopes are sealed with the user's passphrase.",
-        takes=SyncExport,
-        answers=SyncExported,
+        input=SyncExportArgs,
+        output=SyncExportOut,
         run=export,
-        destroys=True,
-        repeatable=True,
+        destructive=True,
+        idempotent=True,
         touches_files=always,
     ),
     Tool(
@@ -161,22 +161,22 @@ TOOLS: list[Tool[Any]] = [
         title="Merge memories.json",
         description="Merge the memories of another machine, field by field. Begin with `memory_sync_diff` or "
         "`dry_run`; what no rule decides is kept as a conflict for the user.",
-        takes=SyncImport,
-        answers=SyncImported,
+        input=SyncImportArgs,
+        output=SyncImportOut,
         run=import_,
-        destroys=True,
-        repeatable=True,
+        destructive=True,
+        idempotent=True,
         touches_files=always,
     ),
     Tool(
         name="memory_sync_diff",
         title="Compare with memories.json",
         description="Show what merging another machine's file would add, change and delete here, without doing it.",
-        takes=SyncDiff,
-        answers=SyncDiffered,
+        input=SyncDiffArgs,
+        output=SyncDiffOut,
         run=diff,
-        reads=True,
-        repeatable=True,
+        read_only=True,
+        idempotent=True,
         touches_files=always,
     ),
 ]

@@ -7,35 +7,35 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from memglot.mcp.schemas import Counted, Natural, Text
+from memglot.mcp.schemas import CountOut, Natural, Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 
-DryRun = Annotated[bool, Meta(description="true only counts; false does it. Begin with true.")]
+DryRunArg = Annotated[bool, Meta(description="true only counts; false does it. Begin with true.")]
 
 
-class ShowTree(Arguments):
+class TreeArgs(Arguments):
     """Which part of the tree."""
 
     tree: Annotated[str | None, Meta(description="The path to begin at; leave out for the whole tree.")] = None
     levels: Annotated[Natural | None, Meta(description="So many levels below it; leave out for all.")] = None
 
 
-class Move(Arguments):
+class MoveArgs(Arguments):
     """From where to where."""
 
     source: Annotated[Text, Meta(description="The path to move, with all below it.")]
     destination: Annotated[str, Meta(description="The path that takes its place.")]
-    dry_run: DryRun
+    dry_run: DryRunArg
 
 
-class DeleteTree(Arguments):
+class DeleteTreeArgs(Arguments):
     """Which branch."""
 
     tree: Annotated[Text, Meta(description="The path to delete, with all below it.")]
-    dry_run: DryRun
+    dry_run: DryRunArg
 
 
-class Node(msgspec.Struct):
+class TreeNode(msgspec.Struct):
     """A path, how many memories lie at and below it, and how many at it."""
 
     path: str
@@ -43,32 +43,32 @@ class Node(msgspec.Struct):
     here: int
 
 
-class Nodes(msgspec.Struct):
+class TreeOut(msgspec.Struct):
     """The tree, the root first, and how many memories it holds in all."""
 
-    nodes: list[Node]
+    nodes: list[TreeNode]
     total: int
 
 
-def tree(call: Call, given: ShowTree) -> Answer:
+def tree(call: Call, given: TreeArgs) -> Answer:
     """Show the tree."""
     path = given.tree or ""
     with call.memory() as memory:
         found = memory.tree(path, depth=given.levels or None)
-        nodes = [Node(branch.path, branch.total, branch.here) for branch in found]
-        return Answer(Nodes(nodes, nodes[0].count if nodes else 0))
+        nodes = [TreeNode(branch.path, branch.total, branch.here) for branch in found]
+        return Answer(TreeOut(nodes, nodes[0].count if nodes else 0))
 
 
-def move(call: Call, given: Move) -> Answer:
+def move(call: Call, given: MoveArgs) -> Answer:
     """Move a branch."""
     with call.memory(write=True) as memory:
-        return Answer(Counted(memory.move(given.source, given.destination, dry_run=given.dry_run)))
+        return Answer(CountOut(memory.move(given.source, given.destination, dry_run=given.dry_run)))
 
 
-def delete_tree(call: Call, given: DeleteTree) -> Answer:
+def delete_tree(call: Call, given: DeleteTreeArgs) -> Answer:
     """Delete a branch."""
     with call.memory(write=True) as memory:
-        return Answer(Counted(memory.delete_tree(given.tree, dry_run=given.dry_run, reason="mcp")))
+        return Answer(CountOut(memory.delete_tree(given.tree, dry_run=given.dry_run, reason="mcp")))
 
 
 TOOLS: list[Tool[Any]] = [
@@ -77,31 +77,31 @@ TOOLS: list[Tool[Any]] = [
         title="Show the tree",
         description="See how memories are ordered and how many lie where, before you choose a path for a new one or "
         "narrow a search.",
-        takes=ShowTree,
-        answers=Nodes,
+        input=TreeArgs,
+        output=TreeOut,
         run=tree,
-        reads=True,
-        repeatable=True,
+        read_only=True,
+        idempotent=True,
     ),
     Tool(
         name="me_memory_mv",
         title="Move a branch",
         description="Rename or reorder a branch of the tree: every memory at and below `source` goes to `destination`. "
         "All move, or none.",
-        takes=Move,
-        answers=Counted,
+        input=MoveArgs,
+        output=CountOut,
         run=move,
-        repeatable=True,
+        idempotent=True,
     ),
     Tool(
         name="me_memory_delete_tree",
         title="Delete a branch",
         description="Delete every memory at and below a path. Only when the user asks for it; count first with "
         "`dry_run`.",
-        takes=DeleteTree,
-        answers=Counted,
+        input=DeleteTreeArgs,
+        output=CountOut,
         run=delete_tree,
-        destroys=True,
-        repeatable=True,
+        destructive=True,
+        idempotent=True,
     ),
 ]
