@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.display import shorten
-from memglot.errors import BadRecord, UsageError, bad_choice, bad_temporal, bad_time, time_out_of_range, wrong_type
+from memglot.errors import BadRecord, UnknownChoice, UsageError
 from memglot.model import (
     EARLIEST,
     LATEST,
@@ -19,6 +19,7 @@ from memglot.model import (
     check_value,
     parse_time,
 )
+from memglot.model.record_errors import bad_temporal, bad_time, time_out_of_range, wrong_type
 from memglot.store.query import Filter
 from memglot.text.tree_pattern import check_tree_pattern, is_pattern
 
@@ -180,7 +181,7 @@ def without_conversations(filter: Filter) -> Filter:
 def check_choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
     """Refuse a value that is none of those that are known."""
     if value is not None and value not in known:
-        raise bad_choice(name, value, known)
+        raise UnknownChoice(name, value, known)
 
 
 def check_whole_number(name: str, value: int | None) -> None:

@@ -1,41 +1,44 @@
-"""Every message of memglot, in one place.
+"""The errors memglot raises on purpose.
 
     MemglotError
     ├── UsageError            2  the call itself is wrong
-    │   ├── UnknownFormat, UnknownEmbedder, NotWritable
-    │   └── TargetExists, NeedsFolder
+    │   ├── UnknownFormat, UnknownEmbedder, UnknownStore, UnknownChoice
+    │   ├── NotWritable, TargetExists, NeedsFolder
+    │   └── HiddenScope
     ├── Unreadable            2  an input that cannot be read at all
-    │   └── WrongPassphrase
+    │   └── EmptyInput, NotADatabase, WrongPassphrase
     ├── NotFound              2  no such memory, import or path
+    │   └── HiddenMemory
     ├── Ambiguous             2  a short id that fits several memories
     ├── AlreadyThere          2  an id that is taken
-    ├── BadRecord             2  one record that breaks a rule; its siblings go on
-    ├── CheckFailed           1  a check found something
-    ├── NoPassphrase          3  no passphrase to seal sensitive scopes with
+    ├── BadRecord             2  one record that breaks a rule; the others are read
+    ├── CheckFailed           1  a check found a problem
+    ├── NoPassphrase          3  no passphrase to encrypt sensitive scopes with
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore, DamagedText
-        └── NotYet, MissingProgram, FailedEmbedder
+        └── NotYet, NoViewer, MissingProgram, FailedEmbedder
 
-An error's text says what happened and where; its `hint` says what to do next.
+The number is the exit code. The text says what happened and where, `hint` says what to do next, and the facts are
+fields. A message used in one place is written in that place; errors about one record are in `model/record_errors.py`.
 """
 
 from collections.abc import Sequence
 
 from memglot.display import shorten
-from memglot.settings import (
-    MAX_DEPTH,
-)
 
-_ALLOW_SENSITIVE = "`memglot mcp --allow-sensitive` opens sensitive scopes to agents"
-_GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
+GIVE_PASSPHRASE = "give it in a file with `--passphrase-file`, or in `$MEMGLOT_PASSPHRASE`"
+ALLOW_SENSITIVE = "`memglot mcp --allow-sensitive` shows sensitive scopes to agents"
 
 
 class MemglotError(Exception):
-    """The root of all errors that memglot raises on purpose."""
+    """Base class of all errors that memglot raises on purpose."""
 
     code = "error"
     exit_code = 2
+
+    def __init_subclass__(cls, *, code: str = "", exit_code: int = 0) -> None:
+        cls.code, cls.exit_code = code or cls.code, exit_code or cls.exit_code
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -43,443 +46,275 @@ class MemglotError(Exception):
         self.hint = hint
 
 
-class UsageError(MemglotError):
+class UsageError(MemglotError, code="usage"):
     """The call itself is wrong: a value, a flag, or a combination of them."""
 
-    code = "usage"
 
-
-class UnknownFormat(UsageError):
-    """A format name that nothing is registered under."""
-
-    code = "unknown_format"
+class UnknownFormat(UsageError, code="unknown_format"):
+    """A format name that is not registered."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name.lower(), known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "`memglot formats` lists what can be read and written"
+        hint = _did_you_mean(name.lower(), known) or "`memglot formats` lists the formats you can read and write"
         super().__init__(f"unknown format `{name}`", hint)
-        self.name = name
+        self.name, self.known = name, known
 
 
-class UnknownEmbedder(UsageError):
-    """An embedder's name that nothing is registered under."""
-
-    code = "unknown_embedder"
+class UnknownEmbedder(UsageError, code="unknown_embedder"):
+    """An embedder name that is not registered."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, 1)
         listed = ", ".join(f"`{one}`" for one in known)
-        hint = f"did you mean `{near[0]}`?" if near else "install the package that brings it, or use one of these"
-        super().__init__(f"unknown embedder `{name}`; there is {listed}", hint)
-        self.name = name
+        hint = _did_you_mean(name, known) or "install the package that provides it, or use one of these"
+        super().__init__(f"unknown embedder `{name}`; available: {listed}", hint)
+        self.name, self.known = name, known
 
 
-class NotWritable(UsageError):
+class UnknownStore(UsageError):
+    """A store URL with an unknown scheme."""
+
+    def __init__(self, scheme: str) -> None:
+        super().__init__(
+            f"`{shorten(scheme)}://` is not a valid store URL", "use a path, `sqlite:///path` or `:memory:`"
+        )
+        self.scheme = scheme
+
+
+class UnknownChoice(UsageError):
+    """A value that is not one of the allowed ones."""
+
+    def __init__(self, name: str, value: object, known: Sequence[str]) -> None:
+        super().__init__(f"unknown {name} `{shorten(str(value))}`", "one of: " + ", ".join(known))
+        self.name, self.value, self.known = name, value, known
+
+
+class NotWritable(UsageError, code="not_writable"):
     """A format that can only be read."""
 
-    code = "not_writable"
-
     def __init__(self, name: str) -> None:
-        super().__init__(f"`{name}` can be read, not written", "`memglot formats` lists what can be written")
+        super().__init__(f"`{name}` can be read but not written", "`memglot formats` lists the formats you can write")
+        self.name = name
 
 
-class TargetExists(UsageError):
-    """An export would overwrite something."""
-
-    code = "exists"
+class TargetExists(UsageError, code="exists"):
+    """An export that would overwrite something."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"`{path}` exists already", "give another path, or `--force` to overwrite it")
+        super().__init__(f"`{path}` already exists", "use another path, or `--force` to overwrite it")
+        self.path = path
 
 
-class NeedsFolder(UsageError):
-    """Several memories in a format that holds one a file."""
-
-    code = "needs_folder"
+class NeedsFolder(UsageError, code="needs_folder"):
+    """Several memories in a format that stores one memory per file."""
 
     def __init__(self, format: str, where: str) -> None:
         super().__init__(
-            f"`{format}` holds one memory a file, and there are several to write to {where}",
+            f"`{format}` stores one memory per file, and there are several to write to {where}",
             "give the path of a folder, or choose another format with `--format`",
         )
+        self.format = format
 
 
-class Unreadable(MemglotError):
+class HiddenScope(UsageError):
+    """A memory for a scope that is hidden from the caller."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"the scope `{shorten(scope)}` is sensitive and hidden here", ALLOW_SENSITIVE)
+        self.scope = scope
+
+
+class Unreadable(MemglotError, code="unreadable"):
     """An input that cannot be read at all."""
-
-    code = "unreadable"
 
     def __init__(self, name: str, reason: str, hint: str | None = None) -> None:
         super().__init__(f"cannot read `{name}`: {reason}", hint)
-        self.name = name
-        self.reason = reason
+        self.name, self.reason = name, reason
 
 
-class WrongPassphrase(Unreadable):
-    """A passphrase that does not open what is sealed in a file."""
+class EmptyInput(Unreadable):
+    """A file without bytes, or with nothing but white space."""
 
-    code = "wrong_passphrase"
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "it is empty")
+
+
+class NotADatabase(Unreadable):
+    """A file that SQLite cannot read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            name, "the passphrase does not open it", "check it, and whether the file is whole; " + _GIVE_PASSPHRASE
+            name,
+            "it is not a SQLite database, or it is encrypted",
+            "decrypt it first, or name its format with `--format`",
         )
 
 
-class CannotWrite(MemglotError):
-    """An output that cannot be written."""
+class WrongPassphrase(Unreadable, code="wrong_passphrase"):
+    """A passphrase that does not decrypt a file."""
 
-    code = "cannot_write"
-    exit_code = 3
+    def __init__(self, name: str) -> None:
+        hint = f"check the passphrase, and whether the file is intact; {GIVE_PASSPHRASE}"
+        super().__init__(name, "the passphrase does not decrypt it", hint)
+
+
+class CannotWrite(MemglotError, code="cannot_write", exit_code=3):
+    """An output that cannot be written."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"cannot write `{path}`: {reason}", "nothing was changed there; check the path and the disk")
+        self.path, self.reason = path, reason
 
 
-class NotFound(MemglotError):
-    """No such memory, import or other thing."""
-
-    code = "not_found"
+class NotFound(MemglotError, code="not_found"):
+    """No such memory, import or other item."""
 
     def __init__(self, what: str, key: str, hint: str | None = None) -> None:
         super().__init__(f"no {what} `{key}`", hint)
+        self.what, self.key = what, key
 
 
-class Ambiguous(MemglotError):
+class HiddenMemory(NotFound):
+    """A memory that does not exist, or is hidden from the caller: the message is the same for both."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__("memory in the scopes shown here", id, ALLOW_SENSITIVE)
+
+
+class Ambiguous(MemglotError, code="ambiguous"):
     """A short id that fits several memories."""
-
-    code = "ambiguous"
 
     def __init__(self, prefix: str, ids: Sequence[str]) -> None:
         super().__init__(f"`{prefix}` fits several memories", "one of: " + ", ".join(ids))
+        self.prefix, self.ids = prefix, ids
 
 
-class AlreadyThere(MemglotError):
+class AlreadyThere(MemglotError, code="exists"):
     """An explicit id that is taken."""
 
-    code = "exists"
-
     def __init__(self, id: str) -> None:
-        super().__init__(f"memory `{id}` exists already", f"`memglot update {id}` changes it")
+        super().__init__(f"memory `{id}` already exists", f"use `memglot update {id}` to change it")
+        self.id = id
 
 
-class BadRecord(MemglotError):
-    """One record that breaks a rule. Readers report it and go on with its siblings."""
-
-    code = "bad_record"
+class BadRecord(MemglotError, code="bad_record"):
+    """One record that breaks a rule. Readers report it and continue with the next."""
 
 
-class CheckFailed(MemglotError):
-    """A check found something that a person should look at."""
-
-    code = "check_failed"
-    exit_code = 1
+class CheckFailed(MemglotError, code="check_failed", exit_code=1):
+    """A check found a problem that a person should look at."""
 
 
-class NoPassphrase(MemglotError):
-    """Sensitive scopes that are to go out, and no passphrase to seal them with."""
-
-    code = "no_passphrase"
-    exit_code = 3
-
-    def __init__(self, scopes: Sequence[str], *, closed: bool = False) -> None:
-        if closed:
-            # To whom they are not shown, not even their names are.
-            super().__init__(
-                "there are sensitive scopes, and no passphrase was given to seal them with",
-                "`memglot mcp --passphrase-file FILE` or `$MEMGLOT_PASSPHRASE` gives the server one; a `scope` that is "
-                "not sensitive needs none",
-            )
-            return
-        noun = "the scope" if len(scopes) == 1 else "the scopes"
-        names = ", ".join(f"`{shorten(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
-        verb, them = ("is", "it") if len(scopes) == 1 else ("are", "them")
-        super().__init__(
-            f"{noun} {names} {verb} sensitive, and no passphrase was given to seal {them} with",
-            f"{_GIVE_PASSPHRASE}; `--plaintext` writes {them} in the clear",
-        )
+class NoPassphrase(MemglotError, code="no_passphrase", exit_code=3):
+    """An export of sensitive scopes without a passphrase to encrypt them with."""
 
 
-class StoreError(MemglotError):
+class StoreError(MemglotError, code="store", exit_code=3):
     """The store cannot be used as asked."""
 
-    code = "store"
-    exit_code = 3
 
-
-class NoStore(StoreError):
-    """A reading command on a store that does not exist."""
-
-    code = "no_store"
+class NoStore(StoreError, code="no_store"):
+    """A store that does not exist, for a command that only reads."""
 
     def __init__(self, url: str) -> None:
         super().__init__(f"no store at `{url}`", "`memglot import PATH` or `memglot add TEXT` creates one")
+        self.url = url
 
 
-class NotAStore(StoreError):
-    """A file that is no database, or another program's."""
-
-    code = "not_a_store"
+class NotAStore(StoreError, code="not_a_store"):
+    """A file that is not a database, or belongs to another program."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(f"`{url}` is not a memglot store: {reason}", "name another file with `--store`")
+        self.url, self.reason = url, reason
 
 
-class NewerStore(StoreError):
-    """A store that a later memglot wrote."""
-
-    code = "newer_store"
+class NewerStore(StoreError, code="newer_store"):
+    """A store written by a later version of memglot."""
 
     def __init__(self, url: str, found: int, known: int) -> None:
         super().__init__(
-            f"`{url}` is a store of version {found}, and this memglot knows versions up to {known}",
+            f"`{url}` is a store of version {found}, and this memglot reads versions up to {known}",
             "`pip install --upgrade memglot`",
         )
+        self.url, self.found, self.known = url, found, known
 
 
-class ReadOnlyStore(StoreError):
-    """A writing command on a store that cannot be written."""
-
-    code = "read_only"
+class ReadOnlyStore(StoreError, code="read_only"):
+    """A store that cannot be written."""
 
     def __init__(self, url: str) -> None:
         super().__init__(f"the store `{url}` is read-only", "check the permissions of the file and its folder")
+        self.url = url
 
 
-class LockedStore(StoreError):
-    """Another process keeps writing; or, where nobody else may use the store, keeps it open."""
-
-    code = "locked"
+class LockedStore(StoreError, code="locked"):
+    """A store that another process keeps locked, or keeps open where exclusive access is needed."""
 
     def __init__(self, url: str, seconds: float, *, alone: bool = False) -> None:
         super().__init__(
             f"the store `{url}` is locked: another process has {'had it open' if alone else 'been writing'} "
             f"for {seconds:g} s",
-            "stop the programs that use it, and try again" if alone else "try again when it is done",
+            "stop the programs that use it, and try again" if alone else "try again when it has finished",
         )
+        self.url, self.seconds = url, seconds
 
 
-class FullStore(StoreError):
-    """No room for more."""
-
-    code = "full"
+class FullStore(StoreError, code="full"):
+    """No disk space left for the store."""
 
     def __init__(self, url: str) -> None:
         super().__init__(
-            f"no room left to write the store `{url}`",
-            "whole batches before this one are kept; make room and run the same command again",
+            f"no disk space left to write the store `{url}`",
+            "the batches before this one are saved; free some space and run the same command again",
         )
+        self.url = url
 
 
-class DamagedStore(StoreError):
-    """A database whose file is broken."""
-
-    code = "damaged"
+class DamagedStore(StoreError, code="damaged"):
+    """A database file that is damaged."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
             f"the store `{url}` is damaged: {reason}",
-            "`memglot doctor` tells more; `memglot restore` brings a backup back",
+            "`memglot doctor` shows details; `memglot restore` replaces the store with a backup",
         )
+        self.url, self.reason = url, reason
 
 
 class DamagedText(DamagedStore):
-    """A full text index that is broken, while the memories may be whole."""
+    """A full-text index that is damaged, while the memories may be intact."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, "its full text index cannot be used")
-        self.hint = "`memglot doctor --fix` makes it anew from the memories"
+        super().__init__(url, "its full-text index cannot be used")
+        self.hint = "`memglot doctor --fix` rebuilds it from the memories"
 
 
-class FailedEmbedder(StoreError):
+class FailedEmbedder(StoreError, code="failed_embedder"):
     """An embedder of another package that raised an error."""
 
-    code = "failed_embedder"
-
     def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the embedder `{name}` failed: {shorten(reason)}", "choose another: `memglot embed --model`")
+        self.name, self.reason = name, reason
+
+
+class NotYet(StoreError, code="not_yet"):
+    """A part of the interface that this version does not have."""
+
+
+class NoViewer(NotYet):
+    """The web viewer, which this version does not have."""
+
+    def __init__(self) -> None:
         super().__init__(
-            f"the embedder `{name}` failed: {shorten(reason)}", "`memglot embed --model` takes another one"
+            "this version of memglot has no web viewer", "`memglot list`, `tree` and `search` show your memories"
         )
 
 
-class NotYet(StoreError):
-    """A part of the interface that this version does not have."""
-
-    code = "not_yet"
-
-
-class MissingProgram(StoreError):
+class MissingProgram(StoreError, code="missing"):
     """A program or setting that a command needs."""
 
-    code = "missing"
 
+def _did_you_mean(name: str, known: Sequence[str]) -> str | None:
+    from difflib import get_close_matches
 
-def unknown_store(scheme: str) -> UsageError:
-    """A store URL of a scheme that nothing is known about."""
-    return UsageError(f"no store is known for `{shorten(scheme)}://`", "use a path, `sqlite:///path` or `:memory:`")
-
-
-def sensitive_memory(id: str) -> NotFound:
-    """A memory that is not shown, where sensitive scopes are not."""
-    return NotFound("memory in the scopes shown here", id, _ALLOW_SENSITIVE)
-
-
-def sensitive_scope(scope: str) -> UsageError:
-    """A new memory for a scope that is not shown."""
-    return UsageError(f"the scope `{shorten(scope)}` is sensitive, and such scopes are not open here", _ALLOW_SENSITIVE)
-
-
-def closed_records(count: int) -> UsageError:
-    """Memories of sensitive scopes, for a store that is open without these."""
-    many = "a memory belongs" if count == 1 else f"{count:,} memories belong"
-    return UsageError(f"{many} to sensitive scopes, which are not open here", _ALLOW_SENSITIVE)
-
-
-# What can be wrong with one record -----------------------------------------------------------------------------------
-
-
-def not_an_object(found: str) -> BadRecord:
-    """Something else where a memory should be."""
-    return BadRecord(f"a memory must be an object, not {found}")
-
-
-def not_a_slot() -> BadRecord:
-    """Something under our key that we cannot have written."""
-    return BadRecord("it has none of the carry slot's fields")
-
-
-def empty_content() -> BadRecord:
-    """Content of no letters at all."""
-    return BadRecord("`content` is empty")
-
-
-def missing_content() -> BadRecord:
-    """No content key."""
-    return BadRecord("`content` is missing")
-
-
-def wrong_type(field: str, wanted: str, found: str) -> BadRecord:
-    """A field of another type than it must have."""
-    hint = f"leave `{field}` out instead of giving null" if found == "null" else None
-    return BadRecord(f"`{field}` must be {wanted}, not {found}", hint)
-
-
-def wrong_types(reason: str) -> BadRecord:
-    """A record whose fields have other types than they must."""
-    return BadRecord(f"not a memory: {reason[:1].lower()}{reason[1:]}")
-
-
-def bad_tree(text: str) -> BadRecord:
-    """A tree path of other letters or dots."""
-    return BadRecord(
-        f"`tree` must be labels of letters, digits and `_` joined by dots, not `{shorten(text)}`",
-        "`import --lenient` also takes `/` between labels, and `-` in them",
-    )
-
-
-def bad_time(text: str) -> BadRecord:
-    """A time without date, `T` or offset, or that does not exist."""
-    return BadRecord(f"`{shorten(text)}` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`")
-
-
-def time_out_of_range(value: int) -> BadRecord:
-    """A number of microseconds that no calendar has."""
-    return BadRecord(f"`{value}` microseconds since 1970 lie outside the years 1 to 9999")
-
-
-def bad_temporal(found: str) -> BadRecord:
-    """A temporal of none of the known shapes."""
-    return BadRecord(f"`temporal` must be a time, or a list of one or two times, not {found}")
-
-
-def bad_text(field: str, what: str, offset: int) -> BadRecord:
-    """Text that no store can hold."""
-    return BadRecord(f"{_named(field)} contains {what} at character {offset}")
-
-
-def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
-    """Bytes that are no text."""
-    return BadRecord(f"{what} at byte {offset}")
-
-
-_REREAD = "; the lines below it were read again, and those with as many fields as the header were taken for rows"
-
-
-def open_quote() -> BadRecord:
-    """A quote in a CSV without its other half."""
-    return BadRecord("a quote opens a field here and never closes", "close it, or double it if it is text" + _REREAD)
-
-
-def bad_quote(*, lines: bool) -> BadRecord:
-    """Text behind the quote that closes a field of a CSV, which may have opened lines before."""
-    hint = "double the quotes inside a quoted field"
-    if not lines:
-        return BadRecord("text follows the quote that closes a field", hint)
-    return BadRecord("a quote opens a field here and closes before other text, lines below", hint + _REREAD)
-
-
-def bad_number(field: str, value: float) -> BadRecord:
-    """NaN or an infinity."""
-    return BadRecord(f"{_named(field)} contains `{value}`, which JSON cannot hold")
-
-
-def too_deep(field: str) -> BadRecord:
-    """Nesting beyond the limit."""
-    return BadRecord(f"{_named(field)} is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
-
-
-def bad_syntax(language: str, reason: str) -> BadRecord:
-    """Text that is not what it should be."""
-    return BadRecord(f"not valid {language}: {reason}")
-
-
-def _named(field: str) -> str:
-    """A field in backticks; words that are no field as they are."""
-    return field if " " in field else f"`{field}`"
-
-
-def needs_passphrase(things: int | None = None) -> BadRecord:
-    """Something sealed, and nothing to open it with."""
-    what = "it is sealed" if things is None else f"{things:,} things besides the memories are sealed"
-    return BadRecord(f"{what}, and no passphrase was given", _GIVE_PASSPHRASE)
-
-
-def cannot_open(reason: str) -> BadRecord:
-    """Something sealed that does not open."""
-    return BadRecord(f"the sealed text cannot be opened: {reason}")
-
-
-def not_a_database(name: str) -> Unreadable:
-    """A file that SQLite cannot read."""
-    return Unreadable(
-        name, "it is not a SQLite database, or an encrypted one", "decrypt it first, or name its format with `--format`"
-    )
-
-
-def empty_input(name: str) -> Unreadable:
-    """A file of no bytes, or of white space."""
-    return Unreadable(name, "it is empty")
-
-
-def empty_text(field: str) -> BadRecord:
-    """A text that must say something."""
-    return BadRecord(f"`{field}` is empty")
-
-
-def bad_passphrase(where: str, reason: str) -> UsageError:
-    """A passphrase that cannot be had from where it should be; what was found there is never shown."""
-    return UsageError(f"no passphrase can be read from `{where}`: {reason}", "it must hold the passphrase and no more")
-
-
-def bad_choice(name: str, value: str, known: Sequence[str]) -> UsageError:
-    """A value that is none of those that are known."""
-    return UsageError(f"unknown {name} `{shorten(str(value))}`", "one of: " + ", ".join(known))
-
-
-def no_viewer() -> NotYet:
-    """The web viewer is not part of this version."""
-    return NotYet("this version of memglot has no web viewer", "`memglot list`, `tree` and `search` show what is kept")
+    near = get_close_matches(name, known, 1)
+    return f"did you mean `{near[0]}`?" if near else None

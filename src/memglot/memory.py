@@ -21,7 +21,7 @@ from memglot.arguments import (
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
 from memglot.editing.scopes import sensitive_scopes
-from memglot.errors import AlreadyThere, MemglotError, NoStore, sensitive_memory, sensitive_scope
+from memglot.errors import AlreadyThere, HiddenMemory, HiddenScope, MemglotError, NoStore
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
 from memglot.notes import note_unfinished
@@ -152,7 +152,7 @@ class Memory:
         )
         hidden = self._hidden()
         if scope in hidden:
-            raise sensitive_scope(scope)
+            raise HiddenScope(scope)
         if id and hidden and Hiding(self.store, hidden).ids([id.strip().lower()]):
             # Also where it was deleted: to take its id would undo that.
             raise AlreadyThere(id)
@@ -164,7 +164,7 @@ class Memory:
         """The memory with this id, or with an id that begins so."""
         record = memory.get(self.store, id)
         if record.scope in self._hidden():
-            raise sensitive_memory(id)
+            raise HiddenMemory(id)
         return record
 
     def _check_shown(self, *ids: str) -> None:
@@ -192,7 +192,7 @@ class Memory:
             check_choice("field", field, EDITABLE_FIELDS)
         self._check_shown(id)
         if changes.get("scope") in self._hidden():
-            raise sensitive_scope(changes["scope"])
+            raise HiddenScope(changes["scope"])
         record = memory.update(self.store, id, changes)
         self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)

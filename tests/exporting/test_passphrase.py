@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from memglot import MemglotError
 from memglot.cli.passphrase import passphrase, secret
-from memglot.errors import NoPassphrase, WrongPassphrase
+from memglot.errors import WrongPassphrase
+from memglot.exporting import sync
 from memglot.settings import MAX_PASSPHRASE_BYTES
 
 SECRET = "hunter2 correct horse"
@@ -83,8 +84,8 @@ def test_a_file_goes_before_the_environment(tmp_path: Path, monkeypatch: pytest.
     assert passphrase(None, ask=True) is None
 
 
-def test_errors_tell_what_to_do() -> None:
-    missing, wrong = NoPassphrase(["a.json"]), WrongPassphrase("a.json")
+def test_errors_show_what_to_do() -> None:
+    missing, wrong = sync._no_passphrase(["a.json"], hidden=False), WrongPassphrase("a.json")
     assert (missing.code, missing.exit_code) == ("no_passphrase", 3)
     assert (wrong.code, wrong.exit_code) == ("wrong_passphrase", 2)
     for error in (missing, wrong):

@@ -33,7 +33,8 @@ def identity(session: Session, what: str, file: str | None, text: str | None, sc
 
 
 def _given(file: str | None, text: str | None) -> str:
-    from memglot.errors import Unreadable, bad_bytes
+    from memglot.errors import Unreadable
+    from memglot.model.record_errors import bad_bytes
 
     if (file is None) == (text is None):
         raise click.UsageError("`set` takes one of FILE, `-` and --text")

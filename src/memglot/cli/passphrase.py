@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import click
 
-from memglot.errors import bad_passphrase
+from memglot.errors import UsageError
 from memglot.settings import MAX_PASSPHRASE_BYTES, PASSPHRASE_VARIABLE, Passphrase
 from memglot.settings import passphrase as passphrase_set
 
@@ -44,14 +44,14 @@ def _read(file: str) -> str:
         with open(file, "rb") as source:
             found = source.read(MAX_PASSPHRASE_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise bad_passphrase(file, (getattr(error, "strerror", None) or str(error)).lower()) from None
+        raise _bad_passphrase(file, (getattr(error, "strerror", None) or str(error)).lower()) from None
     if len(found) > MAX_PASSPHRASE_BYTES:
-        raise bad_passphrase(file, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
+        raise _bad_passphrase(file, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
     text = _text(found, file)
     # Editors end a file with a newline, which nobody takes for a part of the passphrase.
     text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
     if not text:
-        raise bad_passphrase(file, "it is empty")
+        raise _bad_passphrase(file, "it is empty")
     return text
 
 
@@ -63,5 +63,12 @@ def _text(found: bytes, where: str) -> str:
         # Raised out here: the error of the decoder carries the bytes, and nothing that is shown may.
         pass
     if text is None:
-        raise bad_passphrase(where, "it is not valid UTF-8")
+        raise _bad_passphrase(where, "it is not valid UTF-8")
     return text
+
+
+def _bad_passphrase(where: str, reason: str) -> UsageError:
+    """Return the error for a passphrase that cannot be read; what was found there is never shown."""
+    return UsageError(
+        f"cannot read a passphrase from `{where}`: {reason}", "it must contain the passphrase and nothing else"
+    )

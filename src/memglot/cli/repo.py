@@ -240,9 +240,9 @@ def restore(session: Session, backup: str | None) -> int:
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
 def view(session: Session, port: int | None, open_: bool) -> None:
     """Open the web viewer (not part of this version)."""
-    from memglot.errors import no_viewer
+    from memglot.errors import NoViewer
 
-    raise no_viewer()
+    raise NoViewer()
 
 
 @click.group("projects", invoke_without_command=True)

@@ -12,6 +12,6 @@ from memglot.cli.session import Session, command
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
 def serve(session: Session, port: int | None, open_: bool) -> None:
     """Open the web viewer (not part of this version)."""
-    from memglot.errors import no_viewer
+    from memglot.errors import NoViewer
 
-    raise no_viewer()
+    raise NoViewer()

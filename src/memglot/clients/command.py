@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from memglot.clients.table import Server
-from memglot.errors import UsageError, unknown_store
+from memglot.errors import UnknownStore, UsageError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -55,7 +55,7 @@ def store_argument(url: str) -> str:
             )
         return url
     if scheme != "sqlite" or found and not url.startswith("sqlite:///"):
-        raise unknown_store(scheme)
+        raise UnknownStore(scheme)
     path = url.removeprefix("sqlite:///")
     if path in ("", ":memory:"):
         raise UsageError("a store in memory is gone when the client stops its server", "give the path of a file")

@@ -14,7 +14,7 @@ from memglot.clients.files import missing_folders, read, real_path, remove, writ
 from memglot.clients.receipts import Receipt, Receipts
 from memglot.clients.splice import Splice, difference
 from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
-from memglot.errors import UsageError, bad_choice
+from memglot.errors import UnknownChoice, UsageError
 from memglot.settings import SystemPaths, system_paths
 
 Action: TypeAlias = Literal["added", "updated", "unchanged", "removed", "absent"]
@@ -119,7 +119,7 @@ def uninstall(
 
 def _place(client: str, name: str, project: Path | None, around: SystemPaths) -> tuple[Client, Path]:
     if client not in CLIENTS:
-        raise bad_choice("client", client, sorted(CLIENTS))
+        raise UnknownChoice("client", client, sorted(CLIENTS))
     if not _NAME.fullmatch(name):
         raise _bad_server_name(name)
     found = CLIENTS[client]

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from memglot.display import quoted
-from memglot.errors import empty_text
 from memglot.merging.registers import next_time
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, to_builtins
+from memglot.model.record_errors import empty_text
 from memglot.store.contract import Revision, Store
 
 

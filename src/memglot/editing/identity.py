@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memglot.errors import empty_text
 from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, to_builtins
+from memglot.model.record_errors import empty_text
 from memglot.store.contract import Revision, Store
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from memglot.display import quoted
 from memglot.editing.memory import resolve_id
-from memglot.errors import NotFound, empty_text
+from memglot.errors import NotFound
 from memglot.merging.registers import next_time
 from memglot.model import (
     PREDICATES,
@@ -18,6 +18,7 @@ from memglot.model import (
     now,
     to_builtins,
 )
+from memglot.model.record_errors import empty_text
 from memglot.store.contract import Revision, Store
 
 

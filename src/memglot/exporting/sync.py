@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.errors import NoPassphrase, UsageError
+from memglot.display import shorten
+from memglot.errors import GIVE_PASSPHRASE, NoPassphrase, UsageError
 from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
@@ -64,7 +65,7 @@ def sync_export(
     if secret and not (plaintext or v5):
         passphrase = passphrase() if callable(passphrase) else passphrase
         if not passphrase:
-            raise NoPassphrase(secret, closed=closed)
+            raise _no_passphrase(secret, hidden=closed)
     target.force = target.force or wrote(target.path)
     sealing = bool(secret and not plaintext and not v5)
     options = ExportOptions(
@@ -232,3 +233,19 @@ def _compare(
         found.ahead.append({"id": local.id, "fields": kept})
     else:
         found.unchanged.append(local.id)
+
+
+def _no_passphrase(scopes: Sequence[str], *, hidden: bool) -> NoPassphrase:
+    if hidden:
+        # A caller from whom the scopes are hidden does not learn their names.
+        return NoPassphrase(
+            "there are sensitive scopes, and no passphrase was given to encrypt them with",
+            "`memglot mcp --passphrase-file FILE` or `$MEMGLOT_PASSPHRASE` gives the server one; a `scope` that is "
+            "not sensitive needs none",
+        )
+    names = ", ".join(f"`{shorten(scope)}`" for scope in scopes[:5]) + (", ..." if len(scopes) > 5 else "")
+    noun, verb, them = ("scope", "is", "it") if len(scopes) == 1 else ("scopes", "are", "them")
+    return NoPassphrase(
+        f"the {noun} {names} {verb} sensitive, and no passphrase was given to encrypt {them} with",
+        f"{GIVE_PASSPHRASE}; `--plaintext` writes {them} unencrypted",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memglot.errors import StoreError, Unreadable, not_a_database
+from memglot.errors import NotADatabase, StoreError, Unreadable
 from memglot.formats.base import ALL_FIELDS, STORE, Format, Options
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
@@ -31,7 +31,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
     from memglot.store.location import open_store
 
     if not is_database(source.head):
-        raise not_a_database(source.name)
+        raise NotADatabase(source.name)
     with source.as_file() as path:
         check_whole(source, path)
         try:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from memglot.errors import closed_records
+from memglot.errors import ALLOW_SENSITIVE, UsageError
 from memglot.model import Entity, Record, Thing, Tombstone
 from memglot.report import Report
 from memglot.store.contract import Store
@@ -33,7 +33,9 @@ def open_to(
         else:
             kept.append(record)
     for source, count in refused.items():
-        report.refused(closed_records(count), count, source)
+        belong = "1 memory belongs" if count == 1 else f"{count:,} memories belong"
+        error = UsageError(f"{belong} to sensitive scopes, which are hidden here", ALLOW_SENSITIVE)
+        report.refused(error, count, source)
     # A deletion, or an entity, may bear the id of a hidden one and say that it is of another scope.
     owned = hiding.ids([thing.id for thing in things if isinstance(thing, (Entity, Tombstone))])
     return kept, [thing for thing in hiding.open(things) if getattr(thing, "id", None) not in owned]

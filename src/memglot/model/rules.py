@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from memglot.display import shorten
-from memglot.errors import (
-    BadRecord,
+from memglot.errors import BadRecord
+from memglot.model.ids import UUID7, Minter, id_time
+from memglot.model.record import Record, Temporal
+from memglot.model.record_errors import (
     bad_number,
     bad_text,
     bad_tree,
@@ -19,8 +21,6 @@ from memglot.errors import (
     wrong_type,
     wrong_types,
 )
-from memglot.model.ids import UUID7, Minter, id_time
-from memglot.model.record import Record, Temporal
 from memglot.model.times import EARLIEST, LATEST
 from memglot.settings import MAX_DEPTH
 

@@ -4,7 +4,7 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 
-from memglot.errors import bad_time
+from memglot.model.record_errors import bad_time
 
 _SHAPE = re.compile(
     r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.(\d{1,9}))?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)",

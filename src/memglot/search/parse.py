@@ -10,7 +10,8 @@ import msgspec
 
 from memglot.arguments import narrow_filter
 from memglot.display import shorten
-from memglot.errors import UsageError, wrong_type
+from memglot.errors import UsageError
+from memglot.model.record_errors import wrong_type
 from memglot.store.query import Filter, Query
 from memglot.text.grep import compile_pattern
 from memglot.text.terms import Term, terms_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memglot.errors import NotYet, UsageError, unknown_store
+from memglot.errors import NotYet, UnknownStore, UsageError
 from memglot.settings import store_url
 from memglot.store.contract import Store
 
@@ -38,7 +38,7 @@ def _path_of(url: str) -> str:
         raise NotYet("this version of memglot has no PostgreSQL store", "use a path to a `.db` file, or `:memory:`")
     if scheme and scheme != "sqlite":
         # The rest of a URL may hold a password, so only its scheme is shown.
-        raise unknown_store(scheme)
+        raise UnknownStore(scheme)
     if scheme and not url.startswith("sqlite:///"):
-        raise unknown_store("sqlite")
+        raise UnknownStore("sqlite")
     return url.removeprefix("sqlite:///")

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import wrong_type
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.trace import TOOL, identify
 from memglot.model import Blob, Endpoint, Entity, Foreign, Relation, derive_id, to_builtins
+from memglot.model.record_errors import wrong_type
 
 NODES, EDGES = "knowledge_nodes", "knowledge_edges"
 OF_TRACE = "memory_graph"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, NeedsFolder, empty_content
+from memglot.errors import BadRecord, NeedsFolder
 from memglot.formats.base import Format, Glimpse, Options
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
 from memglot.formats.core.file_names import safe_name
@@ -27,6 +27,7 @@ from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_as_note
+from memglot.model.record_errors import empty_content
 from memglot.report import Report
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import NODES, Graph, edge_row, made_node, node_row
 from memglot.formats.agentos.other_tables import META, blob_of, brain_of, to_value
 from memglot.formats.base import Options
@@ -22,6 +22,7 @@ from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import object_of
 from memglot.model import Blob, Entity, Item, Relation, Thing
+from memglot.model.record_errors import bad_syntax
 from memglot.report import Report
 
 TABLES = {"documents": "documents", "chunks": "document_chunks", "images": "document_images"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memglot.display import first_few, plural
-from memglot.errors import BadRecord, Unreadable, bad_bytes, bad_syntax
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, to_value
 from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, damaged_row, digest, rows, tables
@@ -21,6 +21,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, record_of, with_riders
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
+from memglot.model.record_errors import bad_bytes, bad_syntax
 from memglot.report import Proof, Report
 
 if TYPE_CHECKING:

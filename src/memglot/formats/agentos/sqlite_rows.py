@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import EDGES, NODES, Graph
 from memglot.formats.agentos.other_tables import blob_of, to_value
 from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, canonical
+from memglot.model.record_errors import bad_syntax
 
 if TYPE_CHECKING:
     import apsw

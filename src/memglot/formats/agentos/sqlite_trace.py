@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, wrong_type
+from memglot.errors import BadRecord
 from memglot.formats.agentos.other_tables import to_column, to_value
 from memglot.formats.agentos.sqlite_schema import TRACES, required_columns
 from memglot.formats.core.carry import KEY, is_slot
 from memglot.formats.core.trace import PROGRAM, Trace, native_trace
 from memglot.formats.core.trace_fields import trace_from
 from memglot.model import EARLIEST, LATEST, Record, canonical, canonical_value, check_value
+from memglot.model.record_errors import wrong_type
 
 RESIDUE = "agentos.sqlite"
 COLUMNS = (

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from memglot.errors import BadRecord, not_a_slot
+from memglot.errors import BadRecord
 from memglot.model import (
     DELETED,
     Conflict,
@@ -25,6 +25,7 @@ from memglot.model import (
     set_times_from_id,
     to_builtins,
 )
+from memglot.model.record_errors import not_a_slot
 from memglot.notes import note_foreign_carry
 from memglot.report import Proof, Report
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from memglot.disk import DiskMap
-from memglot.errors import BadRecord, UnknownFormat, Unreadable, empty_input
+from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
 from memglot.formats.core.folder_proof import FolderProof
@@ -222,7 +222,7 @@ def read_source(source: Source, format: Format | None, report: Report, options: 
             format = other
         report.format = format.name
         if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
-            raise empty_input(source.name)
+            raise EmptyInput(source.name)
         before, faults = report.read, len(report.errors)
         yield from format.read(source, report, options)
         read = report.read - before

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.formats.core.source import BESIDE, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
+from memglot.model.record_errors import bad_syntax
 from memglot.report import Proof, Report
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}

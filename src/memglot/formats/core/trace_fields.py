@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import missing_content, time_out_of_range, wrong_type
 from memglot.formats.core.trace import Trace
 from memglot.formats.core.vectors import vector_of
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
+from memglot.model.record_errors import missing_content, time_out_of_range, wrong_type
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 

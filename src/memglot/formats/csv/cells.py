@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from memglot.display import shorten
-from memglot.errors import BadRecord, bad_syntax, time_out_of_range, too_deep
+from memglot.errors import BadRecord
 from memglot.formats.syntax.json_stream import check_depth
 from memglot.model import EARLIEST, LATEST, check_text, finer_than_microseconds, parse_time
+from memglot.model.record_errors import bad_syntax, time_out_of_range, too_deep
 
 _DIGITS = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

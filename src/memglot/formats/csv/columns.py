@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from memglot.display import shorten
-from memglot.errors import BadRecord, empty_content
+from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.csv import cells
 from memglot.model import (
@@ -19,6 +19,7 @@ from memglot.model import (
     is_id,
     set_times_from_id,
 )
+from memglot.model.record_errors import empty_content
 from memglot.report import Report
 
 TOOL = "csv"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from memglot.disk import DiskMap
-from memglot.errors import BadRecord, wrong_type
+from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
@@ -26,6 +26,7 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.model.ids import UUID7
+from memglot.model.record_errors import wrong_type
 from memglot.report import Proof
 
 TOOL = "mcp-graph"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, not_a_slot, wrong_type
+from memglot.errors import BadRecord
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.sidecar import item_of
@@ -29,6 +29,7 @@ from memglot.formats.mcp_graph.lines import (
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
+from memglot.model.record_errors import not_a_slot, wrong_type
 from memglot.notes import note_foreign_carry
 from memglot.report import Report
 

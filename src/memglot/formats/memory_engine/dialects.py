@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from memglot.errors import BadRecord, bad_tree
+from memglot.errors import BadRecord
 from memglot.model import check_tree
+from memglot.model.record_errors import bad_tree
 
 _LABEL = re.compile(r"[A-Za-z0-9_-]+")
 _PACK_NAME = re.compile(r"[a-z0-9_]+")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memglot.errors import BadRecord, NeedsFolder, empty_content
+from memglot.errors import BadRecord, NeedsFolder
 from memglot.formats.base import Format, Options
 from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.core.file_names import safe_name
@@ -17,6 +17,7 @@ from memglot.formats.syntax.markdown_frame import OPENING, decode_note, split_no
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, check_value, format_time
+from memglot.model.record_errors import empty_content
 from memglot.report import Proof, Report
 
 _RESERVED = HOMES | {"created_at", KEY}

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_temporal, bad_time, missing_content, not_an_object, wrong_type
+from memglot.errors import BadRecord
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.memory_engine.dialects import lenient_tree
@@ -26,6 +26,7 @@ from memglot.model import (
     parse_time,
     set_times_from_id,
 )
+from memglot.model.record_errors import bad_temporal, bad_time, missing_content, not_an_object, wrong_type
 from memglot.report import Proof, Report
 
 TOOL = "memory-engine"

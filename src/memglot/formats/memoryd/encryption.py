@@ -8,7 +8,7 @@ from binascii import Error as NotBase64
 from hashlib import pbkdf2_hmac
 from typing import Any
 
-from memglot.errors import BadRecord, cannot_open
+from memglot.errors import GIVE_PASSPHRASE, BadRecord
 
 SCHEME, KDF = "passphrase-aesgcm", "pbkdf2-hmac-sha256"
 ITERATIONS = 600_000
@@ -93,3 +93,14 @@ def _bytes(text: str | None) -> bytes | None:
 def _bad_encryption(reason: str) -> BadRecord:
     """A file whose sealing cannot be understood."""
     return BadRecord(f"`encryption` cannot be used: {reason}")
+
+
+def needs_passphrase(items: int | None = None) -> BadRecord:
+    """Return the error for encrypted text, or encrypted items, without a passphrase."""
+    what = "it is encrypted" if items is None else f"{items:,} items other than memories are encrypted"
+    return BadRecord(f"{what}, and no passphrase was given", GIVE_PASSPHRASE)
+
+
+def cannot_open(reason: str) -> BadRecord:
+    """Return the error for encrypted text that cannot be decrypted."""
+    return BadRecord(f"the encrypted text cannot be decrypted: {reason}")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax, wrong_type
+from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY
 from memglot.formats.memoryd.values import microseconds
 from memglot.model import (
@@ -24,6 +24,7 @@ from memglot.model import (
     is_id,
     to_builtins,
 )
+from memglot.model.record_errors import bad_syntax, wrong_type
 
 T = TypeVar("T", Entity, Relation, Supersession)
 _GREATEST = 10**300

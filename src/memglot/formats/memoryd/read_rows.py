@@ -8,19 +8,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import (
-    BadRecord,
-    bad_syntax,
-    cannot_open,
-    missing_content,
-    needs_passphrase,
-    not_an_object,
-    wrong_type,
-)
+from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
-from memglot.formats.memoryd.encryption import Sealer
+from memglot.formats.memoryd.encryption import Sealer, cannot_open, needs_passphrase
 from memglot.formats.memoryd.foreign import SERVICE, Listed, take_foreign
 from memglot.formats.memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
 from memglot.formats.syntax.json_shape import type_name
@@ -35,6 +27,7 @@ from memglot.model import (
     check_tree,
     set_times_from_id,
 )
+from memglot.model.record_errors import bad_syntax, missing_content, not_an_object, wrong_type
 from memglot.report import Report
 
 SEALED = "sealed"

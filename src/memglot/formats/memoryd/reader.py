@@ -9,12 +9,13 @@ import msgspec
 
 from memglot.disk import DiskList, DiskMap
 from memglot.display import first_few
-from memglot.errors import BadRecord, needs_passphrase
+from memglot.errors import BadRecord
 from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import blob_of, sealed_in
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.sidecar import item_of, line_of
 from memglot.formats.core.source import Source
+from memglot.formats.memoryd.encryption import needs_passphrase
 from memglot.formats.memoryd.graph import entity_in, relation_in, supersession_in
 from memglot.formats.memoryd.read_rows import SEALED, File, read_row
 from memglot.formats.memoryd.scan import Header, look

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import bad_time, time_out_of_range, wrong_type
 from memglot.model import EARLIEST, LATEST
+from memglot.model.record_errors import bad_time, time_out_of_range, wrong_type
 
 PREFIX = "sha256:"
 _NUMBER = re.compile(r"\s*-?\d+(\.\d*)?([eE][+-]?\d+)?\s*", re.ASCII)

@@ -20,9 +20,10 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskMap, SortedLines
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.files import path_inside
 from memglot.model import Relation, check_thing, is_id
+from memglot.model.record_errors import bad_syntax
 from memglot.project.storage.paths import OWN_FOLDER
 from memglot.report import Report
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.errors import bad_syntax
 from memglot.model import (
     DEFAULT_KIND,
     DEFAULT_STATUS,
@@ -22,6 +21,7 @@ from memglot.model import (
     format_time,
     parse_time,
 )
+from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import shapes, vocabulary
 from memglot.project.storage.hashes import follows_tool, node_hash, stable_json
 from memglot.project.storage.ids import kind_of

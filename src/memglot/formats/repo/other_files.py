@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Blob, parse_time
+from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.ids import project_name, project_slug

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.errors import MemglotError, bad_syntax
+from memglot.errors import MemglotError
 from memglot.formats.repo.nodes import TOOL, spelt
 from memglot.model import Endpoint, Foreign, Relation, check_thing, check_value, derive_id, parse_time, to_builtins
+from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import link_hash, stable_json
 from memglot.project.storage.ids import file_slug

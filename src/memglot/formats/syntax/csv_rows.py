@@ -5,8 +5,9 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-from memglot.errors import BadRecord, bad_bytes, bad_quote, open_quote
+from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
+from memglot.model.record_errors import bad_bytes
 
 _DELIMITERS = (b",", b";", b"\t")
 _CHUNK = 1 << 17
@@ -141,11 +142,11 @@ class _Quoted:
             start += len(text[:place].encode("utf-8", "surrogateescape"))
             if _QUOTED.match(text, place) is not None:
                 # It closes, but text follows: this is where a later row opens a quote of its own.
-                return self._broken(feed, start, opened, last, bad_quote(lines=True))
+                return self._broken(feed, start, opened, last, _bad_quote(lines=True))
             opened = last
             last, closes = self._hold(feed, last)
             if not closes:
-                return self._broken(feed, start, opened, last, open_quote())
+                return self._broken(feed, start, opened, last, _open_quote())
             assert self._bytes is not None
             self._bytes.seek(start)
             text, error = _decode(self._bytes.read(), first.offset + start)
@@ -173,7 +174,7 @@ class _Quoted:
                     continue
                 if "\n" in match[1] or "\r" in match[1]:
                     return place
-                self._error = self._error or bad_quote(lines=False)
+                self._error = self._error or _bad_quote(lines=False)
             end = text.find(delimiter, place)
             if end < 0:
                 fields.append(text[place:].rstrip("\r\n"))
@@ -208,3 +209,19 @@ def _below(spool: "tempfile.SpooledTemporaryFile[bytes]", start: int, offset: in
         lines = _lines(spool, offset, opened - 1)
         next(lines, None)
         yield from lines
+
+
+_REREAD = "; the lines below it were read again, and those with as many fields as the header were read as rows"
+
+
+def _open_quote() -> BadRecord:
+    """A quote in a CSV without its other half."""
+    return BadRecord("a quote opens a field here and never closes", "close it, or double it if it is text" + _REREAD)
+
+
+def _bad_quote(*, lines: bool) -> BadRecord:
+    """Text behind the quote that closes a field of a CSV, which may have opened lines before."""
+    hint = "double the quotes inside a quoted field"
+    if not lines:
+        return BadRecord("text follows the quote that closes a field", hint)
+    return BadRecord("a quote opens a field here and closes before other text, lines below", hint + _REREAD)

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_syntax
+from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_split import Splitter, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
+from memglot.model.record_errors import bad_syntax
 from memglot.report import Report
 from memglot.settings import MAX_SECTION_BYTES
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
+from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import Splitter, depth, is_json
+from memglot.model.record_errors import bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
 from memglot.report import Report
 from memglot.settings import MAX_DEPTH
 

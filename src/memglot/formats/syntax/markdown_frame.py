@@ -3,9 +3,10 @@
 import re
 from typing import Any, NamedTuple
 
-from memglot.errors import BadRecord, bad_bytes
+from memglot.errors import BadRecord
 from memglot.formats.syntax.yaml_quick import quick_load
 from memglot.formats.syntax.yaml_reader import BrokenYaml, load
+from memglot.model.record_errors import bad_bytes
 
 OPENING = re.compile(r"---(\r?\n)")
 _CLOSING = re.compile(r"(?:^|\r?\n)---", re.MULTILINE)

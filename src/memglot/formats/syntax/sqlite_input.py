@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
-from memglot.errors import Unreadable, not_a_database
+from memglot.errors import NotADatabase, Unreadable
 from memglot.formats.core.source import Source
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def database(source: Source) -> Iterator[apsw.Connection]:
     import apsw
 
     if not is_database(source.head):
-        raise not_a_database(source.name)
+        raise NotADatabase(source.name)
     with source.as_file() as path:
         check_whole(source, path)
         try:
@@ -95,7 +95,7 @@ def _translate(error: apsw.Error, name: str) -> NoReturn:
     import apsw
 
     if isinstance(error, apsw.NotADBError):
-        raise not_a_database(name) from error
+        raise NotADatabase(name) from error
     if isinstance(error, (apsw.BusyError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)):
         raise Unreadable(
             name, f"the database cannot be opened: {str(error)}", "close the program that uses it and try again"

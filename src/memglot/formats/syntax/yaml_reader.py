@@ -15,7 +15,8 @@ import msgspec
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
-from memglot.errors import BadRecord, bad_bytes, bad_number, bad_syntax, too_deep
+from memglot.errors import BadRecord
+from memglot.model.record_errors import bad_bytes, bad_number, bad_syntax, too_deep
 from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})

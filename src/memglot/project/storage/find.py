@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord, Unreadable, bad_syntax, wrong_type
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats.base import Options
 from memglot.formats.repo.carry_file import Carried
 from memglot.formats.repo.other_files import small_file
+from memglot.model.record_errors import bad_syntax, wrong_type
 from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.errors import OtherStorage, linked
 from memglot.project.storage.remote import remote_of
