@@ -15,7 +15,7 @@ from conftest import SHARED
 from memglot import Memory
 from memglot.exporting.verify import verify
 from memglot.formats.core.audit_chain import raw_hash
-from memglot.formats.memoryd.encryption import Sealer, sealer_for
+from memglot.formats.memoryd.encryption import Cipher, cipher_for
 from memglot.model import Blob, Document, Entity, Relation, Supersession
 
 MEMORYD = SHARED / "fixtures" / "memoryd"
@@ -136,9 +136,10 @@ def test_the_known_answers_of_memoryds_crypto() -> None:
     answers = json.loads((MEMORYD / "crypto/kat.json").read_text(encoding="utf-8"))
     fixed = next(one for one in answers["transit_memories_json"] if one.get("fixed"))
     block = {"salt": fixed["salt_b64"], "iterations": fixed["iterations"]}
-    sealer = sealer_for(fixed["passphrase"], block)
-    assert sealer.open(fixed["cipher_blob"]).decode() == fixed["plaintext"]
-    assert sealer_for(fixed["passphrase"], {**block, "salt": "base64:" + fixed["salt_b64"]}).opens(fixed["cipher_blob"])
+    cipher = cipher_for(fixed["passphrase"], block)
+    assert cipher.decrypt(fixed["cipher_blob"]).decode() == fixed["plaintext"]
+    block["salt"] = "base64:" + fixed["salt_b64"]
+    assert cipher_for(fixed["passphrase"], block).can_decrypt(fixed["cipher_blob"])
 
 
 @real
@@ -313,9 +314,9 @@ def test_sensitive_scopes_go_out_sealed_or_not_at_all(secret: Memory, tmp_path: 
     assert value["encryption"]["kdf_iters"] == block["iterations"] == 600_000
     assert value["encryption"]["salt"] == "base64:" + block["salt"]
     # As memoryd opens it: the body alone, bound to nothing.
-    assert sealer_for("pass", block).open(sealed["cipher_blob"]).decode() == "Kontostand 4711"
-    other = sealer_for("pass", block)
-    assert not other.opens(sealed["metadata"]["memglot"]["sealed"], "another id")
+    assert cipher_for("pass", block).decrypt(sealed["cipher_blob"]).decode() == "Kontostand 4711"
+    other = cipher_for("pass", block)
+    assert not other.can_decrypt(sealed["metadata"]["memglot"]["sealed"], "another id")
     assert [one["tags"] for one in value["memories"] if "scope" not in one] == [["plain"]]
     assert verify(out, passphrase="pass").ok and verify(out).state == "unproven"
 
@@ -373,9 +374,9 @@ def test_an_altered_blob_fails_its_own_row_alone(secret: Memory, tmp_path: Path)
     "harm", [{"iterations": 10**9}, {"iterations": "x"}, {"salt": ""}, {"kdf": "md5"}, {"salt": 7}]
 )
 def test_an_encryption_block_that_makes_no_sense_is_refused(memory: Memory, tmp_path: Path, harm: Any) -> None:
-    sealer = Sealer("pass")
-    block = {**sealer.for_program(), **harm}
-    path = put(tmp_path / "in.json", row("", cipher_blob=sealer.seal("x"), encrypted=True))
+    cipher = Cipher("pass")
+    block = {**cipher.memoryd_block(), **harm}
+    path = put(tmp_path / "in.json", row("", cipher_blob=cipher.encrypt("x"), encrypted=True))
     value = json.loads(path.read_text())
     value["export_metadata"]["encryption"] = block
     path.write_text(json.dumps(value))

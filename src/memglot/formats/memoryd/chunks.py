@@ -29,14 +29,14 @@ class ChunkWriter:
         self._written: dict[str, int] = {}
         self._made: list[Path] = []
 
-    def takes(self, content: str) -> bool:
+    def is_large(self, content: str) -> bool:
         """Tell whether a body is large enough to lie apart."""
         # A letter is four bytes at most, so most bodies need not be encoded to be measured.
         if self._folder is None or len(content) * 4 <= self._limit:
             return False
         return len(content) > self._limit or len(content.encode("utf-8")) > self._limit
 
-    def put(self, content: str) -> dict[str, Any]:
+    def write(self, content: str) -> dict[str, Any]:
         """Write a body, and return what the row says of it: the page's pointer and the program's."""
         assert self._folder is not None
         raw = content.encode("utf-8")
@@ -72,7 +72,7 @@ class ChunkWriter:
             for ref, size in sorted(self._written.items())
         ]
 
-    def others(self) -> int:
+    def count_unused(self) -> int:
         """How many bodies of earlier exports lie there; copies of those may still need them."""
         if self._folder is None or not self._folder.is_dir() or self._folder.is_symlink():
             return 0
@@ -80,7 +80,7 @@ class ChunkWriter:
             bool(_OURS.fullmatch(place.name)) and place.stem not in self._written for place in self._folder.iterdir()
         )
 
-    def abandon(self) -> None:
+    def remove_written(self) -> None:
         """Remove what was written for a file that did not come to be."""
         for place in self._made:
             place.unlink(missing_ok=True)

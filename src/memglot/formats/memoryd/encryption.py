@@ -18,7 +18,7 @@ _CHECK = b"memglot"
 _PREFIX = "base64:"
 
 
-class Sealer:
+class Cipher:
     """One key, derived once, that seals and opens texts. Each blob is base64 of nonce, ciphertext and tag."""
 
     def __init__(self, passphrase: str, salt: bytes | None = None, iterations: int = ITERATIONS) -> None:
@@ -29,13 +29,13 @@ class Sealer:
         key = pbkdf2_hmac("sha256", passphrase.encode("utf-8"), self._salt, iterations, 32)
         self._cipher = AESGCM(key)
 
-    def seal(self, text: str | bytes, bound_to: str | None = None) -> str:
+    def encrypt(self, text: str | bytes, bound_to: str | None = None) -> str:
         """Seal a text; with `bound_to` it opens only together with that id."""
         nonce = os.urandom(_NONCE)
         raw = text.encode("utf-8") if isinstance(text, str) else text
         return b64encode(nonce + self._cipher.encrypt(nonce, raw, _bytes(bound_to))).decode("ascii")
 
-    def open(self, blob: Any, bound_to: str | None = None) -> bytes:
+    def decrypt(self, blob: Any, bound_to: str | None = None) -> bytes:
         """Open a blob; raises `BadRecord` for one that another key sealed, or that was altered."""
         from cryptography.exceptions import InvalidTag
 
@@ -50,25 +50,26 @@ class Sealer:
         except InvalidTag:
             raise cannot_open("the passphrase is another one, or it was altered") from None
 
-    def opens(self, blob: Any, bound_to: str | None = None) -> bool:
+    def can_decrypt(self, blob: Any, bound_to: str | None = None) -> bool:
         """Tell whether a blob was sealed under this key."""
         try:
-            self.open(blob, bound_to)
+            self.decrypt(blob, bound_to)
         except BadRecord:
             return False
         return True
 
-    def for_program(self) -> dict[str, Any]:
+    def memoryd_block(self) -> dict[str, Any]:
         """The block in `export_metadata.encryption`, as memoryd reads it."""
         return {"scheme": SCHEME, "kdf": KDF, "iterations": self._iterations, "salt": b64encode(self._salt).decode()}
 
-    def for_page(self) -> dict[str, Any]:
+    def page_block(self) -> dict[str, Any]:
         """The block at the top level, as the page shows it, with a blob that tells whether a passphrase is right."""
         salt = _PREFIX + b64encode(self._salt).decode()
-        return {"scheme": SCHEME, "kdf": KDF, "kdf_iters": self._iterations, "salt": salt, "check": self.seal(_CHECK)}
+        check = self.encrypt(_CHECK)
+        return {"scheme": SCHEME, "kdf": KDF, "kdf_iters": self._iterations, "salt": salt, "check": check}
 
 
-def sealer_for(passphrase: str, block: dict[str, Any]) -> Sealer:
+def cipher_for(passphrase: str, block: dict[str, Any]) -> Cipher:
     """What opens the blobs of a file, from either of its encryption blocks; raises `BadRecord`."""
     scheme, kdf = block.get("scheme", SCHEME), block.get("kdf", KDF)
     if scheme != SCHEME or kdf != KDF:
@@ -83,7 +84,7 @@ def sealer_for(passphrase: str, block: dict[str, Any]) -> Sealer:
         raw = b""
     if not raw:
         raise _bad_encryption("it has no salt")
-    return Sealer(passphrase, raw, iterations)
+    return Cipher(passphrase, raw, iterations)
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Entities, relations and the supersedes chain, as their sections spell them."""
+"""Entities, relations and the supersedes chain, as their sections find_written them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GREATEST = 10**300
 _DEEPER = 8
 TOOL = "memoryd"
 _MEMORY, _ENTITY = "memory:", "entity:"
-Spell = Callable[[Endpoint], str | None]
+FindWritten = Callable[[Endpoint], str | None]
 """What stands in the file for one end of a relation, where that is known."""
 _ENTITY_KEYS = frozenset("id name type aliases first_seen_at last_seen_at mention_count scope_hash memglot".split())
 _RELATION_KEYS = frozenset(
@@ -54,7 +54,7 @@ def entity_id(text: str) -> str:
     return text.strip().lower().replace(" ", "_")
 
 
-def entity_in(row: dict[str, Any]) -> Entity:
+def read_entity(row: dict[str, Any]) -> Entity:
     """The entity of a row; raises `BadRecord`."""
     if (carried := _carried(row, Entity)) is not None:
         return carried
@@ -79,7 +79,7 @@ def entity_in(row: dict[str, Any]) -> Entity:
     )
 
 
-def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
+def entity_row(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
     """The row of an entity, every key that memoryd asks for set; what it cannot say rides under our key."""
     own = entity.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
@@ -90,8 +90,8 @@ def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
         "name": entity.name,
         "type": entity.type,
         "aliases": entity.aliases,
-        "first_seen_at": _told("first_seen_at", first, own),
-        "last_seen_at": _told("last_seen_at", entity.last_seen if entity.last_seen is not None else first, own),
+        "first_seen_at": _time_text("first_seen_at", first, own),
+        "last_seen_at": _time_text("last_seen_at", entity.last_seen if entity.last_seen is not None else first, own),
         "mention_count": entity.mentions,
         "scope_hash": entity.scope,
         **{key: value for key, value in own.items() if key not in _ENTITY_KEYS},
@@ -99,10 +99,10 @@ def entity_out(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
     if entity.scope == DEFAULT_SCOPE:
         # Nobody said so, and no scope of memoryd's is called that.
         del row["scope_hash"]
-    return row if plain_only or _says(entity_in, row, entity) else {**row, KEY: to_builtins(entity)}
+    return row if plain_only or _reads_back(read_entity, row, entity) else {**row, KEY: to_builtins(entity)}
 
 
-def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
+def read_relation(row: dict[str, Any], source: str = "") -> Relation | None:
     """The relation of a row, or of an object in a memory's own list; `None` where an end or the word is missing."""
     if (carried := _carried(row, Relation)) is not None:
         return carried
@@ -113,7 +113,7 @@ def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
     own = _more(row, _RELATION_KEYS)
     ends = [_end(text, row.get(kind)) for text, kind in ((subject_id, "subject_kind"), (object_id, "object_kind"))]
     own |= {key: text for key, text, end in zip(("subject_id", "object_id"), (subject_id, object_id), ends, strict=True)
-            if _spelled(end) != text}  # fmt: skip
+            if _default_text(end) != text}  # fmt: skip
     given = row.get("source_memory_id")
     given = given if isinstance(given, str) and given else source
     if given and not is_id(given.lower()):
@@ -136,48 +136,50 @@ def relation_in(row: dict[str, Any], source: str = "") -> Relation | None:
     )
 
 
-def relation_out(relation: Relation, spell: Spell, *, plain_only: bool) -> dict[str, Any]:
+def relation_row(relation: Relation, find_written: FindWritten, *, plain_only: bool) -> dict[str, Any]:
     """The row of a relation."""
     own = relation.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     source = None
     if relation.source_record is not None:
-        source = _slug(spell(Endpoint(relation.source_record)), own.get("source_memory_id"), relation.source_record)
+        source = _slug(
+            find_written(Endpoint(relation.source_record)), own.get("source_memory_id"), relation.source_record
+        )
     row: dict[str, Any] = {
-        **_triple(relation, spell),
+        **_triple(relation, find_written),
         "source_memory_id": source,
         "scope_hash": None if relation.scope == DEFAULT_SCOPE else relation.scope,
         "confidence": relation.confidence if isinstance(relation.confidence, float) else None,
-        "created_at": _told("created_at", relation.created_at, own),
-        "superseded_at": _told("superseded_at", relation.superseded_at, own),
+        "created_at": _time_text("created_at", relation.created_at, own),
+        "superseded_at": _time_text("superseded_at", relation.superseded_at, own),
         **{key: value for key, value in own.items() if key not in _RELATION_KEYS},
     }
     # memoryd takes a number or nothing at all.
     row = {key: value for key, value in row.items() if value is not None or key == "superseded_at"}
-    return row if plain_only or _says(relation_in, row, relation) else {**row, KEY: to_builtins(relation)}
+    return row if plain_only or _reads_back(read_relation, row, relation) else {**row, KEY: to_builtins(relation)}
 
 
-def _triple(relation: Relation, spell: Spell) -> dict[str, Any]:
+def _triple(relation: Relation, find_written: FindWritten) -> dict[str, Any]:
     return {
-        "subject_id": spelled_end(relation, "subject", spell),
+        "subject_id": endpoint_text(relation, "subject", find_written),
         "subject_kind": _kind(relation.subject),
         "predicate": relation.predicate,
-        "object_id": spelled_end(relation, "object", spell),
+        "object_id": endpoint_text(relation, "object", find_written),
         "object_kind": _kind(relation.object),
     }
 
 
-def spelled_end(relation: Relation, side: str, spell: Spell) -> str:
+def endpoint_text(relation: Relation, side: str, find_written: FindWritten) -> str:
     """What stands for one end of a relation: what was written for it, else what was read, else its id."""
     end: Endpoint = getattr(relation, side)
     own = relation.extra.get(TOOL)
     given = own.get(f"{side}_id") if isinstance(own, dict) else None
-    if (found := spell(end)) is not None:
+    if (found := find_written(end)) is not None:
         return found
-    return given if isinstance(given, str) else _spelled(end)
+    return given if isinstance(given, str) else _default_text(end)
 
 
-def supersession_in(row: dict[str, Any], newer: str | None = None) -> Supersession:
+def read_supersession(row: dict[str, Any], newer: str | None = None) -> Supersession:
     """The supersession of a row of the chain; raises `BadRecord`."""
     if (carried := _carried(row, Supersession)) is not None:
         return carried
@@ -197,21 +199,21 @@ def supersession_in(row: dict[str, Any], newer: str | None = None) -> Supersessi
     )
 
 
-def supersession_out(link: Supersession, spell: Spell, *, plain_only: bool) -> dict[str, Any]:
+def supersession_row(link: Supersession, find_written: FindWritten, *, plain_only: bool) -> dict[str, Any]:
     """The row of a supersession."""
     own = link.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     row: dict[str, Any] = {
-        "newer_memory_id": _slug(spell(Endpoint(link.newer)), own.get("newer"), link.newer),
-        "older_memory_id": _slug(spell(Endpoint(link.older)), own.get("older"), link.older),
+        "newer_memory_id": _slug(find_written(Endpoint(link.newer)), own.get("newer"), link.newer),
+        "older_memory_id": _slug(find_written(Endpoint(link.older)), own.get("older"), link.older),
         "entity_id": link.entity,
         "confidence": link.confidence,
-        "decided_at": _told("decided_at", link.decided_at, own),
+        "decided_at": _time_text("decided_at", link.decided_at, own),
         "decided_by": link.decided_by,
         "reason": link.reason,
         **{key: value for key, value in own.items() if key not in _CHAIN_KEYS | {"newer", "older"}},
     }
-    return row if plain_only or _says(supersession_in, row, link) else {**row, KEY: to_builtins(link)}
+    return row if plain_only or _reads_back(read_supersession, row, link) else {**row, KEY: to_builtins(link)}
 
 
 def _slug(written: str | None, given: Any, id: str) -> str:
@@ -227,7 +229,7 @@ def _end(text: str, kind: Any) -> Endpoint:
     return Endpoint(record_id(text.removeprefix(_MEMORY)))
 
 
-def _spelled(end: Endpoint) -> str:
+def _default_text(end: Endpoint) -> str:
     return end.id if end.entity else _MEMORY + end.id
 
 
@@ -235,7 +237,7 @@ def _kind(end: Endpoint) -> str:
     return "entity" if end.entity else "memory"
 
 
-def _says(read: Callable[[dict[str, Any]], Any], row: dict[str, Any], thing: Any) -> bool:
+def _reads_back(read: Callable[[dict[str, Any]], Any], row: dict[str, Any], thing: Any) -> bool:
     """Tell whether a reader makes the very thing of a row."""
     try:
         return bool(read(row) == thing)
@@ -259,7 +261,7 @@ def _more(row: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 
 def _time(row: dict[str, Any], key: str, own: dict[str, Any]) -> int | None:
-    """A time of a row; how it was spelled is kept where we would spell it otherwise."""
+    """A time of a row; how it was spelled is kept where we would find_written it otherwise."""
     text = row.get(key)
     at = microseconds(text, key)
     if at is not None and format_time(at) != text:
@@ -267,7 +269,7 @@ def _time(row: dict[str, Any], key: str, own: dict[str, Any]) -> int | None:
     return at
 
 
-def _told(key: str, at: int | None, own: dict[str, Any]) -> Any:
+def _time_text(key: str, at: int | None, own: dict[str, Any]) -> Any:
     """A time as it was spelled when it was read, if it is still the same."""
     given = own.get(key)
     try:

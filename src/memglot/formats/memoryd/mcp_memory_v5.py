@@ -19,11 +19,11 @@ from memglot.formats.core.carry import KEY, bundles, pack_found
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
-from memglot.formats.memoryd.foreign import RESIDUE, SERVICE, TAKEN
-from memglot.formats.memoryd.losses import tell_losses
+from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.reader import read_file
-from memglot.formats.memoryd.values import v5_hash
-from memglot.formats.memoryd.write_rows import HOMES, given_hash, own_machine, slot_of, v5_row
+from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, ROW_DETAILS, SERVICE
+from memglot.formats.memoryd.values import v5_content_hash
+from memglot.formats.memoryd.write_rows import HOMES, carry_slot, original_hash, source_machine, v5_row
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -82,22 +82,22 @@ class _Rows:
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
         numbers = numbers_of(vectors[0].vector) if vectors else None
         rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]
-        slot = {} if self._plain else pack_found(slot_of(record), record, rest, self._report, False)
-        row = v5_row(record, own_machine(record, self._machine), slot, v5_hash(record.content))
-        given = given_hash(record)
+        slot = {} if self._plain else pack_found(carry_slot(record), record, rest, self._report, False)
+        row = v5_row(record, source_machine(record, self._machine), slot, v5_content_hash(record.content))
+        given = original_hash(record)
         if given is not None and any(place.tool == SERVICE for place in record.foreign):
             row["content_hash"] = given
-        residue, own = record.extra.get(RESIDUE), record.extra.get(SERVICE)
+        residue, own = record.extra.get(ROW_DETAILS), record.extra.get(SERVICE)
         if isinstance(residue, dict) and record.kind == DEFAULT_KIND:
             blank = residue.get("blank")
             row |= {"memory_type": None} if isinstance(blank, dict) and "memory_type" in blank else {}
         if isinstance(own, dict):
-            row |= {key: value for key, value in own.items() if key not in TAKEN and key != KEY}
+            row |= {key: value for key, value in own.items() if key not in KNOWN_KEYS and key != KEY}
         if numbers is not None:
             self.vectors = True
             row |= {"embedding": numbers} | ({"embedding_model": vectors[0].model} if vectors[0].model else {})
         if self._plain:
-            tell_losses(record, row, rest, self._report)
+            report_losses(record, row, rest, self._report)
         return row
 
 

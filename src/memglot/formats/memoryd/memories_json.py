@@ -7,8 +7,8 @@ proof stands in `export_metadata.memglot`.
 from __future__ import annotations
 
 from memglot.formats.base import Format
-from memglot.formats.memoryd.foreign import MEMORYD
 from memglot.formats.memoryd.reader import read_file
+from memglot.formats.memoryd.tool_keys import MEMORYD
 from memglot.formats.memoryd.writer import write_file
 from memglot.formats.syntax.json_shape import first_keys
 

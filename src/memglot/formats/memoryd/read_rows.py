@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.sidecar import name_of
 from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
-from memglot.formats.memoryd.encryption import Sealer, cannot_open, needs_passphrase
-from memglot.formats.memoryd.foreign import SERVICE, Listed, take_foreign
-from memglot.formats.memoryd.values import fits, is_milliseconds, microseconds, seconds, tags_of
+from memglot.formats.memoryd.encryption import Cipher, cannot_open, needs_passphrase
+from memglot.formats.memoryd.tool_keys import SERVICE, RowLinks, read_tool_keys
+from memglot.formats.memoryd.values import hash_matches, is_milliseconds, microseconds, parse_tags, seconds
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
+    FIELDS,
     Embedding,
     Record,
     Thing,
@@ -30,7 +33,7 @@ from memglot.model import (
 from memglot.model.record_errors import bad_syntax, missing_content, not_an_object, wrong_type
 from memglot.report import Report
 
-SEALED = "sealed"
+ENCRYPTED = "sealed"
 REPEATS = "repeats"
 """The keys of `metadata` that only repeat the row, named in the slot so that they are not taken for the user's."""
 UNTAGGED = ["untagged"]
@@ -40,7 +43,7 @@ _EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
 
 
 @dataclass
-class File:
+class RowContext:
     """What is known of a file as a whole when its rows are read."""
 
     path: Path | None = None
@@ -50,22 +53,22 @@ class File:
     ours: bool = False
     emergency: bool = False
     at: int = 0
-    sealer: Sealer | None = None
-    keyless: bool = False
+    cipher: Cipher | None = None
+    lacks_encryption_block: bool = False
     """Whether it does not say how it is sealed."""
-    listed: Listed = field(default_factory=list)
+    links: RowLinks = field(default_factory=list)
     """What stands in the lists of rows, for the reader to take once all sections are known."""
 
 
-def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]:
+def read_row(row: Any, file: RowContext, report: Report) -> tuple[Record, list[Thing]]:
     """The record of a row and what rides with it; raises `BadRecord`."""
     if not isinstance(row, dict):
         raise not_an_object(type_name(row))
     if file.emergency:
         row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
-    row, bound = _opened(row, file, report)
+    row, bound = _decrypted(row, file, report)
     content = _content(row, file, report, bound)
-    record = Record(content=check_content(content), tags=tags_of(row.get("tags")))
+    record = Record(content=check_content(content), tags=parse_tags(row.get("tags")))
     kind = row.get("memory_type")
     if isinstance(kind, str) and kind:
         record.kind = kind
@@ -76,22 +79,22 @@ def read_row(row: Any, file: File, report: Report) -> tuple[Record, list[Thing]]
         riders = _own(record, row, report)
     if riders is None:
         riders = []
-        take_foreign(record, row, file.listed, strict=file.strict)
+        read_tool_keys(record, row, file.links, strict=file.strict)
         check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
         report.sensitive.add(record.scope)
     return record, [*_vector(record, row, report), *riders]
 
 
-def _opened(row: dict[str, Any], file: File, report: Report) -> tuple[dict[str, Any], bool]:
+def _decrypted(row: dict[str, Any], file: RowContext, report: Report) -> tuple[dict[str, Any], bool]:
     """A row of this tool whose fields are sealed, with what was sealed in its place; and whether it is such a row."""
     metadata = row.get("metadata")
     slot = metadata.get(KEY) if isinstance(metadata, dict) else None
-    if not isinstance(slot, dict) or SEALED not in slot:
+    if not isinstance(slot, dict) or ENCRYPTED not in slot:
         return row, False
-    if file.sealer is None:
-        raise _unopened(file, report)
-    text = file.sealer.open(slot[SEALED], str(row.get("id")))
+    if file.cipher is None:
+        raise _not_decrypted(file, report)
+    text = file.cipher.decrypt(slot[ENCRYPTED], str(row.get("id")))
     try:
         inner = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -101,23 +104,23 @@ def _opened(row: dict[str, Any], file: File, report: Report) -> tuple[dict[str, 
     return {**row, **inner}, True
 
 
-def _unopened(file: File, report: Report) -> BadRecord:
-    if file.keyless:
+def _not_decrypted(file: RowContext, report: Report) -> BadRecord:
+    if file.lacks_encryption_block:
         return BadRecord("it is sealed, and the file does not say how: it has no `encryption`")
     report.unopened += 1
     return needs_passphrase()
 
 
-def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> str:
+def _content(row: dict[str, Any], file: RowContext, report: Report, bound: bool) -> str:
     """The body of a row, wherever it is, held to its hash.
 
     A body that is sealed or lies apart has a proof of its own, and another hash is only told; but where the hash was
     `bound` to the id by sealing both, another memory's body was put here.
     """
     given = row.get("content_hash")
-    content = _apart(row, file, report)
+    content = _stored_apart(row, file, report)
     if content is not None:
-        if given not in (None, "") and not fits(content, given):
+        if given not in (None, "") and not hash_matches(content, given):
             if bound:
                 raise _wrong_hash()
             if file.strict:
@@ -128,18 +131,18 @@ def _content(row: dict[str, Any], file: File, report: Report, bound: bool) -> st
     if not isinstance(row["content"], str):
         raise wrong_type("content", "text", type_name(row["content"]))
     found: str = row["content"]
-    if file.strict and given not in (None, "") and found and not fits(found, given):
+    if file.strict and given not in (None, "") and found and not hash_matches(found, given):
         raise _wrong_hash()
     return found
 
 
-def _apart(row: dict[str, Any], file: File, report: Report) -> str | None:
+def _stored_apart(row: dict[str, Any], file: RowContext, report: Report) -> str | None:
     """A body that is sealed, or lies in a file of its own."""
     if row.get("cipher_blob"):
-        if file.sealer is None:
-            raise _unopened(file, report)
+        if file.cipher is None:
+            raise _not_decrypted(file, report)
         try:
-            return file.sealer.open(row["cipher_blob"]).decode("utf-8")
+            return file.cipher.decrypt(row["cipher_blob"]).decode("utf-8")
         except UnicodeDecodeError:
             raise cannot_open("it is not valid UTF-8") from None
     return read_chunk(row, file.path) if not row.get("content") and has_chunk(row) else None
@@ -183,7 +186,7 @@ def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | N
     if isinstance(repeats := slot.pop(REPEATS, None), list):
         record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
     if slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
-        return _take_simple(record, slot)
+        return _apply_simple_slot(record, slot)
     known = slot.get("updated_at")
     if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
         # Another tool edited it since: what it can edit has its time now.
@@ -196,7 +199,7 @@ def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | N
     return take_slot(record.meta, record, report)
 
 
-def _take_simple(record: Record, slot: dict[str, str]) -> list[Thing]:
+def _apply_simple_slot(record: Record, slot: dict[str, str]) -> list[Thing]:
     """What most slots hold, the quick way."""
     record.id = check_id(slot["id"])
     record.tree = check_tree(slot.get("tree", ""))
@@ -229,6 +232,16 @@ def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
     model = row.get("embedding_model")
     name = model if isinstance(model, str) else ""
     return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]
+
+
+def report_losses(record: Record, row: dict[str, Any], riders: Sequence[Thing], report: Report) -> None:
+    """Report them: what a reader makes of the row tells."""
+    found, _ = read_row({**row, "content": record.content}, RowContext(), Report())
+    for name in FIELDS:
+        if getattr(found, name) != getattr(record, name):
+            report.dropped(name, record.id)
+    for rider in riders:
+        report.dropped(name_of(rider), record.id)
 
 
 def _wrong_hash() -> BadRecord:

@@ -16,9 +16,9 @@ from memglot.formats.core.carry import KEY
 from memglot.formats.core.sidecar import item_of, line_of
 from memglot.formats.core.source import Source
 from memglot.formats.memoryd.encryption import needs_passphrase
-from memglot.formats.memoryd.graph import entity_in, relation_in, supersession_in
-from memglot.formats.memoryd.read_rows import SEALED, File, read_row
-from memglot.formats.memoryd.scan import Header, look
+from memglot.formats.memoryd.graph import read_entity, read_relation, read_supersession
+from memglot.formats.memoryd.read_rows import ENCRYPTED, RowContext, read_row
+from memglot.formats.memoryd.scan import Header, scan_file
 from memglot.formats.memoryd.sections import section_blob
 from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
@@ -37,27 +37,27 @@ def read_file(source: Source, report: Report, options: Options) -> Iterator[Item
         yield from _read_list(source, report)
         return
     if source.can_reopen:
-        yield from _Reading(source, source, report, options).items()
+        yield from _FileReader(source, source, report, options).items()
         return
     with source.as_file() as copy:
         # A stream comes only once, and may have to be looked through first.
         again = Source.file(copy, source.name)
         report.current = again
         try:
-            yield from _Reading(again, source, report, options).items()
+            yield from _FileReader(again, source, report, options).items()
         finally:
             again.close()
 
 
 def _read_list(source: Source, report: Report) -> Iterator[Item]:
     """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
-    file = File(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
+    file = RowContext(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
     report.note(_no_metadata(source.name))
     for raw, value in objects(source, report, msgspec.json.decode):
         yield from _row(raw, value, file, report)
 
 
-def _row(raw: bytes, value: Any, file: File, report: Report) -> Iterator[Item]:
+def _row(raw: bytes, value: Any, file: RowContext, report: Report) -> Iterator[Item]:
     try:
         record, riders = read_row(object_of(raw, value, report), file, report)
     except BadRecord as error:
@@ -67,20 +67,20 @@ def _row(raw: bytes, value: Any, file: File, report: Report) -> Iterator[Item]:
     yield from riders
 
 
-class _Reading:
+class _FileReader:
     """A file under way."""
 
     def __init__(self, source: Source, given: Source, report: Report, options: Options) -> None:
         self._source, self._report = source, report
-        self._header, sealer = look(source, report, options)
-        self._file = File(path=given.path if given.on_disk else None, sealer=sealer)
-        self._file.keyless = self._header.key_block() is None
-        self._said = DiskMap()
+        self._header, cipher = scan_file(source, report, options)
+        self._file = RowContext(path=given.path if given.on_disk else None, cipher=cipher)
+        self._file.lacks_encryption_block = self._header.key_block() is None
+        self._in_sections = DiskMap()
         self._waiting: DiskList[str] = DiskList()
         self._predicates: set[str] = set()
-        self._links = self._sealed = 0
-        self._told = self._header.metadata is not None
-        self._know(self._header)
+        self._links = self._encrypted = 0
+        self._time_text = self._header.metadata is not None
+        self._apply_header(self._header)
 
     def items(self) -> Iterator[Item]:
         """Every item, in the order of the file; relations that stand in rows come last."""
@@ -89,14 +89,14 @@ class _Reading:
                 yield from self._section(key, raw, value)
             yield from self._from_rows()
         finally:
-            self._said.close()
+            self._in_sections.close()
         self._finish()
 
-    def _know(self, header: Header) -> None:
+    def _apply_header(self, header: Header) -> None:
         file, own = self._file, header.own
         file.strict, file.at = header.strict, header.at
         file.ours = own is not None
-        if (end := header.end(file.sealer)) is not None:
+        if (end := header.proof(file.cipher)) is not None:
             self._report.end = end
 
     def _section(self, key: str, raw: bytes, value: Any) -> Iterator[Item]:
@@ -106,14 +106,14 @@ class _Reading:
                 self._fault(key, _bad_section(key))
         elif key == "memories":
             yield from _row(raw, value, self._file, self._report)
-            if self._file.listed:
-                self._waiting.extend([line_of(thing).decode() for thing in self._file.listed])
-                self._file.listed = []
+            if self._file.links:
+                self._waiting.extend([line_of(thing).decode() for thing in self._file.links])
+                self._file.links = []
         elif key == "export_metadata":
             if isinstance(value, dict):
-                self._told = True
+                self._time_text = True
                 self._header.metadata = value
-                self._know(self._header)
+                self._apply_header(self._header)
         elif key in _LISTS:
             try:
                 yield from self._element(key, object_of(raw, value, self._report))
@@ -128,42 +128,42 @@ class _Reading:
         if key == KEY:
             yield from self._own(row)
         elif key == "entities":
-            yield entity_in(row)
+            yield read_entity(row)
         elif key == "supersedes_chain":
-            yield self._known(supersession_in(row))
+            yield self._remember(read_supersession(row))
         elif key == "audit_chain":
             yield from self._audit_row(row)
         else:
-            relation = relation_in(row)
+            relation = read_relation(row)
             if relation is None:
                 raise _bad_section("relations")
             self._note_predicate(relation)
-            yield self._known(relation)
+            yield self._remember(relation)
 
     def _audit_row(self, row: dict[str, Any]) -> Iterator[Item]:
         if (blob := sealed_in(row)) is not None:
-            if self._file.sealer is None:
-                self._sealed += 1
+            if self._file.cipher is None:
+                self._encrypted += 1
                 return
-            row = msgspec.json.decode(self._file.sealer.open(blob, KEY), type=dict[str, Any])
+            row = msgspec.json.decode(self._file.cipher.decrypt(blob, KEY), type=dict[str, Any])
         found = blob_of(row)
         self._links += found is None
         yield from [] if found is None else [found]
 
-    def _known(self, thing: Relation | Supersession) -> Relation | Supersession:
+    def _remember(self, thing: Relation | Supersession) -> Relation | Supersession:
         """Remember what a section says, so that the same in a row is not taken for more."""
         if not self._file.ours:
-            self._said[_saying(thing)] = ""
+            self._in_sections[_link_key(thing)] = ""
         return thing
 
     def _own(self, row: dict[str, Any]) -> Iterator[Item]:
         """What this tool put under its own name."""
-        if SEALED not in row:
+        if ENCRYPTED not in row:
             yield item_of(msgspec.json.encode(row))
-        elif self._file.sealer is None:
-            self._sealed += 1
+        elif self._file.cipher is None:
+            self._encrypted += 1
         else:
-            item = item_of(self._file.sealer.open(row[SEALED], KEY))
+            item = item_of(self._file.cipher.decrypt(row[ENCRYPTED], KEY))
             if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
                 # A relation may be sealed for what it leads to; all else for its own scope.
                 self._report.sensitive.add(scope)
@@ -190,7 +190,7 @@ class _Reading:
         for line in self._waiting:
             thing = item_of(line.encode())
             assert isinstance(thing, (Relation, Supersession))
-            if _saying(thing) not in self._said:
+            if _link_key(thing) not in self._in_sections:
                 if isinstance(thing, Relation):
                     self._note_predicate(thing)
                 yield thing
@@ -206,7 +206,7 @@ class _Reading:
 
     def _finish(self) -> None:
         report = self._report
-        if not self._told:
+        if not self._time_text:
             report.note(_no_metadata(report.source))
         if self._predicates and not self._file.ours:
             report.note(
@@ -214,9 +214,9 @@ class _Reading:
             )
         if self._links:
             report.note(_linked_rows(self._links))
-        if self._sealed:
-            report.unopened += self._sealed
-            report.fault(needs_passphrase(self._sealed))
+        if self._encrypted:
+            report.unopened += self._encrypted
+            report.fault(needs_passphrase(self._encrypted))
 
 
 def _generated(text: str) -> str | None:
@@ -233,7 +233,7 @@ def _generated(text: str) -> str | None:
     return None
 
 
-def _saying(thing: Relation | Supersession) -> str:
+def _link_key(thing: Relation | Supersession) -> str:
     if isinstance(thing, Supersession):
         return f"{thing.newer}\0{thing.older}"
     ends = (thing.subject, thing.object)

@@ -17,7 +17,7 @@ from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import ChainCheck
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.source import Source
-from memglot.formats.memoryd.encryption import Sealer, sealer_for
+from memglot.formats.memoryd.encryption import Cipher, cipher_for
 from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
@@ -25,7 +25,7 @@ from memglot.model import DEFAULT_SCOPE
 from memglot.report import Proof, Report
 
 STRICT = "memoryd-1"
-PROOF = "sealed_proof"
+ENCRYPTED_PROOF = "sealed_proof"
 _KEYS = (b'"audit_chain', b'"cipher_blob"', b'"sealed"')
 _MARKED = re.compile(rb'"sensitive"\s*:\s*true')
 _ESCAPED = re.compile(rb"\\u00[2-7]")
@@ -40,10 +40,10 @@ class Header:
 
     metadata: dict[str, Any] | None = None
     encryption: dict[str, Any] | None = None
-    sealed: list[tuple[str, Any]] = field(default_factory=list)
+    encrypted_rows: list[tuple[str, Any]] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
     """The scopes of rows that are marked as sensitive and can be read."""
-    sealed_scopes: set[str] = field(default_factory=set)
+    encrypted_scopes: set[str] = field(default_factory=set)
 
     @property
     def strict(self) -> bool:
@@ -56,12 +56,14 @@ class Header:
         own = (self.metadata or {}).get(KEY)
         return own if isinstance(own, dict) else None
 
-    def end(self, sealer: Sealer | None) -> Proof | None:
+    def proof(self, cipher: Cipher | None) -> Proof | None:
         """The proof of the file; one that would tell of what is sealed is sealed too."""
         own = self.own or {}
         try:
-            if PROOF in own:
-                return None if sealer is None else msgspec.json.decode(sealer.open(own[PROOF], KEY), type=Proof)
+            if ENCRYPTED_PROOF in own:
+                if cipher is None:
+                    return None
+                return msgspec.json.decode(cipher.decrypt(own[ENCRYPTED_PROOF], KEY), type=Proof)
             return msgspec.convert(own, Proof) if own else None
         except (msgspec.MsgspecError, BadRecord):
             return None
@@ -80,33 +82,33 @@ class Header:
         return inner if isinstance(inner, dict) else self.encryption
 
 
-def look(source: Source, report: Report, options: Options) -> tuple[Header, Sealer | None]:
+def scan_file(source: Source, report: Report, options: Options) -> tuple[Header, Cipher | None]:
     """What must be known of a file first, and what opens its blobs; raises `Unreadable` for one that is refused."""
     keys = list(first_keys(source.head))
     header = Header()
-    if keys[:1] != ["export_metadata"] or _has_signs(source):
+    if keys[:1] != ["export_metadata"] or _needs_scan(source):
         again = source.reopen()
         assert again is not None
         _read_through(Source(source.name, again), header, report, options)
-    sealer = _sealer(source.name, header, options)
+    cipher = _cipher_of(source.name, header, options)
     # What cannot be opened will not be there to be kept from others.
-    report.sensitive |= header.scopes if sealer is None else header.scopes | header.sealed_scopes
-    return header, sealer
+    report.sensitive |= header.scopes if cipher is None else header.scopes | header.encrypted_scopes
+    return header, cipher
 
 
-def _has_signs(source: Source) -> bool:
+def _needs_scan(source: Source) -> bool:
     """Tell whether any of the keys stands in the file that make a first look necessary."""
     stream = source.reopen()
     assert stream is not None
     with stream:
-        return _contains(stream)
+        return _any_scanned_key(stream)
 
 
-def _contains(stream: BinaryIO) -> bool:
+def _any_scanned_key(stream: BinaryIO) -> bool:
     tail = b""
     while piece := stream.read(_PIECE):
         text = tail + piece
-        if _tells(text):
+        if _has_scanned_keys(text):
             return True
         tail = text[-64:]
     return False
@@ -115,11 +117,11 @@ def _contains(stream: BinaryIO) -> bool:
 def check_chain(source: Source) -> tuple[ChainCheck, bool]:
     """The check of a file's audit chain, and whether its recorded head fits; nothing is refused."""
     header = Header()
-    check = _look_through(source, header) or _checker(header)
+    check = _scan_sections(source, header) or _checker(header)
     return check, check.end((header.metadata or {}).get("audit_chain_head"))
 
 
-def _tells(text: bytes) -> bool:
+def _has_scanned_keys(text: bytes) -> bool:
     """Tell whether a text has what must be known before the first memory: a chain, something sealed, a sensitive scope.
 
     A letter that is escaped may hide any of these keys. Plain searches come first: they cost next to nothing.
@@ -132,16 +134,16 @@ def _tells(text: bytes) -> bool:
 
 
 def _read_through(source: Source, header: Header, report: Report, options: Options) -> None:
-    _judge(_look_through(source, header), header, source.name, report, options)
+    _check_audit(_scan_sections(source, header), header, source.name, report, options)
 
 
-def _look_through(source: Source, header: Header) -> ChainCheck | None:
+def _scan_sections(source: Source, header: Header) -> ChainCheck | None:
     check: ChainCheck | None = None
     looking = Report()
     for key, raw, value in sections(source, looking, _raw):
         if key == "memories":
             if b"sensitive" in raw or b"cipher_blob" in raw or b"\\u00" in raw:
-                _sample(raw, header)
+                _note_sensitive_row(raw, header)
         elif key == "export_metadata" and isinstance(value, dict):
             header.metadata = value
         elif key == "encryption" and isinstance(value, dict):
@@ -158,7 +160,7 @@ def _checker(header: Header) -> ChainCheck:
     return ChainCheck(ours=own is not None, scoped=own is not None and own.get("scope") is not None)
 
 
-def _judge(check: ChainCheck | None, header: Header, name: str, report: Report, options: Options) -> None:
+def _check_audit(check: ChainCheck | None, header: Header, name: str, report: Report, options: Options) -> None:
     head = (header.metadata or {}).get("audit_chain_head")
     if check is None:
         if header.own is None or not head:
@@ -183,35 +185,35 @@ def _decoded(raw: bytes) -> Any:
         return None
 
 
-def _sample(raw: bytes, header: Header) -> None:
+def _note_sensitive_row(raw: bytes, header: Header) -> None:
     row = _decoded(raw)
     if not isinstance(row, dict):
         return
-    if row.get("cipher_blob") and len(header.sealed) < _SAMPLES:
-        header.sealed.append((str(row.get("id")), row["cipher_blob"]))
+    if row.get("cipher_blob") and len(header.encrypted_rows) < _SAMPLES:
+        header.encrypted_rows.append((str(row.get("id")), row["cipher_blob"]))
     if row.get("sensitive") is True or row.get("encrypted") is True:
-        found = header.sealed_scopes if row.get("cipher_blob") else header.scopes
+        found = header.encrypted_scopes if row.get("cipher_blob") else header.scopes
         scope = row["scope"] if isinstance(row.get("scope"), str) else DEFAULT_SCOPE
         if "\0" not in scope:
             found.add(scope)
 
 
-def _sealer(name: str, header: Header, options: Options) -> Sealer | None:
+def _cipher_of(name: str, header: Header, options: Options) -> Cipher | None:
     """What opens the sealed rows; raises `WrongPassphrase` where the passphrase opens none of them."""
     block, check = header.key_block(), (header.encryption or {}).get("check")
-    if block is None or not (header.sealed or check) or not (secret := options.secret()):
+    if block is None or not (header.encrypted_rows or check) or not (secret := options.secret()):
         return None
     try:
-        sealer = sealer_for(secret, block)
+        cipher = cipher_for(secret, block)
     except BadRecord as error:
         raise Unreadable(name, str(error)) from None
     if isinstance(check, str):
-        right = sealer.opens(check)
+        right = cipher.can_decrypt(check)
     else:
-        right = any(sealer.opens(blob) for _, blob in header.sealed)
+        right = any(cipher.can_decrypt(blob) for _, blob in header.encrypted_rows)
     if not right:
         raise WrongPassphrase(name)
-    return sealer
+    return cipher
 
 
 def _audit(rows: int, verified: int, linked: int) -> str:

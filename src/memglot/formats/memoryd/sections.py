@@ -7,31 +7,32 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memglot.disk import DiskList, DiskMap
+from memglot.disk import DiskGroups, DiskList, DiskMap
 from memglot.formats.base import Options
 from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, scope_of, sealed_in
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import BesideSum, item_of, key_of, line_of, name_of
 from memglot.formats.core.written_ids import WrittenIds
-from memglot.formats.memoryd.encryption import Sealer
-from memglot.formats.memoryd.foreign import MEMORYD
-from memglot.formats.memoryd.graph import entity_out, relation_out, supersession_out
-from memglot.formats.memoryd.read_rows import SEALED
-from memglot.formats.memoryd.views import Views
+from memglot.formats.memoryd.encryption import Cipher
+from memglot.formats.memoryd.graph import endpoint_text, entity_row, relation_row, supersession_row
+from memglot.formats.memoryd.read_rows import ENCRYPTED
+from memglot.formats.memoryd.tool_keys import MEMORYD
 from memglot.model import (
     IDENTITY,
     Blob,
     Document,
+    Endpoint,
     Entity,
     Item,
     Record,
     Relation,
     Supersession,
+    Thing,
     Tombstone,
     mentioned_ids,
+    to_builtins,
 )
-from memglot.model import Endpoint as RelationEnd
 from memglot.notes import note_sensitive
 from memglot.report import Report
 
@@ -41,53 +42,53 @@ _NAMES: dict[type[Any], str] = {Entity: "entities", Relation: "relations", Super
 _encode = msgspec.json.Encoder().encode
 
 
-class Shelf:
+class SectionBuffer:
     """Takes in whatever is no row, and writes its sections."""
 
     def __init__(self, prover: Prover, options: Options, report: Report) -> None:
         self._prover, self._options, self._report = prover, options, report
         self._marked = options.sealed_scopes
-        self._asked = False
-        self.sealer: Sealer | None = None
-        self.left_memories = self._left_things = 0
-        self._left_scopes: set[str] = set()
-        self.written_ids, self.views, self._hidden = WrittenIds(), Views(), DiskMap()
+        self._asked_for_passphrase = False
+        self.cipher: Cipher | None = None
+        self.omitted_memories = self._omitted_items = 0
+        self._omitted_scopes: set[str] = set()
+        self.written_ids, self._encrypted_ids, self._by_source = WrittenIds(), DiskMap(), DiskGroups()
         self._things: dict[str, DiskList[Any]] = {name: DiskList() for name in _NAMES.values()}
         self._unknown: dict[str, DiskList[Any]] = {}
         self._own: DiskList[Any] = DiskList()
-        self._sealed: DiskList[str] = DiskList()
+        self._encrypted: DiskList[str] = DiskList()
         self.audit = ChainWriter()
         self.sum = BesideSum()
         self._identity: Document | None = None
 
     def close(self) -> None:
         """Let go of the files."""
-        for part in (self.written_ids, self.views, self._hidden):
+        for part in (self.written_ids, self._encrypted_ids, self._by_source):
             part.close()
 
-    def hide(self, record: Record) -> None:
+    def mark_encrypted(self, record: Record) -> None:
         """Remember that a record is sealed, so that what hangs on it is sealed too."""
-        self._hidden[record.id] = ""
+        self._encrypted_ids[record.id] = ""
 
-    def sealing(self) -> Sealer | None:
+    def get_cipher(self) -> Cipher | None:
         """What seals, made when it is needed for the first time; `None` where there is no passphrase.
 
         A plain file has no place for what is sealed beside a body.
         """
-        if not self._asked:
-            self._asked = True
+        if not self._asked_for_passphrase:
+            self._asked_for_passphrase = True
             secret = None if self._options.plain else self._options.secret()
-            self.sealer = Sealer(secret) if secret else None
-        return self.sealer
+            self.cipher = Cipher(secret) if secret else None
+        return self.cipher
 
-    def leave(self, item: Any) -> None:
+    def count_omitted(self, item: Any) -> None:
         """Count what may go out only sealed, and cannot be."""
         if isinstance(item, Record):
-            self.left_memories += 1
+            self.omitted_memories += 1
         else:
-            self._left_things += 1
+            self._omitted_items += 1
         if isinstance(scope := getattr(item, "scope", None), str) and self.is_sensitive(scope):
-            self._left_scopes.add(scope)
+            self._omitted_scopes.add(scope)
 
     def is_sensitive(self, scope: str) -> bool:
         """Tell whether a scope is marked as sensitive, in the store or in what was read."""
@@ -97,17 +98,17 @@ class Shelf:
         """Keep an item for its section."""
         if isinstance(item, (Record, Tombstone, Entity)) and self.is_sensitive(item.scope):
             # What speaks of it, wherever it stands, is sealed too.
-            self._hidden[item.id] = ""
+            self._encrypted_ids[item.id] = ""
         if type(item) in _NAMES:
             self._things[_NAMES[type(item)]].append(line_of(item).decode())
             if isinstance(item, Relation):
-                self.views.add(item)
+                self._index_by_source(item)
         elif isinstance(item, Blob) and is_audit(item):
             self.audit.add(item)
         elif isinstance(item, Blob) and _is_section(item):
             self._unknown.setdefault(item.row["section"], DiskList()).append(line_of(item).decode())
         else:
-            if isinstance(item, Document) and item.name == IDENTITY and not self._hides(item):
+            if isinstance(item, Document) and item.name == IDENTITY and not self._must_encrypt(item):
                 older = self._older_identity(item)
                 if self._options.plain:
                     for document in older:
@@ -118,20 +119,25 @@ class Shelf:
             else:
                 self._own.append(line_of(item).decode())
 
+    def _index_by_source(self, relation: Relation) -> None:
+        source = relation.source_record
+        if source is not None and relation.subject != Endpoint(source):
+            self._by_source.add(source, to_builtins(relation))
+
     def _older_identity(self, document: Document) -> list[Document]:
         """Keep the latest identity for its section; tells which of two that is not, if there are two."""
         known = [document] if self._identity is None else sorted([self._identity, document], key=_rank)
         self._identity = known.pop()
         return known
 
-    def _hides(self, item: Any) -> bool:
+    def _must_encrypt(self, item: Any) -> bool:
         """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
         if self._options.plaintext:
             return False
         scope = getattr(item, "scope", None)
         if isinstance(scope, str) and self.is_sensitive(scope):
             return True
-        return not isinstance(item, Record) and any(id in self._hidden for id in mentioned_ids(item))
+        return not isinstance(item, Record) and any(id in self._encrypted_ids for id in mentioned_ids(item))
 
     # Writing
 
@@ -144,73 +150,92 @@ class Shelf:
         write_list(out, "audit_chain", self._audit_rows(scope))
         own, self._own = self._own, DiskList()
         for line in own:
-            (self._sealed if self._hides(item_of(line.encode())) else self._own).append(line)
-        if len(self._sealed) and self.sealing() is None:
-            for line in self._sealed:
-                self.leave(item_of(line.encode()))
+            (self._encrypted if self._must_encrypt(item_of(line.encode())) else self._own).append(line)
+        if len(self._encrypted) and self.get_cipher() is None:
+            for line in self._encrypted:
+                self.count_omitted(item_of(line.encode()))
 
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
-        if (self.left_memories or self._left_things) and not self._options.closed:
-            scopes = sorted(self._left_scopes or {*self._marked, *self._report.sensitive})
-            self._report.note(note_sensitive(self.left_memories, self._left_things, scopes))
+        if (self.omitted_memories or self._omitted_items) and not self._options.closed:
+            scopes = sorted(self._omitted_scopes or {*self._marked, *self._report.sensitive})
+            self._report.note(note_sensitive(self.omitted_memories, self._omitted_items, scopes))
         for name, spool in self._unknown.items():
             self._write_unknown(out, name, spool)
         if not self._options.plain:
-            write_list(out, KEY, self._own_rows())
+            write_list(out, KEY, self._carried_rows())
 
     def _rows(self, name: str) -> Iterator[dict[str, Any]]:
         plain_only = self._options.plain
         for line in self._things[name]:
             item: Any = item_of(line.encode())
-            if self._hides(item):
-                self._sealed.append(line)
+            if self._must_encrypt(item):
+                self._encrypted.append(line)
                 continue
             self.sum.add(line.encode())
             if isinstance(item, Entity):
-                row = entity_out(item, plain_only=plain_only)
+                row = entity_row(item, plain_only=plain_only)
                 self.written_ids.add(item.id, row["id"], entity=True)
             elif isinstance(item, Relation):
-                row = relation_out(item, self._spell, plain_only=plain_only)
+                row = relation_row(item, self._find_written, plain_only=plain_only)
             else:
-                row = supersession_out(item, self._spell, plain_only=plain_only)
+                row = supersession_row(item, self._find_written, plain_only=plain_only)
             yield row
 
-    def _spell(self, end: RelationEnd) -> str | None:
+    def _find_written(self, end: Endpoint) -> str | None:
         written = self.written_ids.get(end.id, entity=end.entity)
         return written if written is None or end.entity else f"memory:{written}"
 
     def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
-        for row in self.audit.rows(scope, None if self._options.plaintext else self._seal_row):
+        for row in self.audit.rows(scope, None if self._options.plaintext else self._encrypt_row):
             if sealed_in(row) is None and (blob := blob_of(row)) is not None:
                 self.sum.add(line_of(blob))
             yield row
 
-    def _seal_row(self, row: dict[str, Any], secret: bool) -> str | None:
+    def _encrypt_row(self, row: dict[str, Any], secret: bool) -> str | None:
         scope = scope_of(row)
         if not secret and not (isinstance(scope, str) and self.is_sensitive(scope)):
             return None
-        sealer, blob = self.sealing(), blob_of(row)
-        if sealer is None or blob is None:
-            self._left_things += 1
+        cipher, blob = self.get_cipher(), blob_of(row)
+        if cipher is None or blob is None:
+            self._omitted_items += 1
             return ""
         self.sum.add(line_of(blob))
-        return sealer.seal(_encode(row), KEY)
+        return cipher.encrypt(_encode(row), KEY)
 
-    @property
-    def may_hide(self) -> bool:
-        """Whether there may be anything that goes out only sealed."""
-        return not self._options.plaintext and bool(self._marked or self._report.sensitive)
+    def graph_keys(self, record: Record, riders: list[Thing], *, encrypted: bool) -> dict[str, Any]:
+        """Return the entities, relations and superseded memories to repeat in the row of a memory.
 
-    def hides(self, relation: Relation, record: Record) -> bool:
-        """Tell whether a row in the clear must not speak of a relation.
+        A readable row omits what must be encrypted.
+        """
+        if not riders and not self._by_source:
+            return {}
+        found = [rider for rider in riders if isinstance(rider, Relation)]
+        found += [msgspec.convert(value, Relation) for value in self._by_source.get(record.id)]
+        older = [_older_text(rider) for rider in riders if isinstance(rider, Supersession)]
+        may_encrypt = not self._options.plaintext and bool(self._marked or self._report.sensitive)
+        if may_encrypt and not encrypted:
+            found = [relation for relation in found if not self._omits(relation, record)]
+            older = []
+        relations = [_relation_summary(relation) for relation in found]
+        entities = [
+            summary[f"{side}_id"]
+            for relation, summary in zip(found, relations, strict=True)
+            for side in ("subject", "object")
+            if getattr(relation, side).entity
+        ]
+        keys = {"entities": sorted(set(entities)), "relations": relations, "supersedes": sorted(set(older))}
+        return {name: values for name, values in keys.items() if values}
 
-        Which memories are sealed is known only at the end, so where any may be, a row speaks of no other memory.
+    def _omits(self, relation: Relation, record: Record) -> bool:
+        """Return True if the readable row of a memory must not mention a relation.
+
+        Which memories are encrypted is known only at the end, so if any may be, a row mentions no other memory.
         """
         if self.is_sensitive(relation.scope) or relation.source_record not in (None, record.id):
             return True
         ends = (relation.subject, relation.object)
-        return any(end.id in self._hidden if end.entity else end.id != record.id for end in ends)
+        return any(end.id in self._encrypted_ids if end.entity else end.id != record.id for end in ends)
 
     def _write_unknown(self, out: BinaryIO, name: str, spool: DiskList[Any]) -> None:
         blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
@@ -225,20 +250,31 @@ class Shelf:
             self.sum.add(line.encode())
             yield msgspec.json.decode(line)["blob"]["row"]["value"]
 
-    def _own_rows(self) -> Iterator[Any]:
+    def _carried_rows(self) -> Iterator[Any]:
         for line in self._own:
             self._count(item_of(line.encode()), line)
             yield msgspec.Raw(line.encode())
-        if self.sealer is not None:
-            for line in self._sealed:
+        if self.cipher is not None:
+            for line in self._encrypted:
                 self._count(item_of(line.encode()), line)
-                yield {SEALED: self.sealer.seal(line, KEY)}
+                yield {ENCRYPTED: self.cipher.encrypt(line, KEY)}
 
     def _count(self, item: Item, line: str) -> None:
         if isinstance(item, Record):
             self._prover.add(item)
         else:
             self.sum.add(line.encode())
+
+
+def _relation_summary(relation: Relation) -> dict[str, Any]:
+    subject, object = (endpoint_text(relation, side, lambda _: None) for side in ("subject", "object"))
+    return {"predicate": relation.predicate, "subject_id": subject, "object_id": object}
+
+
+def _older_text(link: Supersession) -> str:
+    own = link.extra.get(MEMORYD)
+    given = own.get("older") if isinstance(own, dict) else None
+    return given if isinstance(given, str) else link.older
 
 
 def write_list(out: BinaryIO, name: str, rows: Iterator[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Values as these files spell them: times as seconds or text, tags as lists or text, hashes by three rules."""
+"""Values as these files find_written them: times as seconds or text, tags as lists or text, hashes by three rules."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def seconds(at: int) -> float:
     return at / 1_000_000
 
 
-def tags_of(value: Any) -> list[str]:
+def parse_tags(value: Any) -> list[str]:
     """Tags, each once: a list, a list as JSON text, or words with commas between them."""
     if isinstance(value, str):
         value = _json_list(value) if value.lstrip().startswith("[") else value.split(",")
@@ -95,20 +95,21 @@ def _tag(value: Any) -> str:
     raise wrong_type("tags", "a list of text", "a list of anything else")
 
 
-def own_hash(content: str) -> str:
+def hash_content(content: str) -> str:
     """The hash that we write."""
     return PREFIX + sha256(content.encode("utf-8")).hexdigest()
 
 
-def v5_hash(content: str) -> str:
+def v5_content_hash(content: str) -> str:
     """The hash by which mcp-memory-service knows a memory."""
     return sha256(content.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def fits(content: str, given: Any) -> bool:
+def hash_matches(content: str, given: Any) -> bool:
     """Tell whether a hash is that of a content: as it is, stripped as memoryd does, or by v5's rule."""
     if not isinstance(given, str):
         return False
     bare = given.removeprefix(PREFIX).lower()
     exact = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return bare == exact or bare == v5_hash(content) or bare == own_hash(content.strip()).removeprefix(PREFIX)
+    stripped = hash_content(content.strip()).removeprefix(PREFIX)
+    return bare in (exact, v5_content_hash(content), stripped)

@@ -13,11 +13,17 @@ import msgspec
 
 from memglot.formats.core.carry import KEY
 from memglot.formats.memoryd.chunks import ChunkWriter
-from memglot.formats.memoryd.encryption import Sealer
-from memglot.formats.memoryd.foreign import MEMORYD, RESIDUE, SERVICE, TAKEN
-from memglot.formats.memoryd.read_rows import REPEATS, SEALED, UNTAGGED
-from memglot.formats.memoryd.repeated import put_back, repeated
-from memglot.formats.memoryd.values import fits, microseconds, own_hash, seconds
+from memglot.formats.memoryd.encryption import Cipher
+from memglot.formats.memoryd.read_rows import ENCRYPTED, REPEATS, UNTAGGED
+from memglot.formats.memoryd.tool_keys import (
+    KNOWN_KEYS,
+    MEMORYD,
+    ROW_DETAILS,
+    SERVICE,
+    repeated_values,
+    restore_repeated,
+)
+from memglot.formats.memoryd.values import hash_content, hash_matches, microseconds, seconds
 from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
 
 _encode = msgspec.json.Encoder().encode
@@ -46,7 +52,7 @@ def slug_of(record: Record) -> str:
     return record.id
 
 
-def slot_of(record: Record) -> dict[str, Any]:
+def carry_slot(record: Record) -> dict[str, Any]:
     """All that mcp-memory-service has no place for."""
     # Field by field: this is done for every memory of an export, and most leave nearly all at their default.
     found: dict[str, Any] = {"id": record.id}
@@ -116,40 +122,40 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dic
     }
 
 
-def given_hash(record: Record) -> Any:
+def original_hash(record: Record) -> Any:
     """The hash that a record came with, if its content is still the same; else `None`."""
-    residue = record.extra.get(RESIDUE)
+    residue = record.extra.get(ROW_DETAILS)
     if not isinstance(residue, dict) or "content_hash" not in residue:
         return None
     same = residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]
     return residue["content_hash"] if same else None
 
 
-def own_machine(record: Record, machine: str) -> str:
+def source_machine(record: Record, machine: str) -> str:
     """Where a copy came from, as far as that is known."""
     own = record.source.get("machine") if record.source else None
     return own if isinstance(own, str) and own else machine
 
 
-class PageRows:
+class RowBuilder:
     """Makes rows that all three readers take."""
 
     def __init__(self, machine: str, chunks: ChunkWriter) -> None:
         self._machine, self._chunks = machine, chunks
 
-    def row(
+    def build(
         self,
         record: Record,
         slot: dict[str, Any],
         views: dict[str, Any],
         *,
         sensitive: bool = False,
-        sealer: Sealer | None = None,
+        cipher: Cipher | None = None,
     ) -> bytes:
         """The row of a record as JSON; `views` are what the graph says of it."""
         slug = slug_of(record) if slot else self._plain_slug(record)
-        machine = own_machine(record, self._machine if slot else "")
-        row = {"id": slug, **v5_row(record, machine, slot, own_hash(record.content))}
+        machine = source_machine(record, self._machine if slot else "")
+        row = {"id": slug, **v5_row(record, machine, slot, hash_content(record.content))}
         if record.scope != DEFAULT_SCOPE:
             # No scope of memoryd's is called that, and a memory need not have one.
             row["scope"] = record.scope
@@ -157,10 +163,10 @@ class PageRows:
             self._extend(row, record, slug, slot, views)
         if sensitive:
             row["sensitive"] = True
-            if sealer is not None:
-                return _encode(self._sealed(row, sealer))
-        if self._chunks.takes(record.content):
-            row |= {**self._chunks.put(record.content), "content": ""}
+            if cipher is not None:
+                return _encode(self._encrypted(row, cipher))
+        if self._chunks.is_large(record.content):
+            row |= {**self._chunks.write(record.content), "content": ""}
         return _encode(row)
 
     def _plain_slug(self, record: Record) -> str:
@@ -176,21 +182,19 @@ class PageRows:
         for tool in (MEMORYD, SERVICE):
             own = record.extra.get(tool)
             if isinstance(own, dict):
-                row |= {
-                    key: value for key, value in own.items() if key not in TAKEN and key != KEY and _taken(key, value)
-                }
+                more = {key: value for key, value in own.items() if key not in KNOWN_KEYS and key != KEY}
+                row |= {key: value for key, value in more.items() if _is_accepted(key, value)}
         for name in _VIEWS:
             given = row.get(name)
             if found := views.get(name):
-                row[name] = [*(given if isinstance(given, list) else ()), *_new(found, given)]
+                row[name] = [*(given if isinstance(given, list) else ()), *_not_in(found, given)]
         row |= {name: views[name] for name in ("embedding", "embedding_model") if views.get(name)}
-        residue = record.extra.get(RESIDUE)
+        residue = record.extra.get(ROW_DETAILS)
         residue = residue if isinstance(residue, dict) else {}
-        known = repeated(record, slug, row)
+        known = repeated_values(record, slug, row)
         self._set_front(row, record, residue, known)
-        repeats = {
-            name: value for name, value in put_back(residue.get("metadata"), known).items() if name not in record.meta
-        }
+        restored = restore_repeated(residue.get("metadata"), known)
+        repeats = {name: value for name, value in restored.items() if name not in record.meta}
         if repeats:
             row["metadata"] = {**repeats, **row["metadata"]}
             if slot:
@@ -198,13 +202,13 @@ class PageRows:
         blank = residue.get("blank")
         if isinstance(blank, dict):
             row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
-        if fits(record.content, given := given_hash(record)):
+        if hash_matches(record.content, given := original_hash(record)):
             row["content_hash"] = given
 
     def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
         own = record.extra.get(MEMORYD)
         kept = own.get("frontmatter") if isinstance(own, dict) else None
-        front = put_back(residue.get("frontmatter"), known)
+        front = restore_repeated(residue.get("frontmatter"), known)
         front |= kept if isinstance(kept, dict) else {}
         if record.title is not None and "title" not in (residue.get("metadata") or ()):
             front.setdefault("title", record.title)
@@ -213,11 +217,11 @@ class PageRows:
         if front:
             row["frontmatter"] = front
 
-    def _sealed(self, row: dict[str, Any], sealer: Sealer) -> dict[str, Any]:
+    def _encrypted(self, row: dict[str, Any], cipher: Cipher) -> dict[str, Any]:
         """A row of which only its id, times, type, scope and machine can be read."""
         inner = {key: value for key, value in row.items() if key not in _CLEAR}
         clear = {key: value for key, value in row.items() if key in _CLEAR}
-        slot = {SEALED: sealer.seal(_encode(inner), str(row["id"]))}
+        slot = {ENCRYPTED: cipher.encrypt(_encode(inner), str(row["id"]))}
         return {
             **clear,
             "content": "",
@@ -226,11 +230,11 @@ class PageRows:
             "metadata": {KEY: slot},
             "sensitive": True,
             "encrypted": True,
-            "cipher_blob": sealer.seal(row["content"]),
+            "cipher_blob": cipher.encrypt(row["content"]),
         }
 
 
-def _taken(key: str, value: Any) -> bool:
+def _is_accepted(key: str, value: Any) -> bool:
     """Tell whether memoryd takes a value: one that it does not expect would cost it the whole file."""
     if key in _TEXTS:
         return isinstance(value, str)
@@ -244,5 +248,5 @@ def _taken(key: str, value: Any) -> bool:
     return wanted is None or isinstance(value, list) and all(isinstance(one, wanted) for one in value)
 
 
-def _new(found: list[Any], given: Any) -> list[Any]:
+def _not_in(found: list[Any], given: Any) -> list[Any]:
     return [value for value in found if value not in given] if isinstance(given, list) else found

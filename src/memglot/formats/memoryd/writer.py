@@ -17,10 +17,10 @@ from memglot.formats.core.sidecar import line_of
 from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.memoryd.chunks import ChunkWriter
-from memglot.formats.memoryd.losses import tell_losses
-from memglot.formats.memoryd.scan import PROOF
-from memglot.formats.memoryd.sections import Shelf, write_list
-from memglot.formats.memoryd.write_rows import PageRows, slot_of, slug_of
+from memglot.formats.memoryd.read_rows import report_losses
+from memglot.formats.memoryd.scan import ENCRYPTED_PROOF
+from memglot.formats.memoryd.sections import SectionBuffer, write_list
+from memglot.formats.memoryd.write_rows import RowBuilder, carry_slot, slug_of
 from memglot.model import Embedding, Item, Record, Thing, format_time, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -30,7 +30,7 @@ _COMPAT = ["mcp-memory-v5", "memoryd-1"]
 
 def write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write everything to one file; bodies that are too large for it go beside it."""
-    writing = _Writing(target, report, options)
+    writing = _FileWriter(target, report, options)
     try:
         with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
             writing.body(items, body)  # type: ignore[arg-type]
@@ -39,16 +39,16 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: O
             body.seek(0)
             shutil.copyfileobj(body, out, 1 << 20)
     except BaseException:
-        writing.chunks.abandon()
+        writing.chunks.remove_written()
         raise
     finally:
-        writing.shelf.close()
+        writing.buffer.close()
     report.written(writing.end)
-    if others := writing.chunks.others():
+    if others := writing.chunks.count_unused():
         report.note(_other_bodies(target.path.name if target.path else "", others))
 
 
-class _Writing:
+class _FileWriter:
     """A file under way."""
 
     def __init__(self, target: Target, report: Report, options: Options) -> None:
@@ -57,52 +57,50 @@ class _Writing:
         self._prover = Prover()
         self._embeddings = False
         self.chunks = ChunkWriter(target, options.chunk_size)
-        self.shelf = Shelf(self._prover, options, report)
-        self._rows = PageRows(self._machine.name, self.chunks)
+        self.buffer = SectionBuffer(self._prover, options, report)
+        self._rows = RowBuilder(self._machine.name, self.chunks)
         self.end = Proof(0, "")
 
     def body(self, items: Iterable[Item], out: BinaryIO) -> None:
         """Write all but the head."""
         before = b'"memories": [\n'
-        for record, riders, _ in bundles(items, self.shelf, self._report):
+        for record, riders, _ in bundles(items, self.buffer, self._report):
             if row := self._row(record, riders):
                 out.write(before + row)
                 before = b",\n"
         out.write(b"\n]" if self._prover.count else b'"memories": []')
         self.total = self._prover.count
-        self.shelf.write(out, self._options.only_scope)
+        self.buffer.write(out, self._options.only_scope)
         write_list(out, "large_file_manifest", iter(self.chunks.manifest()))
-        if self.shelf.sealer is not None:
-            out.write(b',\n"encryption": ' + msgspec.json.encode(self.shelf.sealer.for_page()))
-        self.shelf.write_last(out)
+        if self.buffer.cipher is not None:
+            out.write(b',\n"encryption": ' + msgspec.json.encode(self.buffer.cipher.page_block()))
+        self.buffer.write_last(out)
         out.write(b"\n}\n")
         self.end = self._prover.end(alone=True)
-        self.end.rest = self.shelf.sum.end().digest if self.shelf.sum.count else ""
+        self.end.rest = self.buffer.sum.end().digest if self.buffer.sum.count else ""
 
     def _row(self, record: Record, riders: list[Thing]) -> bytes:
         """The row of a record; empty where it may not go out."""
-        shelf, sealer = self.shelf, None
-        sensitive = shelf.is_sensitive(record.scope)
+        buffer, cipher = self.buffer, None
+        sensitive = buffer.is_sensitive(record.scope)
         if sensitive and not self._options.plaintext:
-            shelf.hide(record)
-            sealer = shelf.sealing()
-            if sealer is None:
+            buffer.mark_encrypted(record)
+            cipher = buffer.get_cipher()
+            if cipher is None:
                 for item in (record, *riders):
-                    shelf.leave(item)
+                    buffer.count_omitted(item)
                 return b""
         self._prover.add(record)
-        slot = {} if self._options.plain else slot_of(record)
-        # What a sealed row says of others is sealed with it.
-        open_row = sealer is None and shelf.may_hide
-        views = shelf.views.of(record, riders, shelf.hides if open_row else None)
+        slot = {} if self._options.plain else carry_slot(record)
+        views = buffer.graph_keys(record, riders, encrypted=cipher is not None)
         carried = self._take_riders(riders, views) if riders else []
         if carried and slot:
             slot = pack_found(slot, record, carried, self._report, False)
-        row = self._rows.row(record, slot, views, sensitive=sensitive, sealer=sealer)
+        row = self._rows.build(record, slot, views, sensitive=sensitive, cipher=cipher)
         if record.foreign and (slug := slug_of(record)) != record.id:
-            shelf.written_ids.add(record.id, slug)
+            buffer.written_ids.add(record.id, slug)
         if not slot:
-            tell_losses(record, msgspec.json.decode(row), carried, self._report)
+            report_losses(record, msgspec.json.decode(row), carried, self._report)
         return row
 
     def _take_riders(self, riders: list[Thing], views: dict[str, Any]) -> list[Thing]:
@@ -110,9 +108,9 @@ class _Writing:
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
         for rider in riders:
             if not isinstance(rider, Embedding):
-                self.shelf.beside(rider, self._report)
+                self.buffer.beside(rider, self._report)
         for vector in vectors:
-            self.shelf.sum.add(line_of(vector))
+            self.buffer.sum.add(line_of(vector))
         numbers = numbers_of(vectors[0].vector) if vectors else None
         if numbers is None:
             return [*vectors]
@@ -122,8 +120,10 @@ class _Writing:
 
     def _proof(self) -> dict[str, Any]:
         """The proof; where something is sealed, a digest of it would let anybody try what it says."""
-        sealer = self.shelf.sealer
-        return to_builtins(self.end) if sealer is None else {PROOF: sealer.seal(msgspec.json.encode(self.end), KEY)}
+        cipher = self.buffer.cipher
+        if cipher is None:
+            return dict(to_builtins(self.end))
+        return {ENCRYPTED_PROOF: cipher.encrypt(msgspec.json.encode(self.end), KEY)}
 
     def head(self) -> bytes:
         """The opening of the file: what it says of itself, a key a line."""
@@ -138,12 +138,12 @@ class _Writing:
             "exporter_version": "memoryd-1",
             "schema_compat": _COMPAT,
             "include_embeddings": self._embeddings,
-            "include_audit_chain": bool(len(self.shelf.audit)),
+            "include_audit_chain": bool(len(self.buffer.audit)),
         }
-        if self.shelf.audit.head is not None:
-            values["audit_chain_head"] = self.shelf.audit.head
-        if self.shelf.sealer is not None:
-            values["encryption"] = self.shelf.sealer.for_program()
+        if self.buffer.audit.head is not None:
+            values["audit_chain_head"] = self.buffer.audit.head
+        if self.buffer.cipher is not None:
+            values["encryption"] = self.buffer.cipher.memoryd_block()
         if not options.plain:
             own = {"version": __version__, **self._proof()}
             values[KEY] = own | ({"scope": options.only_scope} if options.only_scope is not None else {})

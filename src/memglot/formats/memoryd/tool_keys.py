@@ -5,17 +5,26 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from memglot.formats.memoryd.graph import relation_in, supersession_in
-from memglot.formats.memoryd.repeated import repeated, take_out
-from memglot.formats.memoryd.values import PREFIX, microseconds, own_hash
-from memglot.model import Foreign, Record, Relation, Supersession, check_value, derive_id, is_id, set_times_from_id
+from memglot.formats.memoryd.graph import read_relation, read_supersession
+from memglot.formats.memoryd.values import PREFIX, hash_content, microseconds
+from memglot.model import (
+    Foreign,
+    Record,
+    Relation,
+    Supersession,
+    check_value,
+    derive_id,
+    format_time,
+    is_id,
+    set_times_from_id,
+)
 
 MEMORYD, SERVICE = "memoryd", "mcp-memory"
-RESIDUE = "memoryd.json"
+ROW_DETAILS = "memoryd.json"
 """Where `extra` keeps what a row looked like: its hash, what it repeated, what it left empty."""
-Listed: TypeAlias = list[Relation | Supersession]
+RowLinks: TypeAlias = list[Relation | Supersession]
 """What stands in the lists of rows."""
-TAKEN = frozenset(
+KNOWN_KEYS = frozenset(
     ("content content_hash tags created_at updated_at memory_type metadata export_source id scope source frontmatter "
      "sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model").split()
 )  # fmt: skip
@@ -28,7 +37,7 @@ _OPTIONAL = frozenset(
 )  # fmt: skip
 
 
-def take_foreign(record: Record, row: dict[str, Any], listed: Listed, *, strict: bool) -> None:
+def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, strict: bool) -> None:
     """Take what the page, memoryd or mcp-memory-service say in keys of their own."""
     slug = _identify(record, row)
     tool = MEMORYD if strict or isinstance(row.get("id"), str) else SERVICE
@@ -38,12 +47,12 @@ def take_foreign(record: Record, row: dict[str, Any], listed: Listed, *, strict:
         record.source["tool"] = row["source"]
     if isinstance(machine := row.get("export_source"), str) and machine:
         record.source["machine"] = machine
-    more = {key: value for key, value in row.items() if key not in TAKEN}
+    more = {key: value for key, value in row.items() if key not in KNOWN_KEYS}
     blank = {key: row[key] for key in row if key in _OPTIONAL and _is_blank(key, row[key])}
     residue: dict[str, Any] = {}
     if tool == MEMORYD:
-        residue = _take_repeated(record, row, slug, more)
-    _take_lists(record, more, slug, listed)
+        residue = _read_repeated(record, row, slug, more)
+    _read_links(record, more, slug, links)
     if "source" in row and not isinstance(row["source"], str) and row["source"] is not None:
         more["source"] = row["source"]
     more = {key: value for key, value in more.items() if key not in blank}
@@ -51,12 +60,12 @@ def take_foreign(record: Record, row: dict[str, Any], listed: Listed, *, strict:
         check_value(more, "a further key", _DEEPER)
         record.extra[tool] = {**record.extra.get(tool, {}), **more}
     given = row.get("content_hash")
-    if isinstance(given, (str, int)) and given != "" and given != own_hash(record.content):
-        residue |= {"content_hash": given, "of": own_hash(record.content)[len(PREFIX) :][:16]}
+    if isinstance(given, (str, int)) and given != "" and given != hash_content(record.content):
+        residue |= {"content_hash": given, "of": hash_content(record.content)[len(PREFIX) :][:16]}
     if blank:
         residue["blank"] = blank
     if residue:
-        record.extra[RESIDUE] = residue
+        record.extra[ROW_DETAILS] = residue
 
 
 def _is_blank(key: str, value: Any) -> bool:
@@ -84,7 +93,7 @@ def _identify(record: Record, row: dict[str, Any]) -> str:
     return ""
 
 
-def _take_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[str, Any]) -> dict[str, Any]:
+def _read_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[str, Any]) -> dict[str, Any]:
     """Take title, triggers and use out of front matter and metadata, and what only repeats the row."""
     front = row.get("frontmatter")
     front = dict(front) if isinstance(front, dict) else {}
@@ -99,26 +108,62 @@ def _take_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[st
         record.access_count = used
     if isinstance(recalled := front.get("last_recalled_at"), str):
         record.last_accessed = microseconds(recalled, "last_recalled_at")
-    known = repeated(record, slug, row)
-    residue = {"frontmatter": take_out(front, known), "metadata": take_out(record.meta, known)}
+    known = repeated_values(record, slug, row)
+    residue = {"frontmatter": remove_repeated(front, known), "metadata": remove_repeated(record.meta, known)}
     if front:
         more["frontmatter"] = front
     return {name: names for name, names in residue.items() if names}
 
 
-def _take_lists(record: Record, more: dict[str, Any], slug: str, listed: Listed) -> None:
+def _read_links(record: Record, more: dict[str, Any], slug: str, links: RowLinks) -> None:
     """Take the relations and supersessions that stand in a row; what is none of these stays."""
     if isinstance(given := more.get("relations"), list) and given:
-        found = [relation_in(value, source=slug) if isinstance(value, dict) else None for value in given]
-        listed += [relation for relation in found if relation is not None]
+        found = [read_relation(value, source=slug) if isinstance(value, dict) else None for value in given]
+        links += [relation for relation in found if relation is not None]
         rest = [value for value, relation in zip(given, found, strict=True) if relation is None]
         more["relations"] = rest
         if not rest:
             del more["relations"]
     if isinstance(given := more.get("supersedes"), list) and given and all(isinstance(id, str) and id for id in given):
         del more["supersedes"]
-        listed += [_superseded(record, slug, older) for older in given]
+        links += [_superseded(record, slug, older) for older in given]
 
 
 def _superseded(record: Record, slug: str, older: str) -> Supersession:
-    return supersession_in({"newer_memory_id": slug or record.id, "older_memory_id": older}, newer=record.id)
+    return read_supersession({"newer_memory_id": slug or record.id, "older_memory_id": older}, newer=record.id)
+
+
+def repeated_values(record: Record, slug: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The keys that may repeat a field, with the values they would then have."""
+    return {
+        "slug": slug,
+        "type": record.kind,
+        "scope_hash": record.scope,
+        "tags": record.tags,
+        "source": record.source.get("tool"),
+        "created_at": format_time(record.created_at),
+        "updated_at": format_time(record.updated_at),
+        "last_recalled_at": None if record.last_accessed is None else format_time(record.last_accessed),
+        "recall_count": record.access_count,
+        "decay_state": row.get("decay_state"),
+        "title": record.title,
+        "triggers": record.triggers,
+        "supersedes": row.get("supersedes"),
+    }
+
+
+def remove_repeated(found: dict[str, Any], known: dict[str, Any]) -> list[str]:
+    """Take out of an object what it repeats; returns the names."""
+    names = [name for name, value in known.items() if name in found and found[name] == value and value is not None]
+    # True is 1 in Python, and no number in JSON.
+    names = [name for name in names if isinstance(found[name], bool) == isinstance(known[name], bool)]
+    for name in names:
+        del found[name]
+    return names
+
+
+def restore_repeated(names: Any, known: dict[str, Any]) -> dict[str, Any]:
+    """The repeated keys, with what the row says now."""
+    if not isinstance(names, list):
+        return {}
+    return {name: known[name] for name in names if isinstance(name, str) and known.get(name) is not None}
