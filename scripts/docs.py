@@ -154,14 +154,17 @@ def clients() -> None:
 
 
 def contract() -> None:
-    """The methods that every store has."""
-    from memglot.store.contract import Store
+    """The methods of every store, part by part."""
+    from memglot.store import contract
 
-    cog.outl("| method | what it does |")
-    cog.outl("|---|---|")
-    for name, method in vars(Store).items():
-        if not name.startswith("_") and callable(method):
-            cog.outl(f"| `{name}` | {_doc(method)} |")
+    parts = [contract.Store, contract.Records, contract.Things, contract.History]
+    parts += [contract.SearchIndex, contract.VectorTable]
+    cog.outl("| part | method | what it does |")
+    cog.outl("|---|---|---|")
+    for part in parts:
+        for name, method in vars(part).items():
+            if not name.startswith("_") and callable(method):
+                cog.outl(f"| `{part.__name__}` | `{name}` | {_doc(method)} |")
 
 
 def fields() -> None:

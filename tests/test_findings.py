@@ -151,14 +151,14 @@ def test_deletions_meet_their_memories_in_any_order(tmp_path: Path) -> None:
                 for given in [inputs] if together else [[one] for one in inputs]:
                     memory.import_from(*given, conflict="merge")
                 assert [record.id for record in memory.list()] == [Y]
-                assert memory.store.count_things(Tombstone) == 1
+                assert memory.store.things.count(Tombstone) == 1
     with Memory.open(":memory:") as memory:
         memory.import_from(old)
         result = memory.import_from(new)
         assert memory.count() == 2 and any("--conflict merge" in note for note in result.notes)
         memory.import_from(new, conflict="merge")
         memory.undo("last")
-        assert memory.count() == 2 and memory.store.count_things(Tombstone) == 0
+        assert memory.count() == 2 and memory.store.things.count(Tombstone) == 0
 
 
 def test_undelete_after_a_restoring_import_was_undone(memory: Memory) -> None:
@@ -214,9 +214,9 @@ def test_a_changed_relation_is_taken_when_asked(memory: Memory) -> None:
     memory.import_from(line(X, "x", meta={"memglot": {"relations": [relation]}}), format="ndjson")
     relation |= {"predicate": "likes", "updated_at": 2}
     memory.import_from(line(X, "x", meta={"memglot": {"relations": [relation]}}), format="ndjson", conflict="merge")
-    assert [found.predicate for found in memory.store.things(Relation)] == ["likes"]
+    assert [found.predicate for found in memory.store.things.select(Relation)] == ["likes"]
     memory.undo("last")
-    assert [found.predicate for found in memory.store.things(Relation)] == ["knows"]
+    assert [found.predicate for found in memory.store.things.select(Relation)] == ["knows"]
 
 
 @pytest.mark.parametrize("wrong", [{"meta": [1]}, {"strength": "a"}, {"kind": None}, {"tags": [1]}, {"temporal": []}])
@@ -238,7 +238,7 @@ def test_rows_that_went_behind_our_back_are_noticed(store_path: str) -> None:
     db = apsw.Connection(store_path)
     db.execute("DELETE FROM records WHERE seq = 2")
     db.close()
-    assert any("should hold 2" in problem for problem in memglot.verify(store_path).problems)
+    assert any("instead of 2" in problem for problem in memglot.verify(store_path).problems)
 
 
 def test_a_file_beside_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_every_value_of_a_clash_is_somewhere(memory: Memory) -> None:
     for content in ("gamma", "beta", "alpha"):
         memory.import_from(line(X, content), format="ndjson", conflict="merge")
     store = memory.store
-    kept = str([*store.things(Conflict), *store.revisions(key=X), memory.get(X)])
+    kept = str([*store.things.select(Conflict), *store.history.revisions(key=X), memory.get(X)])
     assert all(content in kept for content in ("gamma", "beta", "alpha"))
 
 
@@ -455,7 +455,7 @@ def test_a_zip_of_an_export_holds_all_of_it(memory: Memory, tmp_path: Path) -> N
                 out.write(tmp_path / name, name)
         with Memory.open(":memory:") as other:
             result = other.import_from(tmp_path / "out.zip")
-            assert (result.imported, other.store.count_things(Tombstone), list(result.errors)) == (1, 1, [])
+            assert (result.imported, other.store.things.count(Tombstone), list(result.errors)) == (1, 1, [])
     whole = (tmp_path / "out.zip").read_bytes()
     (tmp_path / "out.zip").write_bytes(whole[:60] + b"\xff\xff\xff" + whole[63:])
     (tmp_path / "good.json").write_bytes(line(X, "x"))

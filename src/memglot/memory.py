@@ -176,11 +176,11 @@ class Memory:
     ) -> Iterator[Record]:
         """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
         updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
-        return self.store.records(self._filter(filters), newest_first=newest_first, limit=limit, offset=offset)
+        return self.store.records.select(self._filter(filters), newest_first=newest_first, limit=limit, offset=offset)
 
     def count(self, **filters: Any) -> int:
         """How many memories match the filters of `list`."""
-        return self.store.count(self._filter(filters))
+        return self.store.records.count(self._filter(filters))
 
     def update(self, id: str, **changes: Any) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
@@ -334,11 +334,11 @@ class Memory:
 
     def _relations(self, id: str | None) -> Iterator[Relation]:
         if id is None:
-            yield from self.store.things(Relation)
+            yield from self.store.things.select(Relation)
             return
         end = links.parse_endpoint(self.store, id).id
-        yield from self.store.things(Relation, [end])
-        yield from (found for found in self.store.mentions(Relation, end) if found.subject.id != end)
+        yield from self.store.things.select(Relation, [end])
+        yield from (found for found in self.store.things.by_second_key(Relation, end) if found.subject.id != end)
 
     def supersede(self, newer: str, older: str, *, reason: str = "", entity: str | None = None) -> Supersession:
         """Say that a memory takes the place of another, which gets the status `superseded`."""
@@ -554,7 +554,7 @@ class Memory:
         names of files may tell of them.
         """
         hides = self.hides
-        return (entry for entry in self.store.imports() if entry.closed or not hides)
+        return (entry for entry in self.store.history.imports() if entry.closed or not hides)
 
     def import_report(self, id: str = "last") -> Import:
         """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""

@@ -20,7 +20,7 @@ DAY = 86_400_000_000
 
 def put(memory: Memory, *records: Record) -> None:
     with memory.store.writing():
-        memory.store.add(records)
+        memory.store.records.add(records)
 
 
 def one(memory: Memory) -> Record:
@@ -113,7 +113,7 @@ def test_a_use_counts_from_its_moment_and_an_edit_is_a_new_beginning(memory: Mem
     assert weak.strength is not None and weak.strength < 0.01
     weak.last_accessed = now()
     with memory.store.writing():
-        memory.store.replace(weak)
+        memory.store.records.replace(weak)
     memory.consolidate()
     assert one(memory).strength == pytest.approx(0.8, abs=1e-3)
     memory.update(weak.id, strength=0.5)
@@ -133,7 +133,7 @@ def test_what_hangs_on_a_double_hangs_on_the_one_that_stays(memory: Memory) -> N
     stays, goes, third = make("same", created_at=1), make("same", created_at=2), make("third")
     put(memory, stays, goes, third)
     with memory.store.writing():
-        memory.store.put(
+        memory.store.things.put(
             [
                 Relation(
                     id="1", subject=Endpoint(goes.id), predicate="p", object=Endpoint(third.id), source_record=goes.id
@@ -158,16 +158,16 @@ def test_what_hangs_on_a_double_hangs_on_the_one_that_stays(memory: Memory) -> N
         "6": (goes.id, third.id),
     }
     store = memory.store
-    decisions = {(decision.newer, decision.older) for decision in store.things(Supersession)}
+    decisions = {(decision.newer, decision.older) for decision in store.things.select(Supersession)}
     assert decisions == {(stays.id, "x"), ("y", stays.id)}
-    assert [vector.record for vector in store.things(Embedding)] == [stays.id]
+    assert [vector.record for vector in store.things.select(Embedding)] == [stays.id]
 
 
 def test_a_merged_double_can_be_brought_back(memory: Memory) -> None:
     stays, goes = make("same", created_at=1), make("same", created_at=2, tags=["t"], temporal=Temporal(1))
     put(memory, stays, goes)
     memory.consolidate()
-    assert memory.store.thing(Tombstone, goes.id).reason == f"merged into {stays.id}"  # type: ignore[union-attr]
+    assert memory.store.things.get(Tombstone, goes.id).reason == f"merged into {stays.id}"  # type: ignore[union-attr]
     back = memory.undelete(goes.id)
     # It is back since now, and what it says is as old as it was.
     assert back.updated_at > goes.updated_at

@@ -42,7 +42,7 @@ def test_the_id_is_the_same_on_every_machine(memory: Memory) -> None:
 
 def test_nobody_and_other_documents(memory: Memory) -> None:
     with memory.store.writing():
-        memory.store.put([Document(id="d", name="handbook", content="not me", created_at=5)])
+        memory.store.things.put([Document(id="d", name="handbook", content="not me", created_at=5)])
     assert memory.identity() is None
     assert memory.identity_history() == []
 
@@ -50,7 +50,7 @@ def test_nobody_and_other_documents(memory: Memory) -> None:
 def test_a_clock_that_ran_ahead_does_not_win_forever(memory: Memory) -> None:
     ahead = now() + 10**12
     with memory.store.writing():
-        memory.store.put([identity_document("from the future", created_at=ahead)])
+        memory.store.things.put([identity_document("from the future", created_at=ahead)])
     found = memory.set_identity("what I say now")
     assert found.created_at > ahead
     assert memory.identity() == found
@@ -59,7 +59,7 @@ def test_a_clock_that_ran_ahead_does_not_win_forever(memory: Memory) -> None:
 def test_two_texts_of_one_moment_are_told_apart_by_their_ids(memory: Memory) -> None:
     both = [identity_document(text, created_at=7) for text in ("one", "other")]
     with memory.store.writing():
-        memory.store.put(both)
+        memory.store.things.put(both)
     assert memory.identity() == max(both, key=lambda document: document.id)
 
 
@@ -68,8 +68,8 @@ def test_an_older_text_that_comes_back_leaves_its_time_behind(memory: Memory) ->
     memory.set_identity("second")
     again = memory.set_identity("first")
     assert again.id == first.id and again.created_at > first.created_at
-    (revision,) = memory.store.revisions(key=first.id)
-    assert (revision.kind, revision.deed) == ("document", "identity")
+    (revision,) = memory.store.history.revisions(key=first.id)
+    assert (revision.kind, revision.action) == ("document", "identity")
     assert revision.before is not None and revision.before["created_at"] == first.created_at
 
 
@@ -119,4 +119,4 @@ def test_a_scope_that_no_store_can_hold_is_refused(memory: Memory) -> None:
 
 
 def _is_untouched(store: Store) -> bool:
-    return store.count_things(Document) == 0 and list(store.events()) == []
+    return store.things.count(Document) == 0 and list(store.history.events()) == []

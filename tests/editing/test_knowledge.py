@@ -58,12 +58,12 @@ def test_ids_are_made_of_type_and_name(memory: Memory, name: str, type: str, id:
 
 def test_mentions_and_times_stay_when_an_entity_is_added_again(memory: Memory) -> None:
     with memory.store.writing():
-        memory.store.put(
+        memory.store.things.put(
             [Entity(id="entity:tool:vim", name="Vim", type="tool", mentions=17, first_seen=1, last_seen=10**16)]
         )
     found = memory.add_entity("Vim", "tool", aliases="vi")
     assert (found.mentions, found.first_seen, found.last_seen, found.aliases) == (17, 1, 10**16, ["vi"])
-    (revision,) = memory.store.revisions(key=found.id)
+    (revision,) = memory.store.history.revisions(key=found.id)
     assert revision.before is not None and "aliases" not in revision.before
     events = memory.audit_verify()["events"]
     memory.add_entity("Vim", "tool", aliases=["vi"])
@@ -145,7 +145,7 @@ def test_a_chain_is_all_that_hangs_together_whatever_its_shape(links: set[tuple[
     with Memory.open(":memory:") as memory:
         ids = [memory.add(str(number)).id for number in range(6)]
         with memory.store.writing():
-            memory.store.put([Supersession(newer=ids[a], older=ids[b], decided_at=a) for a, b in links])
+            memory.store.things.put([Supersession(newer=ids[a], older=ids[b], decided_at=a) for a, b in links])
         group = {start}
         for _ in ids:
             group |= {end for link in links for end in link if group & set(link)}

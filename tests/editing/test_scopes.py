@@ -78,9 +78,9 @@ def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
 def fill(store: Store, records: list[Record], things: list[Thing]) -> list[Item]:
     """Keep them, and tell what is there: of two things with one key the last."""
     with store.writing():
-        store.add(records)
-        store.put(things)
-    kept = {repr(to_builtins(found)): found for found in store.all_kept(things) if found is not None}
+        store.records.add(records)
+        store.things.put(things)
+    kept = {repr(to_builtins(found)): found for found in store.things.same_keys(things) if found is not None}
     return [*records, *kept.values()]
 
 
@@ -173,7 +173,7 @@ def secret_store(path: str) -> Memory:
     memory.add_entity("SECRET doctor", "person", scope="health")
     memory.set_identity("SECRET identity", scope="health")
     with memory.store.writing():
-        memory.store.put([Blob(tool="t", table="messages", key="1", owner=secret.id, row={"text": "SECRET"})])
+        memory.store.things.put([Blob(tool="t", table="messages", key="1", owner=secret.id, row={"text": "SECRET"})])
     memory.mark_sensitive("health")
     return memory
 
@@ -255,7 +255,7 @@ def test_marking_again_changes_nothing_and_is_not_logged(memory: Memory) -> None
     assert not mark_all(store, ["work"], sensitive=False)
     assert memory.mark_sensitive("health", "work", "work") == ["work"]
     assert memory.mark_normal("health", "other") == ["health"]
-    events = [(event.action, event.target, event.scope) for event in store.events()]
+    events = [(event.action, event.target, event.scope) for event in store.history.events()]
     assert events == [
         ("mark_sensitive", "health", "health"),
         ("mark_sensitive", "work", "work"),
@@ -291,7 +291,7 @@ def test_a_note_names_scopes_on_one_line(memory: Memory) -> None:
 def test_ten_thousand_scopes(memory: Memory) -> None:
     names = [f"scope {number:05}" for number in range(10_000)]
     with memory.store.writing():
-        memory.store.add([make("x", scope=name) for name in names])
+        memory.store.records.add([make("x", scope=name) for name in names])
     assert memory.mark_sensitive(*names[1:]) == names[1:]
     assert len(memory.scopes()) == 10_000
     result = memory.export(format="ndjson")

@@ -371,7 +371,7 @@ def test_rows_of_two_brains_do_not_push_each_other_out(tmp_path: Path) -> None:
             )
             memory.import_from(path)
         memory.export(tmp_path / "both.sqlite", format="agentos-sqlite")
-        before = in_order([*memory.store.things(Blob), *memory.list()])
+        before = in_order([*memory.store.things.select(Blob), *memory.list()])
     found = rows(tmp_path / "both.sqlite")
     assert [row["id"] for row in found["consolidation_log"]] == [1, 2]
     assert {row["id"] for row in found["conversations"]} == {"c", "one", "two"}
@@ -394,7 +394,7 @@ def test_a_second_import_changes_nothing_and_an_undo_takes_all_back(tmp_path: Pa
         assert (again.imported, again.skipped, again.import_id) == (0, 1, None)
         memory.undo("last")
         assert list(memory.list()) == []
-        assert memory.store.count_things(Blob) == memory.store.count_things(Entity) == 0
+        assert memory.store.things.count(Blob) == memory.store.things.count(Entity) == 0
 
 
 @pytest.mark.parametrize(

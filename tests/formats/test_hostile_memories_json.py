@@ -26,8 +26,8 @@ def raw(path: Path, text: str) -> Path:
 def bring(memory: Memory, path: Path, *items: Any) -> None:
     """Put things into a store as they are."""
     with memory.store.writing():
-        memory.store.add([item for item in items if isinstance(item, Record)])
-        memory.store.put([item for item in items if not isinstance(item, Record)])
+        memory.store.records.add([item for item in items if isinstance(item, Record)])
+        memory.store.things.put([item for item in items if not isinstance(item, Record)])
 
 
 # What must not leak

@@ -461,9 +461,9 @@ def test_rows_of_other_scopes_tell_only_how_the_chain_goes_on(memory: Memory, tm
 
 def test_own_rows_that_come_back_are_known(audited: tuple[Path, dict[str, Any]], memory: Memory) -> None:
     path, value = audited
-    before = memory.store.count_things(Blob)
+    before = memory.store.things.count(Blob)
     assert memory.sync_import(path).import_id is None
-    assert memory.store.count_things(Blob) == before
+    assert memory.store.things.count(Blob) == before
 
 
 # Shapes
@@ -506,8 +506,8 @@ def test_the_graph_lands_and_fills_the_rows(memory: Memory, tmp_path: Path) -> N
     result = memory.sync_import(path)
     assert result.failed == 0 and any("likes" in note for note in result.notes)
     store = memory.store
-    assert [thing.id for thing in store.things(Entity)] == ["entity:library:solid"]
-    assert (store.count_things(Relation), store.count_things(Supersession)) == (2, 1)
+    assert [thing.id for thing in store.things.select(Entity)] == ["entity:library:solid"]
+    assert (store.things.count(Relation), store.things.count(Supersession)) == (2, 1)
     value = export(memory, tmp_path / "out.json")
     rows = {one["id"]: one for one in value["memories"]}
     assert rows["b"]["entities"] == ["entity:library:Solid", "entity:person:x"]

@@ -31,9 +31,9 @@ def filled(path: str | Path = ":memory:", *items: Item) -> Memory:
     with memory.store.writing():
         for item in items:
             if isinstance(item, Record):
-                memory.store.add([item])
+                memory.store.records.add([item])
             else:
-                memory.store.put([item])
+                memory.store.things.put([item])
     return memory
 
 
@@ -141,10 +141,12 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
         assert relations["1-forward"].object == Endpoint(stays.id)
         assert (relations["2-back"].subject, relations["2-back"].source_record) == (Endpoint(stays.id), stays.id)
         assert relations["3-entity"].object == Endpoint(double.id, entity=True)
-        assert [decision.older for decision in memory.store.things(Supersession)] == [stays.id]
-        assert [found.record for found in memory.store.things(Embedding)] == [stays.id]
-        assert [(found.record, found.values) for found in memory.store.things(Conflict)] == [(stays.id, ["a", "b"])]
-        assert [found.owner for found in memory.store.things(Blob)] == [stays.id]
+        assert [decision.older for decision in memory.store.things.select(Supersession)] == [stays.id]
+        assert [found.record for found in memory.store.things.select(Embedding)] == [stays.id]
+        assert [(found.record, found.values) for found in memory.store.things.select(Conflict)] == [
+            (stays.id, ["a", "b"])
+        ]
+        assert [found.owner for found in memory.store.things.select(Blob)] == [stays.id]
         after = lines(memory)
         again = memory.import_from(tmp_path / "theirs.db", dedup="content")
         assert (again.imported, again.merged, again.import_id) == (0, 0, None)
@@ -163,7 +165,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
         result = memory.import_from(tmp_path / "theirs.db", dedup="content")
         assert any("to its own double" in note for note in result.notes)
         assert list(memory.relations()) == []
-        assert list(memory.store.things(Embedding)) == [mine]
+        assert list(memory.store.things.select(Embedding)) == [mine]
 
 
 def test_deleted_memories_are_no_doubles(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def numbered(count: int, content: str = "memory") -> bytes:
 
 def test_importing_twice_changes_nothing_and_says_so(memory: Memory) -> None:
     first = memory.import_from(numbered(2500), format="ndjson")
-    head = memory.store.chain_head()
+    head = memory.store.history.chain_head()
     second = memory.import_from(numbered(2500), format="ndjson")
     assert (first.imported, first.skipped) == (2500, 0)
     assert (second.imported, second.skipped, second.import_id, second.notes) == (0, 2500, None, [])
     assert list(second.skipped_ids) == list(first.ids)
-    assert memory.store.chain_head() == head
+    assert memory.store.history.chain_head() == head
     assert len(list(memory.imports())) == 1
 
 
@@ -103,7 +103,7 @@ def test_a_deleted_memory_stays_deleted(memory: Memory) -> None:
     assert (restored.imported, memory.count()) == (2, 2)
     memory.undo("last")
     assert memory.count() == 0
-    assert memory.store.count_things(Tombstone) == 3
+    assert memory.store.things.count(Tombstone) == 3
 
 
 def test_undo_puts_back_what_was_there_and_leaves_no_tombstone(memory: Memory) -> None:
@@ -118,7 +118,7 @@ def test_undo_puts_back_what_was_there_and_leaves_no_tombstone(memory: Memory) -
     undone = memory.undo(result.import_id)
     assert (undone.imported, undone.merged) == (1, 1)
     assert list(memory.list()) == before
-    assert memory.store.count_things(Tombstone) == 0
+    assert memory.store.things.count(Tombstone) == 0
     assert memory.search("mine").total == 1
     assert memory.search("theirs").total == 0
     assert memory.get(kept.id) == kept
@@ -182,8 +182,8 @@ def test_a_store_moves_whole_through_each_format(memory: Memory, tmp_path: Path)
                 setattr(thing, field, record.id)
     things[0].subject = type(things[0].subject)(record.id)  # type: ignore[union-attr]
     with memory.store.writing():
-        memory.store.add([record, other])
-        memory.store.put(things)
+        memory.store.records.add([record, other])
+        memory.store.things.put(things)
     for name in ("out.json", "out.ndjson", "out.yaml", "folder"):
         path = tmp_path / name
         memory.export(path, format="markdown" if name == "folder" else None, include_embeddings=True)
@@ -192,12 +192,12 @@ def test_a_store_moves_whole_through_each_format(memory: Memory, tmp_path: Path)
             assert (result.imported, list(result.errors)) == (2, [])
             assert list(copy.list(with_deleted=True)) == list(memory.list(with_deleted=True))
             for thing in things:
-                assert list(copy.store.things(type(thing))) == [thing]
+                assert list(copy.store.things.select(type(thing))) == [thing]
             again = copy.import_from(path)
             assert (again.imported, again.import_id) == (0, None)
             copy.undo("last")
             assert copy.count() == 0
-            assert all(copy.store.count_things(type(thing)) == 0 for thing in things)
+            assert all(copy.store.things.count(type(thing)) == 0 for thing in things)
 
 
 def test_merging_takes_the_later_clock_and_keeps_a_clash() -> None:
@@ -226,5 +226,5 @@ def test_merging_a_clash_keeps_both_values_in_the_store(memory: Memory) -> None:
     result = memory.import_from(numbered(1, "b"), format="ndjson", conflict="merge")
     assert result.merged == 1
     assert memory.import_from(numbered(1, "b"), format="ndjson", conflict="merge").import_id is None
-    (conflict,) = memory.store.things(Conflict)
+    (conflict,) = memory.store.things.select(Conflict)
     assert conflict.values == ["a 0", "b 0"]

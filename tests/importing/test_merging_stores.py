@@ -204,7 +204,7 @@ def test_edges_may_come_before_their_nodes() -> None:
     text = {"edges": [edge], "nodes": nodes, "traces": [{"id": "mt_1", "content": "x", "created_at": 1}]}
     with Memory.open(":memory:") as memory:
         memory.import_from(json.dumps(text).encode(), format="agentos-json")
-        (relation,) = memory.store.things(Relation)
+        (relation,) = memory.store.things.select(Relation)
         (entity,) = memory.entities()
         assert relation.subject.entity and relation.subject.id == entity.id
 

@@ -21,7 +21,7 @@ KINDS = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
 def whole(memory: Memory) -> list[bytes]:
     """All that a store holds."""
     found = [line_of(record) for record in memory.list(with_deleted=True)]
-    return found + [line_of(thing) for kind in KINDS for thing in memory.store.things(kind)]
+    return found + [line_of(thing) for kind in KINDS for thing in memory.store.things.select(kind)]
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed:
     assert BROUGHT not in {record.id for record in mine.list()}
     assert mine.get(MINE).status == "active"
     for kind in KINDS:
-        assert not [thing for thing in mine.store.things(kind) if BROUGHT in line_of(thing).decode()]
+        assert not [thing for thing in mine.store.things.select(kind) if BROUGHT in line_of(thing).decode()]
     if deed not in ("supersede", "merge"):
         assert whole(mine) == before
 
@@ -132,7 +132,7 @@ def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_p
         record = other.add("mine", id=OLD)
         record.created_at = 1
         with other.store.writing():
-            other.store.replace(record)
+            other.store.records.replace(record)
         other.export(tmp_path / "old.json", format="memories-json")
     found = mine.import_from(tmp_path / "old.json").import_id or ""
     assert mine.consolidate().merged == 1

@@ -242,7 +242,7 @@ def test_others_write_between_the_batches_of_embed(store_path: str, monkeypatch:
         def write_elsewhere() -> None:
             # This would be refused, were the lock held.
             other.update(next(other.list()).id, tags=[f"seen {len(missing)} times"])
-            missing.append(memory.store.vector_state().missing)
+            missing.append(memory.store.vectors.state().missing)
 
         monkeypatch.setattr(memory.store, "give_way", write_elsewhere)
         assert memory.embed().total == 5

@@ -78,10 +78,10 @@ def test_settling_is_a_later_edit_that_travels(field: str, values: tuple[Any, An
         for one in (memory, other):
             clash(one, **{field.partition(".")[0]: values})
         (conflict,) = memory.conflicts(A[:30], field)
-        head = memory.store.chain_head()[0]
+        head = memory.store.history.chain_head()[0]
         record = memory.resolve(A, take=take)
         assert memory.conflicts() == [] and record.updated_at > 5
-        assert memory.store.chain_head()[0] == head + 1
+        assert memory.store.history.chain_head()[0] == head + 1
         assert memory.audit_log(limit=1)[0].details == {"field": field}
         assert memory.history(A)[0][-2].deed == "resolve"
         memory.export(tmp_path / "x.ndjson")
@@ -149,7 +149,7 @@ def test_a_clash_goes_with_its_memory_and_comes_back_with_it(memory: Memory) -> 
 def test_an_edit_after_the_deletion_brings_a_memory_back_with_all_that_is_known(memory: Memory) -> None:
     memory.import_from(line(A, "x", title="t", updated_at=5), format="ndjson")
     memory.delete(A)
-    gone = memory.store.thing(Tombstone, A)
+    gone = memory.store.things.get(Tombstone, A)
     assert gone is not None
     older = line(A, "x", kind="note", updated_at=7, clocks={"content": 1})
     edit = line(A, "x", meta={"k": 1}, updated_at=gone.deleted_at + 1, clocks={"content": 1})
@@ -158,11 +158,11 @@ def test_an_edit_after_the_deletion_brings_a_memory_back_with_all_that_is_known(
     assert memory.import_from(older, format="ndjson", conflict="merge").import_id is None
     assert [version.deed for version in memory.history(A)[0]] == ["delete", "deleted"]
     result = memory.import_from(edit, format="ndjson", conflict="merge")
-    assert result.imported == 1 and memory.store.count_things(Tombstone) == 0
+    assert result.imported == 1 and memory.store.things.count(Tombstone) == 0
     record = memory.get(A)
     assert (record.title, record.kind, record.meta) == ("t", "note", {"k": 1})
     memory.undo("last")
-    assert memory.count() == 0 and list(memory.store.things(Tombstone)) == [gone]
+    assert memory.count() == 0 and list(memory.store.things.select(Tombstone)) == [gone]
     assert memory.undelete(A).kind == "note"
 
 
@@ -217,13 +217,13 @@ def test_a_relation_that_was_taken_away_stays_so_until_it_is_made_again(tmp_path
         other.import_from(tmp_path / "gone.ndjson", conflict="merge")
         assert list(other.relations()) == []
         other.undo("last")
-        assert len(list(other.relations())) == 1 and other.store.count_things(Tombstone) == 0
+        assert len(list(other.relations())) == 1 and other.store.things.count(Tombstone) == 0
         made = memory.link(A, "knows", B)
-        assert memory.store.count_things(Tombstone) == 0
+        assert memory.store.things.count(Tombstone) == 0
         memory.export(tmp_path / "again.ndjson")
         other.import_from(tmp_path / "gone.ndjson", conflict="merge")
         other.import_from(tmp_path / "again.ndjson", conflict="merge")
-        assert list(other.store.things(Relation)) == [made] and other.store.count_things(Tombstone) == 0
+        assert list(other.store.things.select(Relation)) == [made] and other.store.things.count(Tombstone) == 0
 
 
 @pytest.mark.parametrize("how", ["take", "value", "update", "delete", "merge"])

@@ -276,7 +276,7 @@ def settle_first(memory: Memory) -> None:
 
 def tag_twin(memory: Memory, id: str, value: str) -> None:
     """Give a tag to one of two memories that say the same, wherever they are."""
-    if memory.store.known([id]):
+    if memory.store.records.known([id]):
         memory.update(id, tags=[value, *memory.get(id).tags])
     else:
         memory.add("twin", id=id, tags=[value])
@@ -284,7 +284,7 @@ def tag_twin(memory: Memory, id: str, value: str) -> None:
 
 def put(memory: Memory, value: str) -> None:
     with memory.store.writing():
-        memory.store.put(
+        memory.store.things.put(
             [
                 Entity(id="e", name=value, aliases=[value]),
                 Supersession(newer=ID % 0, older=ID % 1, reason=value),
@@ -345,7 +345,7 @@ def twins(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
 def agreed(memory: Memory) -> list[bytes]:
     """All that two stores must agree about."""
     found = [line_of(record) for record in memory.list(with_deleted=True)]
-    return found + [line_of(thing) for kind in COMPARED for thing in memory.store.things(kind)]
+    return found + [line_of(thing) for kind in COMPARED for thing in memory.store.things.select(kind)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -444,8 +444,8 @@ def test_a_deletion_between_edits_comes_in_any_order(format: str, tmp_path: Path
     for name, items in told.items():
         with Memory.open(":memory:") as memory:
             with memory.store.writing():
-                memory.store.add([item for item in items if isinstance(item, Record)])
-                memory.store.put([item for item in items if not isinstance(item, Record)])
+                memory.store.records.add([item for item in items if isinstance(item, Record)])
+                memory.store.things.put([item for item in items if not isinstance(item, Record)])
             memory.export(tmp_path / f"{name}{FORMATS[format]}", format=format)
     found = set()
     for order in permutations(told):

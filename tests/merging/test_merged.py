@@ -34,7 +34,7 @@ def agreed(memory: Memory) -> list[bytes]:
     """All that two stores must agree about."""
     found = [line_of(record) for record in memory.list(with_deleted=True)]
     kinds = (Entity, Relation, Supersession, Tombstone, Conflict)
-    return found + [line_of(thing) for kind in kinds for thing in memory.store.things(kind)]
+    return found + [line_of(thing) for kind in kinds for thing in memory.store.things.select(kind)]
 
 
 class Two:
@@ -101,11 +101,11 @@ def test_no_copy_and_nothing_it_said_is_lost(
         two = Two(Path(folder), format)
         for memory, numbers in zip((two.one, two.two), copies, strict=True):
             with memory.store.writing():
-                memory.store.add([copy_of(number, said[number - 1]) for number in sorted(numbers)])
+                memory.store.records.add([copy_of(number, said[number - 1]) for number in sorted(numbers)])
                 for record in memory.list():
                     # Uses are counted on each machine for itself.
                     record.access_count = 5 if "used" in said[int(record.id[-1]) - 1] and memory is two.two else 0
-                    memory.store.replace(record)
+                    memory.store.records.replace(record)
         for memory, when in zip((two.one, two.two), whens, strict=True):
             with present(when):
                 memory.consolidate()
@@ -134,7 +134,7 @@ def test_what_one_machine_uses_more_does_not_delete_every_copy(both: Two) -> Non
     used = both.two.get(ID % 2)
     used.access_count = 5
     with both.two.store.writing():
-        both.two.store.replace(used)
+        both.two.store.records.replace(used)
     both.one.consolidate()
     both.two.consolidate()
     both.exchange()
@@ -236,7 +236,7 @@ def test_what_hung_on_a_merged_memory_does_not_come_back(tmp_path: Path, format:
         for number in (1, 2):
             both.one.link(ID % 3, "knows", ID % number)
         with both.one.store.writing():
-            both.one.store.put([Supersession(newer=ID % 3, older=ID % 2, decided_at=START + 5)])
+            both.one.store.things.put([Supersession(newer=ID % 3, older=ID % 2, decided_at=START + 5)])
     both.exchange()
     with present(9):
         both.one.consolidate()

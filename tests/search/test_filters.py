@@ -161,13 +161,13 @@ def selected(record: Record, filter: Filter) -> bool:
 def test_a_store_selects_what_a_plain_predicate_selects(kept: list[Record], asked: list[Filter]) -> None:
     store = open_store(":memory:")
     with store.writing():
-        store.add(kept)
+        store.records.add(kept)
     kept = sorted(kept, key=lambda record: (record.created_at, record.id))
     for filter in asked:
         expected = [record.id for record in kept if selected(record, filter)]
-        assert [record.id for record in store.records(filter)] == expected
-        assert store.count(filter) == len(expected)
-        pages = [store.records(filter, limit=2, offset=offset) for offset in range(0, len(kept), 2)]
+        assert [record.id for record in store.records.select(filter)] == expected
+        assert store.records.count(filter) == len(expected)
+        pages = [store.records.select(filter, limit=2, offset=offset) for offset in range(0, len(kept), 2)]
         assert [record.id for page in pages for record in page] == expected
         if filter.is_all and filter.with_conversations:
             assert expected == [record.id for record in kept if filter.with_deleted or record.status != DELETED]

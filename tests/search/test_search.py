@@ -58,9 +58,9 @@ def kept(given_memories: list[dict[str, Any]]) -> Memory:
             store: Any = memory.store
             with store.writing():
                 if each["fate"] == "imported":
-                    store.forget_vectors(list(store.numbers_of([record.id]).values()))
+                    store.vectors.remove(list(store.search.numbers_of([record.id]).values()))
                 else:
-                    store.replace(msgspec.structs.replace(record, status="deleted"))
+                    store.records.replace(msgspec.structs.replace(record, status="deleted"))
     return memory
 
 
@@ -210,7 +210,7 @@ def test_times_and_filters_of_a_question_hold(memory: Memory) -> None:
     store: Any = memory.store
     with store.writing():
         old.created_at = parse_time("2024-05-31T23:59:59Z")
-        store.replace(old)
+        store.records.replace(old)
     new = memory.add("cat of now", tree="work.ops", kind="decision", scope="project", tags=["two words"])
     for question in (
         "after:2025",

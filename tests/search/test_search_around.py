@@ -30,11 +30,11 @@ def context(memory: Memory, question: str, count: int = 1, **options: Any) -> li
 def change(memory: Memory, id: str, **values: Any) -> None:
     """Set fields that only an import can set."""
     store: Any = memory.store
-    record: Record = store.get([id])[0]
+    record: Record = store.records.get([id])[0]
     with store.writing():
         for name, value in values.items():
             setattr(record, name, value)
-        store.replace(record)
+        store.records.replace(record)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "fulltext"])
@@ -98,7 +98,7 @@ def test_a_conversation_of_the_source_comes_before_a_session(memory: Memory) -> 
         added = memory.add(name, meta={"session": "1"})
         change(memory, added.id, source={"conversation": "b" if number == 2 else "a"})
     store: Any = memory.store
-    store.rebuild_text()
+    store.text.rebuild()
     assert context(memory, "zeppelin") == ["before", "after"]
 
 

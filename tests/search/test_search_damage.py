@@ -129,7 +129,7 @@ def test_the_same_is_found_without_the_index_and_for_the_same_reasons(
         by_index = reasons(memory, " ".join(question))
         assert not memory.notes
         store: Any = memory.store
-        store.db.execute("DROP TABLE record_text")
+        store.connection.db.execute("DROP TABLE record_text")
         assert reasons(memory, " ".join(question)) == by_index
 
 

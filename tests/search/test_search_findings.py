@@ -143,7 +143,7 @@ def test_an_upgrade_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(text_index.Indexes, "index_text", killed)
+        patch.setattr(text_index.TextIndex, "add", killed)
         with pytest.raises(KeyboardInterrupt):
             Memory.open(path, write=False)
     with Memory.open(path, write=False) as memory:

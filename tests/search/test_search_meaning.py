@@ -69,7 +69,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
 
 def lengths(memory: Memory) -> list[int]:
     store: Any = memory.store
-    return [len(vector) for _, vector in store.vectors()]
+    return [len(vector) for _, vector in store.vectors.select()]
 
 
 def is_whole(memory: Memory, count: int) -> bool:
@@ -77,10 +77,10 @@ def is_whole(memory: Memory, count: int) -> bool:
     verdict = memory.doctor()
     assert verdict.ok, verdict.problems
     store: Any = memory.store
-    before = dict(store.vectors())
+    before = dict(store.vectors.select())
     assert memory.stats()["vectors"]["count"] == len(before) == count
     memory.embed(again=True)
-    return before == dict(store.vectors())
+    return before == dict(store.vectors.select())
 
 
 def test_another_model_replaces_all_vectors(memory: Memory, plugins: Plugins) -> None:

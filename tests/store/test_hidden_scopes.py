@@ -1,7 +1,7 @@
 """A store that is opened without its sensitive scopes: nothing of them is shown, found, counted or changed."""
 
 from collections.abc import Iterator
-from inspect import Parameter, signature
+from inspect import isfunction, signature
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,7 @@ import pytest
 
 from memglot import Memory
 from memglot.errors import AlreadyThere, NotFound, UsageError
-from memglot.store.contract import Store
-from memglot.store.overlay import Overlay
+from memglot.store import contract, overlay
 
 
 @pytest.fixture
@@ -206,11 +205,19 @@ def test_a_dry_run_tells_what_an_import_would(view: Memory, store: Path, tmp_pat
     assert secret(store) == KEPT
 
 
-def test_a_dry_run_is_asked_as_a_store_is() -> None:
-    def takes(method: Any) -> list[str]:
-        found = signature(method).parameters.values()
-        return [one.name for one in found if one.kind is not Parameter.KEYWORD_ONLY]
+PARTS = {
+    contract.Store: overlay.Overlay,
+    contract.Records: overlay.OverlayRecords,
+    contract.Things: overlay.OverlayThings,
+    contract.History: overlay.OverlayHistory,
+}
 
-    for name, method in vars(Overlay).items():
-        if not name.startswith("_") and hasattr(Store, name):
-            assert takes(method) == takes(getattr(Store, name)), name
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_a_dry_run_has_the_methods_of_a_store(part: type[Any]) -> None:
+    def named(method: Any) -> list[str]:
+        return list(signature(method).parameters)
+
+    for name, method in vars(part).items():
+        if not name.startswith("_") and isfunction(method):
+            assert named(getattr(PARTS[part], name)) == named(method), name

@@ -19,7 +19,7 @@ from memglot.model import Conflict, canonical
 from memglot.store.contract import Store
 from memglot.store.location import open_store
 from memglot.store.sqlite import connection, text_index
-from memglot.store.sqlite.schema import LATE_INDEXES, MIGRATIONS
+from memglot.store.sqlite.schema import DEFERRED_INDEXES, MIGRATIONS
 from memglot.store.sqlite.store import SqliteStore
 from memglot.testing.samples import make
 from memglot.testing.store import StoreConformance, count_found
@@ -75,11 +75,11 @@ def test_clashes_of_the_first_version_keep_their_values(store_path: str) -> None
     with Memory.open(store_path) as memory:
         first = Conflict(record=id, field="title", clock=5, values=["eins", "zwei \u00e9"])
         second = Conflict(record=id, field="meta.a b", clock=5, values=[10**30, {"k": [1, 2.5, None]}])
-        assert list(memory.store.things(Conflict)) == [second, first]
-        assert list(memory.store.mentions(Conflict, "title")) == [first]
-        (revision,) = [one for one in memory.store.revisions(key=id) if one.kind == "conflict"]
+        assert list(memory.store.things.select(Conflict)) == [second, first]
+        assert list(memory.store.things.by_second_key(Conflict, "title")) == [first]
+        (revision,) = [one for one in memory.store.history.revisions(key=id) if one.kind == "conflict"]
         assert msgspec.convert(revision.before, Conflict) == first
-        assert memory.store.knows_event(memory.store.chain_head()[1])
+        assert memory.store.history.has_event(memory.store.history.chain_head()[1])
 
 
 def test_there_is_a_dump_of_every_version() -> None:
@@ -148,7 +148,7 @@ def test_a_store_without_write_permission_is_told_as_such() -> None:
         "except MemglotError as error:\n    print(error.code)\n"
     )
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "store.db"
+        path = Path(name) / "store.connection.db"
         with Memory.open(str(path)) as memory:
             memory.add("kept")
         path.chmod(0o444)
@@ -163,12 +163,12 @@ def test_a_full_disk_keeps_whole_batches(store_path: str) -> None:
         memory.import_from(b'{"content":"first"}', format="ndjson")
         store = memory.store
         assert isinstance(store, SqliteStore)
-        pages = next(iter(store.db.execute("PRAGMA page_count")))[0]
-        store.db.execute(f"PRAGMA max_page_count = {pages + 60}").fetchall()
+        pages = next(iter(store.connection.db.execute("PRAGMA page_count")))[0]
+        store.connection.db.execute(f"PRAGMA max_page_count = {pages + 60}").fetchall()
         lines = b"\n".join(b'{"content":"%d %s"}' % (number, b"word " * 60) for number in range(5000))
         with pytest.raises(FullStore):
             memory.import_from(lines, format="ndjson")
-        store.db.execute("PRAGMA max_page_count = 1000000").fetchall()
+        store.connection.db.execute("PRAGMA max_page_count = 1000000").fetchall()
     with Memory.open(store_path) as memory:
         assert (memory.count() - 1) % 1000 == 0
         assert memory.search("first").total == 1
@@ -198,11 +198,11 @@ def test_others_can_write_while_much_text_is_indexed(store_path: str, monkeypatc
     def write_elsewhere() -> None:
         # Nobody holds the lock, else this would fail at once.
         other.execute("BEGIN IMMEDIATE; ROLLBACK")
-        reached.append(store.indexed_to())
+        reached.append(store.text.indexed_to())
 
-    monkeypatch.setattr(store, "give_way", write_elsewhere)
+    monkeypatch.setattr(store.connection, "give_way", write_elsewhere)
     with store.loading(by_content=False), store.writing():
-        store.add([make(text) for text in texts])
+        store.records.add([make(text) for text in texts])
     assert list(dict.fromkeys(reached)) == [0, 2, 3, 5]
     assert count_found(store, "pie") == len(texts) and not list(store.verify())
     other.close()
@@ -213,20 +213,20 @@ def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
     store = open_store(store_path)
     with pytest.raises(KeyboardInterrupt), store.loading(by_content=False):
         with store.writing():
-            store.add([make("apple pie")])
+            store.records.add([make("apple pie")])
         raise KeyboardInterrupt
     store.close()
 
     reading = open_store(store_path, write=False)
-    assert any("cut off" in note for note in reading.notes)
+    assert any("interrupted" in note for note in reading.notes)
     assert count_found(reading, "apple") == 1
     assert any("full text" in problem for problem in reading.verify())
     reading.close()
 
     writing = open_store(store_path)
     assert isinstance(writing, SqliteStore)
-    names = {name for (name,) in writing.db.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
-    assert set(LATE_INDEXES) <= names
+    names = {name for (name,) in writing.connection.db.execute("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+    assert set(DEFERRED_INDEXES) <= names
     assert writing.notes == []
     assert count_found(writing, "apple") == 1
     assert list(writing.verify()) == []
@@ -238,7 +238,7 @@ def test_a_record_altered_behind_our_back_is_found(store_path: str) -> None:
         id = memory.add("the truth").id
         store = memory.store
         assert isinstance(store, SqliteStore)
-        store.db.execute("UPDATE records SET tree = 'elsewhere'")
+        store.connection.db.execute("UPDATE records SET tree = 'elsewhere'")
         verdict = memory.doctor()
     assert not verdict.ok
     assert any(id in problem for problem in verdict.problems)

@@ -58,7 +58,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
             with store.writing():
                 result = _Run(store, done, dry_run).run()
                 if result.merged or result.updated:
-                    store.log(OPERATION, "", "", {"merged": result.merged, "updated": result.updated})
+                    store.history.log(OPERATION, "", "", {"merged": result.merged, "updated": result.updated})
     result.duration_ms = round((monotonic() - started) * 1000)
     return result
 
@@ -75,15 +75,15 @@ class _Run:
         """Merge, then age."""
         # What will change is found first and lies on disk: nobody reads on while the store is being written.
         groups: DiskList[list[str]] = DiskList()
-        for ids in self._store.doubles():
+        for ids in self._store.records.duplicates():
             groups.append(ids)
         for ids in groups:
             self._merge(ids)
         weaker: DiskList[str] = DiskList()
-        for batch in _batches(self._store.records()):
+        for batch in _batches(self._store.records.select()):
             weaker.extend([record.id for record in batch if self._look(record)])
         for ids in _batches(weaker):
-            for record in self._store.get(ids):
+            for record in self._store.records.get(ids):
                 before = msgspec.structs.replace(record)
                 self._clock.age(record)
                 self._replace(before, record)
@@ -106,10 +106,10 @@ class _Run:
 
     def _merge(self, ids: list[str]) -> None:
         """Let the oldest of some doubles, which is the same one on every machine, take in the others."""
-        stays = min((record for batch in _batches(ids) for record in self._store.get(batch)), key=_rank)
+        stays = min((record for batch in _batches(ids) for record in self._store.records.get(batch)), key=_rank)
         before = msgspec.structs.replace(stays)
         for batch in _batches(id for id in ids if id != stays.id):
-            others = sorted(self._store.get(batch), key=_rank)
+            others = sorted(self._store.records.get(batch), key=_rank)
             for other in others:
                 self._strengthen(stays, other)
                 absorb(stays, other)
@@ -138,9 +138,11 @@ class _Run:
         if after == before or self._dry_run:
             return
         normalise(after)
-        self._store.replace(after)
+        self._store.records.replace(after)
         at, key = self._clock.moment, after.id
-        self._store.remember([Revision(kind="record", key=key, at=at, deed=OPERATION, before=to_builtins(before))])
+        self._store.history.add_revisions(
+            [Revision(kind="record", key=key, at=at, action=OPERATION, before=to_builtins(before))]
+        )
 
 
 def _rank(record: Record) -> tuple[int, str]:

@@ -37,7 +37,7 @@ class StrengthClock:
 
     def __init__(self, store: Store, moment: int) -> None:
         self._store, self.moment = store, moment
-        self._imports = {entry.id: entry.at for entry in store.imports()}
+        self._imports = {entry.id: entry.at for entry in store.history.imports()}
 
     def base(self, record: Record) -> DecayBase | None:
         """What a record's strength decays from; `None` for one that has no strength.
@@ -69,7 +69,7 @@ class StrengthClock:
 
     def _arrival(self, record: Record) -> int:
         """When a record came here: with its import, else when it was made. What came today is not old."""
-        brought = self._store.batch_of(record.id)
+        brought = self._store.history.import_of(record.id)
         return self._imports.get(brought, record.created_at) if brought is not None else record.created_at
 
 

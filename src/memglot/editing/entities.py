@@ -17,7 +17,7 @@ from memglot.store.contract import Revision, Store
 def entities(store: Store, query: str | None = None, type: str | None = None) -> Iterator[Entity]:
     """Those whose name, alias or id contains the query, whatever its case, and that are of the type."""
     wanted = _folded(query or "")
-    for entity in store.things(Entity):
+    for entity in store.things.select(Entity):
         if type is not None and _folded(entity.type) != _folded(type):
             continue
         if any(wanted in _folded(text) for text in (entity.name, *entity.aliases, entity.id)):
@@ -37,7 +37,7 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
             raise empty_text(field)
     check_text(scope or "", "scope")
     with store.writing():
-        before = store.thing(Entity, entity_id(name, type))
+        before = store.things.get(Entity, entity_id(name, type))
         at = now()
         if before is None:
             found = Entity(id=entity_id(name, type), name=name, type=type, scope=DEFAULT_SCOPE, first_seen=at)
@@ -53,13 +53,13 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
         # A clock that ran ahead somewhere must not make an edit of today lose; names unite whatever the time.
         found.last_seen = next_time(seen) if before is not None and found.scope != before.scope else max(at, seen)
         if before is not None:
-            origin = store.origins([before])[0]
+            origin = store.things.batches_of([before])[0]
             revision = Revision(
-                kind="entity", key=found.id, at=at, deed="entity", before=to_builtins(before), origin=origin
+                kind="entity", key=found.id, at=at, action="entity", before=to_builtins(before), previous_batch=origin
             )
-            store.remember([revision])
-        store.put([found])
-        store.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
+            store.history.add_revisions([revision])
+        store.things.put([found])
+        store.history.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
     return found
 
 

@@ -28,25 +28,25 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     id = id.strip().lower()
     found = [
         revision
-        for revision in store.revisions(key=id)
-        if revision.kind == "record" and revision.deed != AFTER_DELETION
+        for revision in store.history.revisions(key=id)
+        if revision.kind == "record" and revision.action != AFTER_DELETION
     ]
-    present = store.get([id])
+    present = store.records.get([id])
     if not found and not present:
-        matches = store.starting_with(id, 2)
+        matches = store.records.ids_starting_with(id, 2)
         if len(matches) != 1:
             raise NotFound("memory", id)
         return history(store, matches[0])
     id = found[0].key if found else present[0].id
     versions = [
-        _version(number, revision.at, revision.deed, *_state(revision)) for number, revision in enumerate(found, 1)
+        _version(number, revision.at, revision.action, *_state(revision)) for number, revision in enumerate(found, 1)
     ]
     if present:
-        has = list(store.things(Conflict, [id]))
+        has = list(store.things.select(Conflict, [id]))
         versions.append(_version(len(versions) + 1, None, "present", present[0], has))
     else:
         versions.append(_version(len(versions) + 1, None, "deleted", None, []))
-    return versions, store.batch_of(id)
+    return versions, store.history.import_of(id)
 
 
 def _version(number: int, until: int | None, deed: str, record: Record | None, conflicts: list[Conflict]) -> Version:
@@ -70,11 +70,11 @@ def find_import(imports: Iterable[Import], text: str) -> Import:
 
 def audit_log(store: Store, *, target: str | None = None, limit: int | None = None) -> list[Event]:
     """The newest rows of the audit chain first."""
-    return list(store.events(target=target, newest_first=True, limit=limit))
+    return list(store.history.events(target=target, newest_first=True, limit=limit))
 
 
 def audit_verify(store: Store) -> dict[str, Any]:
     """Whether the audit chain is whole, and if not, the first row that does not fit."""
-    head = store.chain_head()
-    broken = first_broken(store.events(), head)
+    head = store.history.chain_head()
+    broken = first_broken(store.history.events(), head)
     return {"ok": broken is None, "events": head[0], "head": head[1], "first_broken": broken}

@@ -9,13 +9,13 @@ from memglot.store.contract import Revision, Store
 
 def identity(store: Store, scope: str = DEFAULT_SCOPE) -> Document | None:
     """The present text, if there is one."""
-    found = (document for document in store.mentions(Document, IDENTITY) if document.scope == scope)
+    found = (document for document in store.things.by_second_key(Document, IDENTITY) if document.scope == scope)
     return max(found, key=_age, default=None)
 
 
 def identity_history(store: Store, scope: str = DEFAULT_SCOPE) -> list[Document]:
     """Every text, the present one last."""
-    found = [document for document in store.mentions(Document, IDENTITY) if document.scope == scope]
+    found = [document for document in store.things.by_second_key(Document, IDENTITY) if document.scope == scope]
     return sorted(found, key=_age)
 
 
@@ -32,12 +32,12 @@ def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[D
         # A text from a machine whose clock runs ahead must not outlast what is said now.
         at = max(now(), present.created_at + 1) if present is not None else now()
         document = identity_document(text, scope=scope, created_at=at)
-        before = store.kept(document)
+        before = store.things.same_key(document)
         if before is not None:
-            deed = Revision(kind="document", key=before.id, at=at, deed="identity", before=to_builtins(before))
-            store.remember([deed])
-        store.put([document])
-        store.log("identity", document.id, scope, {"characters": len(text)})
+            deed = Revision(kind="document", key=before.id, at=at, action="identity", before=to_builtins(before))
+            store.history.add_revisions([deed])
+        store.things.put([document])
+        store.history.log("identity", document.id, scope, {"characters": len(text)})
     return document, True
 
 

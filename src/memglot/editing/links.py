@@ -30,14 +30,14 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
         raise empty_text("predicate")
     with store.writing():
         ends = [parse_endpoint(store, text) for text in (subject, object)]
-        for relation in store.things(Relation, [ends[0].id]):
+        for relation in store.things.select(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
                 return relation if weight in (None, relation.weight) else _set_weight(store, relation, weight)
         # Two machines that relate the same things say the same, so the relation has one id on both.
         id = derive_id("memglot-relation", "", "\0".join((_text(ends[0]), predicate, _text(ends[1]))))
-        buried = store.thing(Tombstone, id)
+        buried = store.things.get(Tombstone, id)
         at = next_time(buried.deleted_at) if buried is not None else now()
-        store.take([buried] if buried is not None else [])
+        store.things.remove([buried] if buried is not None else [])
         relation = Relation(
             id=id,
             subject=ends[0],
@@ -47,8 +47,8 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
             created_at=at,
             updated_at=at,
         )
-        store.put([relation])
-        store.log("link", relation.id, relation.scope, to_builtins(relation))
+        store.things.put([relation])
+        store.history.log("link", relation.id, relation.scope, to_builtins(relation))
     return relation
 
 
@@ -63,10 +63,12 @@ def predicate_notes(predicate: str) -> list[str]:
 
 def _set_weight(store: Store, relation: Relation, weight: float | None) -> Relation:
     changed = msgspec.structs.replace(relation, weight=weight, updated_at=next_time(relation.updated_at))
-    store.put([changed])
+    store.things.put([changed])
     before = to_builtins(relation)
-    store.remember([Revision(kind="relation", key=relation.id, at=changed.updated_at, deed="link", before=before)])
-    store.log("link", relation.id, relation.scope, to_builtins(changed))
+    store.history.add_revisions(
+        [Revision(kind="relation", key=relation.id, at=changed.updated_at, action="link", before=before)]
+    )
+    store.history.log("link", relation.id, relation.scope, to_builtins(changed))
     return changed
 
 
@@ -76,20 +78,20 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
         ends = [parse_endpoint(store, text) for text in (subject, object)]
         found = [
             relation
-            for relation in store.things(Relation, [ends[0].id])
+            for relation in store.things.select(Relation, [ends[0].id])
             if (relation.predicate, relation.object) == (predicate, ends[1])
         ]
         if not found:
             raise NotFound("relation", f"{subject} {predicate} {object}", "`memglot relations` lists them")
-        store.take(found)
+        store.things.remove(found)
         at, kind = now(), "relation"
-        store.remember(
-            [Revision(kind=kind, key=one.id, at=at, deed="unlink", before=to_builtins(one)) for one in found]
+        store.history.add_revisions(
+            [Revision(kind=kind, key=one.id, at=at, action="unlink", before=to_builtins(one)) for one in found]
         )
         for relation in found:
             gone = max(at, relation.updated_at)
-            store.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=gone)])
-            store.log("unlink", relation.id, relation.scope, to_builtins(relation))
+            store.things.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=gone)])
+            store.history.log("unlink", relation.id, relation.scope, to_builtins(relation))
     return len(found)
 
 
@@ -98,7 +100,7 @@ def parse_endpoint(store: Store, text: str) -> Endpoint:
     if text.startswith("entity:"):
         id = text.removeprefix("entity:")
         for key in (text, id):
-            if store.thing(Entity, key) is not None:
+            if store.things.get(Entity, key) is not None:
                 return Endpoint(key, entity=True)
         raise NotFound("entity", id, "`memglot entities` lists them")
     return Endpoint(resolve_id(store, text))

@@ -21,26 +21,26 @@ def stats(store: Store) -> dict[str, Any]:
     kinds: dict[str, int] = {}
     scopes: dict[str, int] = {}
     tags: dict[str, int] = {}
-    for record in store.records():
+    for record in store.records.select():
         kinds[record.kind] = kinds.get(record.kind, 0) + 1
         scopes[record.scope] = scopes.get(record.scope, 0) + 1
         for tag in record.tags:
             tags[tag] = tags.get(tag, 0) + 1
-    things = {name: store.count_things(kind) for name, kind in THINGS.items()}
-    vectors = store.vector_state()
+    things = {name: store.things.count(kind) for name, kind in THINGS.items()}
+    vectors = store.vectors.state()
     size = os.path.getsize(store.url) if os.path.exists(store.url) else 0
     return {
         "store": store.url,
         "bytes": size,
         "memories": sum(kinds.values()),
-        "deleted_in_source": store.count(Filter(status=(DELETED,))),
+        "deleted_in_source": store.records.count(Filter(status=(DELETED,))),
         "kinds": _most_common(kinds),
         "scopes": _most_common(scopes),
         "tags": _most_common(tags),
         "things": {name: count for name, count in things.items() if count},
         "vectors": {"model": vectors.model, "count": vectors.count, "missing": vectors.missing},
-        "imports": sum(1 for _ in store.imports()),
-        "events": store.chain_head()[0],
+        "imports": sum(1 for _ in store.history.imports()),
+        "events": store.history.chain_head()[0],
     }
 
 
@@ -87,7 +87,7 @@ def restore(
         if verdict.problems:
             raise NotAStore(str(path), verdict.problems[0])
         _copy(backup_store, store_path, before=lambda: _set_aside(store_path))
-        count = backup_store.count()
+        count = backup_store.records.count()
     finally:
         backup_store.close()
     for note in _rewrite_conflict_files(store_path):

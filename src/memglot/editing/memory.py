@@ -37,21 +37,21 @@ def resolve_id(store: Store, text: str) -> str:
     """The id of a stored memory, from the id itself or from an unambiguous beginning of it."""
     id = text.strip().lower()
     if is_id(id):
-        if store.known([id]):
+        if store.records.known([id]):
             return id
     elif len(id) >= _SHORTEST_PREFIX:
-        found = store.starting_with(id, 4)
+        found = store.records.ids_starting_with(id, 4)
         if len(found) == 1:
             return found[0]
         if found:
             raise Ambiguous(text, found)
-    buried = store.thing(Tombstone, id)
+    buried = store.things.get(Tombstone, id)
     raise NotFound("memory", text, f"it was deleted: `memglot undelete {id}` brings it back" if buried else None)
 
 
 def get(store: Store, id: str) -> Record:
     """One memory by its id."""
-    return store.get([resolve_id(store, id)])[0]
+    return store.records.get([resolve_id(store, id)])[0]
 
 
 def add(store: Store, record: Record) -> Record:
@@ -64,15 +64,15 @@ def add(store: Store, record: Record) -> Record:
     set_times_from_id(record)
     assign_id_and_times(record, Minter(now() // 1000))
     with store.writing():
-        if store.known([record.id]):
+        if store.records.known([record.id]):
             raise AlreadyThere(record.id)
-        buried = store.thing(Tombstone, record.id)
+        buried = store.things.get(Tombstone, record.id)
         if buried is not None:
             # Else the next machine that knows of the deletion would delete it again.
             record.updated_at = max(record.updated_at, next_time(buried.deleted_at))
-            store.take([buried])
-        store.add([record])
-        store.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
+            store.things.remove([buried])
+        store.records.add([record])
+        store.history.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
     return record
 
 
@@ -95,16 +95,16 @@ def update(
             at = next_time(record.updated_at, *record.clocks.values())
             path = parse_path(settles) if settles is not None else None
             stamp_edit(record, after, at, [path] if path is not None else [])
-            had = list(store.things(Conflict, [record.id]))
-            store.replace(after)
+            had = list(store.things.select(Conflict, [record.id]))
+            store.records.replace(after)
             set_conflicts(store, record.id, conflicts_of(after, had))
             if "content" in changed:
                 # A vector of the old text would find the wrong things.
-                store.take(list(store.things(Embedding, [record.id])))
+                store.things.remove(list(store.things.select(Embedding, [record.id])))
             before = revision_value(record, had)
-            store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before)])
+            store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=deed, before=before)])
             details = {"fields": sorted(changed)} if settles is None else {"field": settles}
-            store.log(deed, record.id, after.scope, details)
+            store.history.log(deed, record.id, after.scope, details)
         return after
 
 
@@ -112,10 +112,10 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
     with store.writing():
         wanted = list(dict.fromkeys(resolve_id(store, id) for id in ids))
-        records = store.get(wanted)
+        records = store.records.get(wanted)
         delete_records(store, records, reason=reason)
         for record in records:
-            store.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
+            store.history.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
     return wanted
 
 
@@ -127,13 +127,15 @@ def delete_records(store: Store, records: Sequence[Record], *, deed: str = "dele
     for record in records:
         # A deletion is later than every edit that it knew of.
         at = max(present, record.updated_at)
-        origin = store.origin(record.id)
-        had = list(store.things(Conflict, [record.id]))
+        origin = store.records.batch_of(record.id)
+        had = list(store.things.select(Conflict, [record.id]))
         before = revision_value(record, had)
-        store.remember([Revision(kind="record", key=record.id, at=at, deed=deed, before=before, origin=origin)])
-        store.put([_tombstone(record, at, reason)])
-        store.take(had)
-    store.remove([record.id for record in records])
+        store.history.add_revisions(
+            [Revision(kind="record", key=record.id, at=at, action=deed, before=before, previous_batch=origin)]
+        )
+        store.things.put([_tombstone(record, at, reason)])
+        store.things.remove(had)
+    store.records.remove([record.id for record in records])
 
 
 def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
@@ -151,22 +153,22 @@ def undelete(store: Store, id: str) -> Record:
     """Bring a deleted memory back as it was, or one that its source had marked as deleted."""
     with store.writing():
         id = _deleted_id(store, id.strip().lower())
-        if store.known([id]):
-            record = store.get([id])[0]
+        if store.records.known([id]):
+            record = store.records.get([id])[0]
             return (
                 update(store, id, {"status": DEFAULT_STATUS}, deed="undelete") if record.status == DELETED else record
             )
-        tombstone = store.thing(Tombstone, id)
+        tombstone = store.things.get(Tombstone, id)
         known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)
         if tombstone is None or known.record is None:
             raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
         record = known.record
         # It is later than the deletion, also to other machines; what it says keeps its age.
         set_time(record, next_time(tombstone.deleted_at, record.updated_at))
-        store.add([record], origin)
-        store.take([tombstone])
+        store.records.add([record], origin)
+        store.things.remove([tombstone])
         set_conflicts(store, id, conflicts_of(record, known.conflicts))
-        store.log("undelete", id, record.scope, {})
+        store.history.log("undelete", id, record.scope, {})
         return record
 
 
@@ -176,7 +178,7 @@ def _deleted_id(store: Store, text: str) -> str:
         return text
     found = [
         tombstone.id
-        for tombstone in store.things(Tombstone)
+        for tombstone in store.things.select(Tombstone)
         if tombstone.id.startswith(text) and not is_link_tombstone(tombstone)
     ]
     if len(found) > 1:

@@ -22,7 +22,7 @@ class Scope(msgspec.Struct):
 def scopes(store: Store) -> list[Scope]:
     """Every scope that has memories or is marked, by name."""
     marked = sensitive_scopes(store)
-    counts = dict.fromkeys(marked, 0) | dict(store.scopes())
+    counts = dict.fromkeys(marked, 0) | dict(store.records.count_by("scope"))
     return [Scope(scope, counts[scope], scope in marked) for scope in sorted(counts)]
 
 
@@ -34,5 +34,5 @@ def mark_all(store: Store, names: Iterable[str], *, sensitive: bool) -> Sequence
         changed = [scope for scope in wanted if (scope in marked) is not sensitive]
         for scope in changed:
             store.put_setting(SENSITIVE + scope, "" if sensitive else None)
-            store.log("mark_sensitive" if sensitive else "mark_normal", scope, scope, {})
+            store.history.log("mark_sensitive" if sensitive else "mark_normal", scope, scope, {})
     return changed

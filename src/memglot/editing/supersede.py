@@ -28,63 +28,63 @@ def supersede(
             )
         about = links.parse_endpoint(store, f"entity:{entity.removeprefix('entity:')}").id if entity else None
         found = Supersession(newer=new, older=old, entity=about, decided_by="user", reason=reason)
-        before, gone = store.kept(found), store.thing(Tombstone, thing_key(found))
+        before, gone = store.things.same_key(found), store.things.get(Tombstone, thing_key(found))
         if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
             return before, False
-        scope = store.get([new])[0].scope
+        scope = store.records.get([new])[0].scope
         # A clock that ran ahead somewhere must not make a decision of today lose.
         found.decided_at = next_time(
             (before.decided_at if before is not None else None) or 0, gone.deleted_at if gone is not None else 0
         )
-        store.take([gone] if gone is not None else [])
-        if (opposite := store.kept(Supersession(newer=old, older=new))) is not None:
+        store.things.remove([gone] if gone is not None else [])
+        if (opposite := store.things.same_key(Supersession(newer=old, older=new))) is not None:
             _remove_decision(store, opposite, scope)
             _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
         if before is not None:
             _keep_revision(store, before)
-        store.put([found])
-        store.log("supersede", new, scope, to_builtins(found))
-        record = store.get([old])[0]
+        store.things.put([found])
+        store.history.log("supersede", new, scope, to_builtins(found))
+        record = store.records.get([old])[0]
         _set_status(store, old, record.status, record.status if record.status == DELETED else SUPERSEDED)
     return found, True
 
 
 def undo_supersession(store: Store, decision: Supersession) -> None:
     """Take a decision away as if it had never been; what it had superseded is active again."""
-    store.take([decision])
-    if store.known([decision.older]) and not list(store.mentions(Supersession, decision.older)):
+    store.things.remove([decision])
+    if store.records.known([decision.older]) and not list(store.things.by_second_key(Supersession, decision.older)):
         _set_status(store, decision.older, SUPERSEDED, DEFAULT_STATUS)
 
 
 def _set_status(store: Store, id: str, was: str, status: str) -> None:
-    if store.get([id])[0].status == was != status:
+    if store.records.get([id])[0].status == was != status:
         memory.update(store, id, {"status": status})
 
 
 def _remove_decision(store: Store, thing: Supersession, scope: str) -> None:
     _keep_revision(store, thing)
-    store.take([thing])
-    store.put([link_tombstone(thing, now(), scope)])
+    store.things.remove([thing])
+    store.things.put([link_tombstone(thing, now(), scope)])
 
 
 def _keep_revision(store: Store, thing: Supersession) -> None:
     revision = Revision(
-        kind="supersession", key=thing_key(thing), at=now(), deed="supersede", before=to_builtins(thing)
+        kind="supersession", key=thing_key(thing), at=now(), action="supersede", before=to_builtins(thing)
     )
-    revision.origin = store.origins([thing])[0]
-    store.remember([revision])
+    revision.previous_batch = store.things.batches_of([thing])[0]
+    store.history.add_revisions([revision])
 
 
 def supersessions(store: Store, id: str | None = None) -> list[Supersession]:
     """All supersessions, or those of the chain that a memory belongs to, both ways; the earliest decision first."""
     if id is None:
-        return sorted(store.things(Supersession), key=_when)
+        return sorted(store.things.select(Supersession), key=_when)
     start = memory.resolve_id(store, id)
     seen, rest = {start}, [start]
     found: dict[tuple[str, str], Supersession] = {}
     while rest:
         link = rest.pop()
-        for one in (*store.things(Supersession, [link]), *store.mentions(Supersession, link)):
+        for one in (*store.things.select(Supersession, [link]), *store.things.by_second_key(Supersession, link)):
             found[one.newer, one.older] = one
             # A chain that another tool wrote may bite its own tail.
             rest += {one.newer, one.older} - seen

@@ -25,7 +25,7 @@ def branches(store: Store, path: str = "", depth: int | None = None, among: Filt
     """The nodes at and below a path, in order, with the counts of memories `among` some."""
     check_tree(path)
     found: dict[str, Branch] = {}
-    for tree, count in store.branches(_below(path, among)):
+    for tree, count in store.records.count_by("tree", _below(path, among)):
         for node in _up_to(tree, path):
             branch = found.setdefault(node, Branch(node, 0, 0))
             branch.total += count
@@ -69,9 +69,9 @@ def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> in
         for record in batch:
             values: dict[str, Any] = {"id": minter.mint(), "tree": _moved(record.tree, source, target), "foreign": []}
             copies.append(msgspec.structs.replace(record, **values))
-        store.add(copies)
+        store.records.add(copies)
         for record in copies:
-            store.log("copy", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
+            store.history.log("copy", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
 
     return _each_batch(store, _below(source), None if dry_run else change)
 
@@ -106,11 +106,11 @@ def _below(path: str, among: Filter = Filter()) -> Filter:
 
 def _each_batch(store: Store, filter: Filter, change: Callable[[list[Record]], None] | None) -> int:
     """Change all records that are meant in one transaction, a batch at a time; tell how many there are."""
-    total = store.count(filter)
+    total = store.records.count(filter)
     if change is None or not total:
         return total
     with store.writing():
-        ids = [record.id for record in store.records(filter)]
+        ids = [record.id for record in store.records.select(filter)]
         for start in range(0, len(ids), BATCH_SIZE):
-            change(store.get(ids[start : start + BATCH_SIZE]))
+            change(store.records.get(ids[start : start + BATCH_SIZE]))
     return total

@@ -14,7 +14,7 @@ from memglot.store.contract import Store
 
 def imported_rows(store: Store, *, target: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
     """The audit rows that came with files, of other machines and tools, newest first."""
-    rows = [blob.row for blob in store.things(Blob) if is_audit(blob)]
+    rows = [blob.row for blob in store.things.select(Blob) if is_audit(blob)]
     rows = [row for row in rows if target is None or row.get("target_id") == target]
     rows.sort(key=lambda row: str(row.get("ts")), reverse=True)
     return rows[:limit]

@@ -69,7 +69,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
         items = with_audit(store, items, wanted=options.audit)
     format.write(items, target, report, options.writing)
     if report.end is not None and not report.end.count and not options.filter.is_all:
-        if not store.count(options.filter):
+        if not store.records.count(options.filter):
             report.note("no memory matches the filter")
     return format
 
@@ -104,7 +104,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
         )
         filter = msgspec.structs.replace(filter, with_deleted=True)
     else:
-        if alone := sum(store.count_things(kind) for kind in ALONE):
+        if alone := sum(store.things.count(kind) for kind in ALONE):
             report.note(
                 f"a filtered export holds memories and their relations only: {alone:,} other things stayed in the store"
             )
@@ -124,7 +124,9 @@ def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator
         return
     marked = sensitive_scopes(store)
     hiding = Hiding(store, marked) if marked else None
-    rows = chain(map(blob_of_event, store.events()), (blob for blob in store.things(Blob) if is_audit(blob)))
+    rows = chain(
+        map(blob_of_event, store.history.events()), (blob for blob in store.things.select(Blob) if is_audit(blob))
+    )
     while batch := list(islice(rows, BATCH_SIZE)):
         told = {blob.key: set(_strings(blob.row)) for blob in batch} if hiding is not None else {}
         hidden = (
@@ -172,6 +174,6 @@ def _copy(store: Store, target: Target, report: Report) -> None:
             store.copy_to(str(path))
         except StoreError as error:
             raise CannotWrite(str(target.path or "stream"), str(error)) from error
-        for record in store.records(Filter(with_deleted=True), sealed=True):
+        for record in store.records.select(Filter(with_deleted=True), sealed=True):
             prover.add(record)
     report.written(prover.end(alone=True))

@@ -93,11 +93,11 @@ def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
     """Those of some scopes that have anything to tell: memories, entities, identities or deletions."""
     if not scopes:
         return
-    found = {name for name, _ in store.scopes(Filter(with_deleted=True))} & scopes
+    found = {name for name, _ in store.records.count_by("scope", Filter(with_deleted=True))} & scopes
     if found != scopes:
-        found |= {thing.scope for thing in store.things(Entity)} & scopes
-        found |= {thing.scope for thing in store.things(Document)} & scopes
-        found |= {thing.scope for thing in store.things(Tombstone)} & scopes
+        found |= {thing.scope for thing in store.things.select(Entity)} & scopes
+        found |= {thing.scope for thing in store.things.select(Document)} & scopes
+        found |= {thing.scope for thing in store.things.select(Tombstone)} & scopes
     yield from found
 
 
@@ -182,10 +182,10 @@ def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
 
 def _compare_records(found: RemoteDiff, store: Store, records: list[Record]) -> None:
     ids = [record.id for record in records]
-    there = {record.id: record for record in store.get(ids)}
-    dead = {tombstone.id: tombstone for tombstone in store.things(Tombstone, ids)}
+    there = {record.id: record for record in store.records.get(ids)}
+    dead = {tombstone.id: tombstone for tombstone in store.things.select(Tombstone, ids)}
     known: dict[str, list[Conflict]] = {}
-    for conflict in store.things(Conflict, ids):
+    for conflict in store.things.select(Conflict, ids):
         known.setdefault(conflict.record, []).append(conflict)
     for record in records:
         found.remote_total += 1
@@ -197,10 +197,10 @@ def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> Non
         thing
         for thing in things
         if not isinstance(thing, Conflict)
-        and not (isinstance(thing, Blob) and is_audit(thing) and store.knows_event(thing.key))
+        and not (isinstance(thing, Blob) and is_audit(thing) and store.history.has_event(thing.key))
     ]
     met = Meeting(store, "merge", notes=False, restore_deleted=False).of(things)
-    alive = store.known([thing.id for thing in met.put if isinstance(thing, Tombstone)])
+    alive = store.records.known([thing.id for thing in met.put if isinstance(thing, Tombstone)])
     for thing in (*met.put, *met.gone):
         if isinstance(thing, Tombstone) and thing.id in alive:
             found.deletes.append(thing.id)

@@ -73,10 +73,10 @@ def _verify_store_file(url: str) -> Verdict:
 def verify_store(store: Store) -> Verdict:
     """Check the file, every record against its digest, the full text and the audit chain."""
     problems = list(store.verify())
-    broken = first_broken(store.events(), store.chain_head())
+    broken = first_broken(store.history.events(), store.history.chain_head())
     if broken is not None:
         problems.append(f"the audit chain breaks at row {broken}")
-    return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.count(), problems)
+    return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)
 
 
 def _verify_file(path: Path, report: Report, format: Format | None, options: Options) -> Verdict:

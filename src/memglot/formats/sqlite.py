@@ -99,13 +99,13 @@ class _Filling:
 
     def land(self) -> None:
         """Land what was taken so far."""
-        there = self._store.known(list(self._records)) if self.prover.count else set()
+        there = self._store.records.known(list(self._records)) if self.prover.count else set()
         new = [record for id, record in self._records.items() if id not in there]
         for id in there:
             self._double(self._records[id])
         with self._store.writing():
-            self._store.add(new)
-            self._store.put(self._things)
+            self._store.records.add(new)
+            self._store.things.put(self._things)
         for record in new:
             self.prover.add(record)
         self._records, self._things = {}, []

@@ -27,29 +27,29 @@ class Changes:
 
     def begin(self, import_id: str) -> int:
         """A number for the next batch, and a mark among the revisions, so that later ones are known as such."""
-        batch = self._store.new_batch(import_id)
-        mark = Revision(kind=BATCH_MARKER, key=import_id, at=self._at, deed="import", before=None, batch=batch)
-        self._store.remember([mark])
+        batch = self._store.history.new_batch(import_id)
+        mark = Revision(kind=BATCH_MARKER, key=import_id, at=self._at, action="import", before=None, batch=batch)
+        self._store.history.add_revisions([mark])
         return batch
 
     def make(self, plan: Plan, met: Met, batch: int) -> None:
         """Change what a plan and new things change; what was there before is remembered."""
         at = self._at
         revisions = [
-            Revision(kind="record", key=after.id, at=at, deed="import", before=before, batch=batch)
+            Revision(kind="record", key=after.id, at=at, action="import", before=before, batch=batch)
             for before, after in self._changed(plan)
         ]
         for known, origin in plan.remains:
             revisions += self._learnt(known, origin, batch)
         gone: list[Thing] = [*plan.restored, *met.gone, *self._stale_links(plan)]
         gone_revisions = self._revisions(gone, batch)
-        self._store.take(gone)
+        self._store.things.remove(gone)
         revisions += gone_revisions
         revisions += self._replaced(met.put, batch)
         removed = self._buried(met.put, batch)
         revisions += removed
-        self._store.put(met.put, batch)
-        self._store.remember(revisions)
+        self._store.things.put(met.put, batch)
+        self._store.history.add_revisions(revisions)
         learnt = [known for known, _ in plan.remains]
         self._touched.look(self._store, met.put, [revision.key for revision in removed], learnt)
 
@@ -65,12 +65,12 @@ class Changes:
     def _changed(self, plan: Plan) -> Iterator[tuple[dict[str, Any], Record]]:
         """Change what the plan changes; what each memory was before comes first."""
         for before, after in plan.united:
-            self._store.replace(after)
+            self._store.records.replace(after)
             yield before, after
         new = {record.id for record in plan.new}
         for change in [*plan.merged, *plan.clashing]:
             if change.before is not change.after:
-                self._store.replace(change.after)
+                self._store.records.replace(change.after)
             set_conflicts(self._store, change.after.id, change.has)
             self.conflicts += change.found
             if change.after.id not in new:
@@ -84,10 +84,10 @@ class Changes:
                 kind="record",
                 key=known.record.id,
                 at=self._at,
-                deed=AFTER_DELETION,
+                action=AFTER_DELETION,
                 before=before,
                 batch=batch,
-                origin=origin,
+                previous_batch=origin,
             )
 
     def _stale_links(self, plan: Plan) -> list[Relation]:
@@ -100,14 +100,14 @@ class Changes:
             if (change.before.content, change.before.meta) != (change.after.content, change.after.meta)
         ]
         return (
-            [relation for relation in self._store.things(Relation, changed) if is_text_link(relation)]
+            [relation for relation in self._store.things.select(Relation, changed) if is_text_link(relation)]
             if changed
             else []
         )
 
     def _replaced(self, things: list[Thing], batch: int) -> list[Revision]:
         """What the things replace."""
-        return self._revisions([kept for kept in self._store.all_kept(things) if kept is not None], batch)
+        return self._revisions([kept for kept in self._store.things.same_keys(things) if kept is not None], batch)
 
     def _revisions(self, things: list[Thing], batch: int) -> list[Revision]:
         """What things are before they change."""
@@ -116,35 +116,35 @@ class Changes:
                 kind=_NAMES[type(thing)],
                 key=thing_key(thing),
                 at=self._at,
-                deed="import",
+                action="import",
                 before=to_builtins(thing),
                 batch=batch,
-                origin=origin,
+                previous_batch=origin,
             )
-            for thing, origin in zip(things, self._store.origins(things), strict=True)
+            for thing, origin in zip(things, self._store.things.batches_of(things), strict=True)
         ]
 
     def _buried(self, things: list[Thing], batch: int) -> list[Revision]:
         """Remove the records that the tombstones among the things speak of."""
         dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
-        records = [record for record in self._store.get(dead) if not self._doubles.stays(record.id)]
+        records = [record for record in self._store.records.get(dead) if not self._doubles.stays(record.id)]
         at, deed = self._at, "delete"
         had: dict[str, list[Conflict]] = {record.id: [] for record in records}
-        for conflict in self._store.things(Conflict, list(had)) if had else ():
+        for conflict in self._store.things.select(Conflict, list(had)) if had else ():
             had[conflict.record].append(conflict)
         found = [
             Revision(
                 kind="record",
                 key=record.id,
                 at=at,
-                deed=deed,
+                action=deed,
                 before=revision_value(record, had[record.id]),
                 batch=batch,
-                origin=self._store.origin(record.id),
+                previous_batch=self._store.records.batch_of(record.id),
             )
             for record in records
         ]
-        self._store.take([conflict for conflicts in had.values() for conflict in conflicts])
-        self._store.remove([record.id for record in records])
+        self._store.things.remove([conflict for conflicts in had.values() for conflict in conflicts])
+        self._store.records.remove([record.id for record in records])
         self.removed += len(records)
         return found

@@ -88,7 +88,11 @@ class Doubles:
         if isinstance(moved, Supersession) and moved.newer == moved.older:
             return None
         # The vector and the clashes of the memory that stays are its own.
-        return None if isinstance(moved, (Embedding, Conflict)) and self._store.kept(moved) is not None else moved
+        return (
+            None
+            if isinstance(moved, (Embedding, Conflict)) and self._store.things.same_key(moved) is not None
+            else moved
+        )
 
     def _end(self, end: Endpoint) -> Endpoint:
         return end if end.entity else Endpoint(str(self._id(end.id)))

@@ -108,10 +108,10 @@ class Planner:
         plan = Plan(from_notes=self.notes is not None)
         for record in records:
             normalise(record)
-        rest = self._without_deleted(records, plan) if self._store.count_things(Tombstone) else records
+        rest = self._without_deleted(records, plan) if self._store.things.count(Tombstone) else records
         explicit = [record.id for record in rest if record.id]
-        known = self._store.known(explicit) if explicit else set()
-        there = {record.id: record for record in self._store.get(list(known))} if known else {}
+        known = self._store.records.known(explicit) if explicit else set()
+        there = {record.id: record for record in self._store.records.get(list(known))} if known else {}
         had = self._had(list(there))
         by_content = self.dedup == "content"
         for record in rest:
@@ -156,7 +156,7 @@ class Planner:
         fresh = {record.id: Change(record, record, [], []) for record in plan.new if record.id in told}
         rest = [id for id in told if id not in changes and id not in fresh]
         had = self._had(rest)
-        there = {record.id: record for record in self._store.get(rest)}
+        there = {record.id: record for record in self._store.records.get(rest)}
         there |= {after.id: after for _, after in plan.united if after.id in had}
         stored = {id: Change(record, record, had[id], had[id]) for id, record in there.items()}
         for id, conflicts in told.items():
@@ -170,7 +170,7 @@ class Planner:
 
     def _learn(self, plan: Plan, id: str, conflicts: list[Conflict]) -> None:
         """Keep the clashes of a memory that stays deleted with what remains of it."""
-        tombstone = self._store.thing(Tombstone, id) if self.conflict == "merge" else None
+        tombstone = self._store.things.get(Tombstone, id) if self.conflict == "merge" else None
         if tombstone is None:
             return
         kept = known_of_deleted(self._store, tombstone)
@@ -189,22 +189,22 @@ class Planner:
     def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
         """The clashes that memories have."""
         found: dict[str, dict[str, Conflict]] = {id: {} for id in ids}
-        if ids and self._store.count_things(Conflict):
+        if ids and self._store.things.count(Conflict):
             # A dry run sees both what is stored and what would be; the latter comes last.
-            for conflict in self._store.things(Conflict, ids):
+            for conflict in self._store.things.select(Conflict, ids):
                 found[conflict.record][conflict.field] = conflict
         return {id: list(conflicts.values()) for id, conflicts in found.items()}
 
     def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
         """The stored record of each content that is there already, as it will be when the plan is done."""
-        ids = self._store.ids_of_contents([_key(record) for record in records if record.status != DELETED])
-        found = {record.id: record for record in self._store.get(list(ids.values()))}
+        ids = self._store.records.ids_by_content([_key(record) for record in records if record.status != DELETED])
+        found = {record.id: record for record in self._store.records.get(list(ids.values()))}
         found |= {change.after.id: change.after for change in plan.merged if change.after.id in found}
         return {key: found[id] for key, id in ids.items() if _key(found[id]) == key and found[id].status != DELETED}
 
     def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
         ids = [record.id for record in records if record.id]
-        buried = {tombstone.id: tombstone for tombstone in self._store.things(Tombstone, ids)}
+        buried = {tombstone.id: tombstone for tombstone in self._store.things.select(Tombstone, ids)}
         rest = []
         for record in records:
             tombstone = buried.get(record.id) if record.id else self._buried_content(record)
@@ -244,7 +244,7 @@ class Planner:
         return found.record
 
     def _buried_content(self, record: Record) -> Tombstone | None:
-        for tombstone in self._store.mentions(Tombstone, content_hash(record.content).hex()):
+        for tombstone in self._store.things.by_second_key(Tombstone, content_hash(record.content).hex()):
             if (tombstone.kind, tombstone.scope) == (record.kind, record.scope):
                 return tombstone
         return None
@@ -262,7 +262,7 @@ class Planner:
                 if not change.is_none:
                     plan.merged.append(change)
                     return
-        elif self.started and self._store.batch_of(local.id) == self._import_id:
+        elif self.started and self._store.history.import_of(local.id) == self._import_id:
             plan.twice += 1
         elif not is_unchanged_by(local, remote):
             plan.differ += 1

@@ -145,7 +145,7 @@ class _Importer:
             self.land()
         if self._planner.dedup == "content" and self.doubles.wait(thing):
             return
-        if isinstance(thing, Blob) and is_audit(thing) and self.store.knows_event(thing.key):
+        if isinstance(thing, Blob) and is_audit(thing) and self.store.history.has_event(thing.key):
             # A row of this very store's chain that was at another machine.
             return
         self._things.append(thing)
@@ -227,7 +227,7 @@ class _Importer:
         self.started = self._planner.started = True
         self._stack.enter_context(self.store.loading(by_content=self._twins or self._planner.dedup == "content"))
         with self.store.writing():
-            self.store.put_import(self.entry)
+            self.store.history.put_import(self.entry)
 
     def _land(self, records: list[Record], things: list[Thing]) -> None:
         with self.store.writing():
@@ -244,11 +244,11 @@ class _Importer:
         if plan.is_empty and not met.put and not met.gone:
             return
         batch = self._changes.begin(self.entry.id)
-        digest = self.store.add(plan.new, batch)
+        digest = self.store.records.add(plan.new, batch)
         self._changes.make(plan, met, batch)
         self.report.formats[self._format] += len(plan.new)
         details = {"batch": batch, "count": len(plan.new), "merged": len(plan.merged), "digest": digest.hex()}
-        self.store.log("import", self.entry.id, "", details)
+        self.store.history.log("import", self.entry.id, "", details)
         self._note_progress(plan)
 
     def unite(self) -> None:
@@ -274,7 +274,7 @@ class _Importer:
         self.entry.format = self._format if self.entry.format in ("", self._format) else "mixed"
         self.entry.imported += len(plan.new)
         self.entry.merged += len(plan.merged)
-        self.store.put_import(self.entry)
+        self.store.history.put_import(self.entry)
 
     def reunite(self) -> None:
         """Let what came of merged memories reach those that they live on in."""
@@ -301,7 +301,7 @@ class _Importer:
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, state, now()
             entry.errors, entry.notes = list(islice(report.errors, _KEPT_ERRORS)), report.notes
             with self.store.writing():
-                self.store.put_import(entry)
+                self.store.history.put_import(entry)
 
 
 def _marked(scopes: list[str], *, would: bool = False) -> str:

@@ -39,7 +39,7 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
     What was changed since, or has something hanging on it since, stays as it is now, with a note, unless `force`.
     """
     with store.writing():
-        entry = find_import(store.imports(), import_id)
+        entry = find_import(store.history.imports(), import_id)
         if entry.state == "undone":
             return entry
         undoing = _Undoing(store, entry, report, force)
@@ -49,8 +49,10 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
             memories = sum(kind == _RECORD for kind, _ in kept)
             report.note(_kept_since(memories, len(kept) - memories))
         entry.state = "undone" if not kept else "partly undone"
-        store.put_import(entry)
-        store.log("undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": len(kept)})
+        store.history.put_import(entry)
+        store.history.log(
+            "undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": len(kept)}
+        )
     return entry
 
 
@@ -59,8 +61,8 @@ class _Undoing:
 
     def __init__(self, store: Store, entry: Import, report: Report, force: bool) -> None:
         self._store, self._report, self._force, self._at = store, report, force, entry.at
-        self._batches = store.batches(entry.id)
-        self._revisions = list(store.revisions(batches=self._batches))
+        self._batches = store.history.batches(entry.id)
+        self._revisions = list(store.history.revisions(batches=self._batches))
         self._begin = next((revision.number for revision in self._revisions if revision.kind == BATCH_MARKER), 0)
         self._removed: set[str] = set()
         self.kept: set[Key] = set()
@@ -68,7 +70,7 @@ class _Undoing:
     def run(self) -> None:
         """Undo what can be undone."""
         self._remove_records()
-        taken = list(self._store.revisions(origins=self._batches)) if self._batches else []
+        taken = list(self._store.history.revisions(previous_batches=self._batches)) if self._batches else []
         self._remove_dead(taken)
         self._remove_things(taken)
         self._put_back()
@@ -77,7 +79,7 @@ class _Undoing:
             RedirectUpdate(self._store, RedirectChanges(deaths=True), now()).run()
 
     def _remove_records(self) -> None:
-        ids = [record.id for record in self._store.in_batches(self._batches)]
+        ids = [record.id for record in self._store.records.in_batches(self._batches)]
         spoken = list(self._said_since(set(ids)))
         about = {id for _, ends in spoken for id in ends}
         gone = []
@@ -88,8 +90,8 @@ class _Undoing:
                 gone.append(id)
         for start in range(0, len(gone), BATCH_SIZE):
             some = gone[start : start + BATCH_SIZE]
-            self._store.remove(some)
-            self._store.take(list(self._store.things(Conflict, some)))
+            self._store.records.remove(some)
+            self._store.things.remove(list(self._store.things.select(Conflict, some)))
         self._removed.update(gone)
         self._report.imported += len(gone)
         if self._force:
@@ -99,13 +101,13 @@ class _Undoing:
     def _said_since(self, ids: set[str]) -> Iterator[tuple[Thing, set[str]]]:
         """What came to hang on some memories after the import, with those that it hangs on."""
         for kind in (Relation, Supersession, Tombstone):
-            for thing in self._store.things(kind) if ids else ():
+            for thing in self._store.things.select(kind) if ids else ():
                 ends = ids.intersection(_ends(thing))
                 if ends and self._is_since(thing):
                     yield thing, ends
 
     def _is_since(self, thing: Thing) -> bool:
-        batch = self._store.origins([thing])[0]
+        batch = self._store.things.batches_of([thing])[0]
         if batch is not None:
             return batch > max(self._batches)
         return _time(thing) >= self._at
@@ -114,24 +116,24 @@ class _Undoing:
         if isinstance(thing, Supersession):
             undo_supersession(self._store, thing)
         elif isinstance(thing, Relation):
-            self._store.take([thing])
+            self._store.things.remove([thing])
 
     def _remove_dead(self, taken: list[Revision]) -> None:
         """Memories that the import brought and somebody deleted, or merged into others, since."""
         dead = {one.key for one in taken if one.kind == _RECORD and one.batch not in self._batches}
-        dead -= self._store.known(sorted(dead)) | self._removed
-        for tombstone in list(self._store.things(Tombstone, sorted(dead))) if dead else ():
+        dead -= self._store.records.known(sorted(dead)) | self._removed
+        for tombstone in list(self._store.things.select(Tombstone, sorted(dead))) if dead else ():
             if not self._force:
                 self.kept.add((_RECORD, tombstone.id))
                 continue
-            self._store.take([tombstone])
+            self._store.things.remove([tombstone])
             self._removed.add(tombstone.id)
             self._report.imported += 1
 
     def _remove_things(self, taken: list[Revision]) -> None:
         stays = {id for _, id in self.kept}
         gone: list[Thing] = []
-        for thing in list(self._store.things_in_batches(self._batches)):
+        for thing in list(self._store.things.in_batches(self._batches)):
             key = _key(name_of(thing), thing_key(thing))
             # What hangs on a memory that stays, stays too.
             if owner_of(thing) in stays or key in self.kept:
@@ -143,39 +145,39 @@ class _Undoing:
         for revision in taken:
             if revision.kind != _RECORD and revision.batch not in self._batches:
                 thing = msgspec.convert(revision.before, THINGS[revision.kind])
-                now = self._store.kept(thing)
+                now = self._store.things.same_key(thing)
                 if now is not None and not self._force:
                     self.kept.add(_key(revision.kind, revision.key))
                 elif now is not None:
                     gone.append(now)
-        self._store.take(gone)
+        self._store.things.remove(gone)
 
     def _put_back(self) -> None:
         for revision in reversed(self._revisions):
             key = _key(revision.kind, revision.key)
             if revision.kind == BATCH_MARKER or (revision.kind == _RECORD and revision.key in self._removed):
                 continue
-            if revision.deed != AFTER_DELETION and not self._force and (key in self.kept or self._is_changed(key)):
+            if revision.action != AFTER_DELETION and not self._force and (key in self.kept or self._is_changed(key)):
                 self.kept.add(key)
                 continue
             # What was put back is as if it had never changed, also to the next undo; and nobody saw what was learnt
             # of a deleted memory.
-            self._store.forget([revision.number])
-            if revision.deed != AFTER_DELETION:
+            self._store.history.delete_revisions([revision.number])
+            if revision.action != AFTER_DELETION:
                 self._restore(revision)
 
     def _restore(self, revision: Revision) -> None:
         store = self._store
         if revision.kind != _RECORD:
             thing = msgspec.convert(revision.before, THINGS[revision.kind])
-            if not (isinstance(thing, Tombstone) and store.known([thing.id])):
-                store.put([thing], revision.origin)
+            if not (isinstance(thing, Tombstone) and store.records.known([thing.id])):
+                store.things.put([thing], revision.previous_batch)
         elif revision.before is not None:
             before, had = parse_revision(revision.before)
-            if store.known([before.id]):
-                store.replace(before)
+            if store.records.known([before.id]):
+                store.records.replace(before)
             else:
-                store.add([before], revision.origin)
+                store.records.add([before], revision.previous_batch)
             set_conflicts(store, before.id, had)
             self._report.merged += 1
 
@@ -183,8 +185,8 @@ class _Undoing:
         """Tell whether somebody else changed a record, or another thing, after this import began."""
         kinds = (_RECORD, "tombstone") if key[0] == _RECORD else (key[0],)
         return any(
-            revision.number > self._begin and revision.batch not in self._batches and revision.deed != AFTER_DELETION
-            for revision in self._store.revisions(key=key[1])
+            revision.number > self._begin and revision.batch not in self._batches and revision.action != AFTER_DELETION
+            for revision in self._store.history.revisions(key=key[1])
             if revision.kind in kinds
         )
 

@@ -31,7 +31,7 @@ def write_conflict_files(store: Store, ids: Sequence[str] | None = None) -> None
     # A link to a store is not where it lies: whoever opens it otherwise must find the same files.
     file = Path(os.path.realpath(store.url))
     folder = file.parent / CONFLICTS
-    if not folder.is_dir() and not store.count_things(Conflict):
+    if not folder.is_dir() and not store.things.count(Conflict):
         return
     try:
         _ConflictFolder(store, file, folder).show(ids)

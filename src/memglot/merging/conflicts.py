@@ -20,9 +20,9 @@ _UNSET: Any = object()
 def conflicts(store: Store, id: str | None = None, field: str | None = None) -> list[Conflict]:
     """All conflicts, those of one memory, or the one of a field."""
     if id is None:
-        return list(store.things(Conflict))
+        return list(store.things.select(Conflict))
     record = resolve_id(store, id)
-    found = [one for one in store.things(Conflict, [record]) if field in (None, one.field)]
+    found = [one for one in store.things.select(Conflict, [record]) if field in (None, one.field)]
     if not found:
         name = f"{id} {field}" if field else id
         raise NotFound("conflict", name, "`memglot conflicts` lists them")
@@ -31,8 +31,8 @@ def conflicts(store: Store, id: str | None = None, field: str | None = None) -> 
 
 def conflicts_with_records(store: Store, ids: Sequence[str] | None = None) -> Iterator[tuple[Conflict, Record]]:
     """All conflicts, or those of some memories, each with its memory; one at a time, however large they are."""
-    for conflict in store.things(Conflict, ids):
-        for record in store.get([conflict.record]):
+    for conflict in store.things.select(Conflict, ids):
+        for record in store.records.get([conflict.record]):
             yield conflict, record
 
 

@@ -94,17 +94,19 @@ def known_of_deleted(store: Store, tombstone: Tombstone) -> tuple[MemoryState, i
     """What is still known of a deleted memory, and the batch that had brought it."""
     past: list[Revision] = [
         revision
-        for revision in store.revisions(key=tombstone.id)
+        for revision in store.history.revisions(key=tombstone.id)
         if revision.kind == "record" and revision.before is not None
     ]
     if not past or past[-1].before is None:
         return MemoryState(tombstone=tombstone), None
     record, conflicts = parse_revision(past[-1].before)
-    return MemoryState(record, tuple(conflicts), tombstone), past[-1].origin
+    return MemoryState(record, tuple(conflicts), tombstone), past[-1].previous_batch
 
 
 def set_conflicts(store: Store, record: str, conflicts: Iterable[Conflict]) -> None:
     """Let a record have these clashes and no others."""
     wanted = {conflict.field: conflict for conflict in conflicts}
-    store.take([conflict for conflict in store.things(Conflict, [record]) if conflict.field not in wanted])
-    store.put(list(wanted.values()))
+    store.things.remove(
+        [conflict for conflict in store.things.select(Conflict, [record]) if conflict.field not in wanted]
+    )
+    store.things.put(list(wanted.values()))

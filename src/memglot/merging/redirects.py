@@ -46,8 +46,10 @@ class RedirectChanges:
         self.removed |= merged.intersection(removed)
         ends = {id for thing in put for id in linked_memories(thing)}
         ends |= {state.record.id for state in learnt if state.record is not None}
-        if ends and store.count_things(Tombstone):
-            merged |= {found.id for found in store.things(Tombstone, sorted(ends)) if merged_into(found) is not None}
+        if ends and store.things.count(Tombstone):
+            merged |= {
+                found.id for found in store.things.select(Tombstone, sorted(ends)) if merged_into(found) is not None
+            }
         self.ids |= merged
 
 
@@ -64,7 +66,7 @@ class RedirectUpdate:
         """Let each merged memory give what it says to its home, or come back where it has none."""
         wanted = set(self._touched.ids)
         if self._touched.deaths:
-            wanted |= {one.id for one in self._store.things(Tombstone) if merged_into(one) is not None}
+            wanted |= {one.id for one in self._store.things.select(Tombstone) if merged_into(one) is not None}
         for id in sorted(wanted):
             self._follow(id)
 
@@ -74,9 +76,9 @@ class RedirectUpdate:
         while id not in self._homes:
             # Machines that did not know of each other may have merged in a circle: its last one comes back.
             self._homes[id] = None
-            tombstone = self._store.thing(Tombstone, id)
+            tombstone = self._store.things.get(Tombstone, id)
             home = merged_into(tombstone)
-            if self._store.known([id]):
+            if self._store.records.known([id]):
                 self._homes[id] = id
             elif tombstone is not None and home is not None:
                 way.append(tombstone)
@@ -109,28 +111,30 @@ class RedirectUpdate:
         was_there = record.id in self._touched.removed
         self.revived += was_there
         if not was_there and self._batch is not None:
-            brought = self._store.origins([tombstone])[0]
+            brought = self._store.things.batches_of([tombstone])[0]
             before = to_builtins(tombstone)
-            self._remember(Revision(kind="tombstone", key=record.id, at=0, deed="", before=before, origin=brought))
+            self._remember(
+                Revision(kind="tombstone", key=record.id, at=0, action="", before=before, previous_batch=brought)
+            )
             origin = self._batch
-        self._store.take([tombstone])
-        self._store.add([record], origin)
+        self._store.things.remove([tombstone])
+        self._store.records.add([record], origin)
         set_conflicts(self._store, record.id, conflicts_of(record, known.conflicts))
 
     def _give(self, home: str, double: Record) -> None:
-        (stays,) = self._store.get([home])
+        (stays,) = self._store.records.get([home])
         before = msgspec.structs.replace(stays)
         absorb(stays, double)
         if stays == before:
             return
-        had = list(self._store.things(Conflict, [home]))
-        self._store.replace(stays)
+        had = list(self._store.things.select(Conflict, [home]))
+        self._store.records.replace(stays)
         set_conflicts(self._store, home, conflicts_of(stays, had))
-        self._remember(Revision(kind="record", key=home, at=0, deed="", before=revision_value(before, had)))
+        self._remember(Revision(kind="record", key=home, at=0, action="", before=revision_value(before, had)))
 
     def _remember(self, revision: Revision) -> None:
-        revision.at, revision.deed, revision.batch = self._at, OPERATION, self._batch
-        self._store.remember([revision])
+        revision.at, revision.action, revision.batch = self._at, OPERATION, self._batch
+        self._store.history.add_revisions([revision])
 
 
 def _was_edited_elsewhere(tombstone: Tombstone, known: MemoryState) -> bool:
@@ -144,15 +148,15 @@ def _was_edited_elsewhere(tombstone: Tombstone, known: MemoryState) -> bool:
 
 def delete_merged_into(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
     """Let those that were merged into memories which somebody deletes be deleted for good, with them."""
-    if not store.count_things(Tombstone):
+    if not store.things.count(Tombstone):
         return
     inside: dict[str, list[Tombstone]] = {}
-    for tombstone in store.things(Tombstone):
+    for tombstone in store.things.select(Tombstone):
         if (home := merged_into(tombstone)) is not None:
             inside.setdefault(home, []).append(tombstone)
     rest = list(ids) if inside else []
     while rest:
         for tombstone in inside.pop(rest.pop(), ()):
             gone = min(LATEST, max(at, tombstone.deleted_at + 1))
-            store.put([msgspec.structs.replace(tombstone, reason=reason, deleted_at=gone)])
+            store.things.put([msgspec.structs.replace(tombstone, reason=reason, deleted_at=gone)])
             rest.append(tombstone.id)

@@ -41,30 +41,32 @@ def repoint(store: Store, old: str, new: str, at: int, deed: str, batch: int | N
         fits = moved.subject != moved.object and _meaning(moved) not in have
         have.add(_meaning(moved))
         _exchange(store, relation, moved if fits else None, at, deed, batch)
-    for decision in [*store.things(Supersession, [old]), *store.mentions(Supersession, old)]:
+    for decision in [*store.things.select(Supersession, [old]), *store.things.by_second_key(Supersession, old)]:
         newer, older = (new if id == old else id for id in (decision.newer, decision.older))
         own = msgspec.structs.replace(decision, newer=newer, older=older)
-        gone = store.thing(Tombstone, thing_key(own))
-        fits = newer != older and store.kept(own) is None
+        gone = store.things.get(Tombstone, thing_key(own))
+        fits = newer != older and store.things.same_key(own) is None
         fits = fits and (gone is None or gone.deleted_at < link_time(own))
         _exchange(store, decision, own if fits else None, at, deed, batch)
     for kind in (Embedding, Conflict):
-        for thing in list(store.things(kind, [old])):
+        for thing in list(store.things.select(kind, [old])):
             moving = msgspec.structs.replace(thing, record=new)
-            fits = store.kept(moving) is None and (not isinstance(moving, Conflict) or _clashes(store, moving))
+            fits = store.things.same_key(moving) is None and (
+                not isinstance(moving, Conflict) or _clashes(store, moving)
+            )
             _exchange(store, thing, moving if fits else None, at, deed, batch)
-    for blob in list(store.things(Blob, [old])):
+    for blob in list(store.things.select(Blob, [old])):
         _exchange(store, blob, msgspec.structs.replace(blob, owner=new), at, deed, batch)
 
 
 def _clashes(store: Store, conflict: Conflict) -> bool:
     """Tell whether a clash is still one in the memory that it came to hang on."""
-    return any(conflicts_of(record, [conflict]) for record in store.get([conflict.record]))
+    return any(conflicts_of(record, [conflict]) for record in store.records.get([conflict.record]))
 
 
 def _relations(store: Store, id: str) -> list[Relation]:
     """The relations with a record at either end, each once; an entity may have the same id."""
-    found = [*store.things(Relation, [id]), *store.mentions(Relation, id)]
+    found = [*store.things.select(Relation, [id]), *store.things.by_second_key(Relation, id)]
     return list({one.id: one for one in found if Endpoint(id) in (one.subject, one.object)}.values())
 
 
@@ -77,14 +79,14 @@ def _meaning(relation: Relation) -> tuple[Endpoint, str, Endpoint]:
 
 
 def _exchange(store: Store, old: Thing, new: Thing | None, at: int, deed: str, batch: int | None) -> None:
-    origin = store.origins([old])[0]
-    store.take([old])
+    origin = store.things.batches_of([old])[0]
+    store.things.remove([old])
     if new is not None:
-        store.put([new], batch)
+        store.things.put([new], batch)
     if isinstance(old, (Relation, Supersession)) and (new is None or thing_key(new) != thing_key(old)):
         # Else the next file of a machine that does not know of it would bring it back.
-        scope = next((record.scope for record in store.get([owner_of(new or old)])), DEFAULT_SCOPE)
-        store.put([link_tombstone(old, at, scope)], batch)
-    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, deed=deed, before=to_builtins(old))
-    revision.batch, revision.origin = batch, origin
-    store.remember([revision])
+        scope = next((record.scope for record in store.records.get([owner_of(new or old)])), DEFAULT_SCOPE)
+        store.things.put([link_tombstone(old, at, scope)], batch)
+    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, action=deed, before=to_builtins(old))
+    revision.batch, revision.previous_batch = batch, origin
+    store.history.add_revisions([revision])

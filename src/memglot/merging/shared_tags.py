@@ -29,7 +29,7 @@ def missing_shared_tags(store: Store) -> Iterator[dict[str, list[str]]]:
 def _lacking(store: Store) -> Iterator[tuple[str, list[str]]]:
     # Who reads on while others write would have to wait for them to write anything himself.
     groups: DiskList[list[str]] = DiskList()
-    for ids in store.doubles():
+    for ids in store.records.duplicates():
         groups.append(ids)
     for ids in groups:
         tags = sorted_union(tag for record in _read(store, ids) for tag in record.tags)
@@ -40,7 +40,7 @@ def _lacking(store: Store) -> Iterator[tuple[str, list[str]]]:
 def _read(store: Store, ids: list[str]) -> Iterator[Record]:
     """The memories of a group, which may be large, a batch at a time."""
     for start in range(0, len(ids), BATCH_SIZE):
-        yield from store.get(ids[start : start + BATCH_SIZE])
+        yield from store.records.get(ids[start : start + BATCH_SIZE])
 
 
 def add_shared_tags(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
@@ -49,12 +49,12 @@ def add_shared_tags(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
     Nobody edited them: they keep their times and clocks, so that it does not matter who unites them, or how often.
     """
     had: dict[str, list[Conflict]] = {id: [] for id in wanted}
-    for conflict in store.things(Conflict, list(wanted)):
+    for conflict in store.things.select(Conflict, list(wanted)):
         had[conflict.record].append(conflict)
     return [
         (
             revision_value(record, had[record.id]),
             msgspec.structs.replace(record, tags=sorted_union([*record.tags, *wanted[record.id]])),
         )
-        for record in store.get(list(wanted))
+        for record in store.records.get(list(wanted))
     ]

@@ -67,18 +67,18 @@ class Meeting:
         return met
 
     def _look_up(self, things: list[Thing]) -> None:
-        for thing, kept in zip(things, self._store.all_kept(things), strict=True):
+        for thing, kept in zip(things, self._store.things.same_keys(things), strict=True):
             self._first[_key(thing)] = kept
         dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
         if dead:
-            self._alive = {record.id: record.updated_at for record in self._store.get(dead)}
+            self._alive = {record.id: record.updated_at for record in self._store.records.get(dead)}
         for thing in things:
             if isinstance(thing, Tombstone) and is_link_tombstone(thing):
                 kind = LINK_KINDS[thing.kind]
-                self._first.setdefault((kind, thing.id), self._store.thing(kind, thing.id))
+                self._first.setdefault((kind, thing.id), self._store.things.get(kind, thing.id))
         related = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
-        if related and self._store.count_things(Tombstone):
-            for tombstone in self._store.things(Tombstone, related):
+        if related and self._store.things.count(Tombstone):
+            for tombstone in self._store.things.select(Tombstone, related):
                 self._first.setdefault((Tombstone, tombstone.id), tombstone)
         self._now = dict(self._first)
 

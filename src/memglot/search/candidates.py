@@ -60,7 +60,7 @@ class SearchRun:
 
     def _weigh_words(self) -> None:
         terms = self._query.terms
-        counts, self._whole = self._store.frequencies([term.forms[0] for term in terms])
+        counts, self._whole = self._store.search.frequencies([term.forms[0] for term in terms])
         self._frequencies = {fold(term.word): count for term, count in zip(terms, counts, strict=True)}
         many = max(self._whole * (_COMMON if self._whole < _LARGE else _COMMON_IN_LARGE), _FEW)
         common = frozenset(term.word for term, count in zip(terms, counts, strict=True) if count > many)
@@ -69,18 +69,18 @@ class SearchRun:
     def _weigh(self, words: Sequence[str]) -> list[float]:
         """How telling each word is in this store, from 0.01 to 1."""
         unknown = [word for word in words if fold(word) not in self._frequencies and word not in STOP_WORDS["english"]]
-        counts, _ = self._store.frequencies([fold(word) for word in unknown])
+        counts, _ = self._store.search.frequencies([fold(word) for word in unknown])
         self._frequencies |= {fold(word): count for word, count in zip(unknown, counts, strict=True)}
         most = log(self._whole + 2)
         counts = [self._frequencies.get(fold(word), self._whole) for word in words]
         return [min(1.0, max(0.01, log((self._whole + 2) / (count + 0.5)) / most)) for count in counts]
 
     def _find_by_words(self) -> None:
-        matches = self._store.match(self._query, self._filter, CANDIDATES)
+        matches = self._store.search.match(self._query, self._filter, CANDIDATES)
         if not matches and self._query != self._asked:
             # The rarer words are nowhere, or nowhere that the filter lets through: common ones are better than nothing.
             self._query = self._asked
-            matches = self._store.match(self._query, self._filter, CANDIDATES)
+            matches = self._store.search.match(self._query, self._filter, CANDIDATES)
         best = max((match.score for match in matches), default=0.0)
         for place, match in enumerate(matches):
             self._by_words[match.number] = match.score / best if best > 0 else 1.0
@@ -91,7 +91,7 @@ class SearchRun:
         if missing <= 0 or not self._filter.without_scopes:
             return missing
         shown = Filter(without_scopes=self._filter.without_scopes)
-        return self._store.count(shown) - self._store.count_vectors(Query(), shown)
+        return self._store.records.count(shown) - self._store.vectors.count(Query(), shown)
 
     def _find_by_meaning(self, meaning: SemanticIndex) -> None:
         state = meaning.state()
@@ -124,7 +124,7 @@ class SearchRun:
         start = 0
         for end in (2 * CANDIDATES, 10 * CANDIDATES):
             more = near.best(end - start, start)
-            allowed = self._store.allowed(self._query, self._filter, more)
+            allowed = self._store.search.allowed(self._query, self._filter, more)
             found += [number for number in more if number in allowed]
             if len(found) >= CANDIDATES or len(more) < end - start:
                 return found[:CANDIDATES]
@@ -138,21 +138,21 @@ class SearchRun:
         """All that the filter and all but the terms of the query let through; phrases are asked of the index."""
         hard = msgspec.structs.replace(self._query, terms=())
         if hard.phrases:
-            return [match.number for match in self._store.match(hard, self._filter, -1)]
-        return self._store.numbers(hard, self._filter, -1)
+            return [match.number for match in self._store.search.match(hard, self._filter, -1)]
+        return self._store.search.select(hard, self._filter, -1)
 
     def _ranked(self) -> list[ScoredMemory]:
         """The candidates and their neighbours, best first."""
         store = self._store
         first = list(dict.fromkeys([*self._by_words, *self._meaning_ranks]))
         strongest = {*list(self._by_words)[:_LENDING], *list(self._meaning_ranks)[:_LENDING]}
-        places = store.places(list(strongest), REACH)
+        places = store.search.places(list(strongest), REACH)
         placed = {place.number for place in places}
-        places += store.places([number for number in first if number not in placed], 0)
-        related = store.related(list(self._by_words)[:_LENDING])
+        places += store.search.places([number for number in first if number not in placed], 0)
+        related = store.search.related(list(self._by_words)[:_LENDING])
         placed = {place.number for place in places}
         lending = list(self._by_words)[:_LENDING]
-        arrivals = store.arrivals([number for number in lending if number not in placed], 1)
+        arrivals = store.search.stored_next_to([number for number in lending if number not in placed], 1)
         everyone = list(dict.fromkeys([*first, *placed]))
         if self._near is not None:
             self._cosines = self._near.of(everyone)
@@ -170,10 +170,10 @@ class SearchRun:
             related=[tie for tie in related if tie[1] in self._by_words or tie[1] in self._meaning_ranks],
         )
         ranked = rank(evidence, self._question(), by_meaning=self._mode == "semantic")
-        allowed = store.allowed(self._query, self._filter, [scored.number for scored in ranked])
+        allowed = store.search.allowed(self._query, self._filter, [scored.number for scored in ranked])
         ranked = [scored for scored in ranked if scored.number in allowed and self._is_found(scored)]
         head, rest = ranked[:_SIGNALLED], ranked[_SIGNALLED:]
-        return [*apply_signals(head, store.signals([scored.number for scored in head])), *rest]
+        return [*apply_signals(head, store.search.signals([scored.number for scored in head])), *rest]
 
     def _is_found(self, scored: ScoredMemory) -> bool:
         """Tell whether a candidate is a hit: by a word, by a neighbour, or because it means nearly the same."""
@@ -187,7 +187,7 @@ class SearchRun:
     def _question(self) -> QueryTraits:
         words = [fold(word).strip(".,;:!?'\"()") for word in self._text.replace("'s", "").replace("’s", "").split()]
         names = [*words, *(f"{first} {second}" for first, second in zip(words, words[1:], strict=False))]
-        named = self._store.speakers(list(dict.fromkeys(names))) if names else set()
+        named = self._store.search.speakers(list(dict.fromkeys(names))) if names else set()
         asks_when = words[:1] == ["when"] or words[:2] == ["how", "long"]
         return QueryTraits(named.pop() if len(named) == 1 else "", asks_when)
 
@@ -209,7 +209,7 @@ class SearchRun:
         needed = -1 if end is None else end + len(known)
         if len(self._by_words) < CANDIDATES:
             return []
-        matches = self._store.match(self._query, self._filter, needed)
+        matches = self._store.search.match(self._query, self._filter, needed)
         lowest = min((scored.score for scored in self._head), default=0.0)
         rest = [
             ScoredMemory(match.number, lowest - 1 + match.score / (matches[0].score or 1.0))
@@ -220,17 +220,17 @@ class SearchRun:
 
     def _total(self) -> int:
         if self._mode == "semantic":
-            return self._store.count_vectors(self._query, self._filter) if self._near is not None else 0
+            return self._store.vectors.count(self._query, self._filter) if self._near is not None else 0
         beyond = [scored.number for scored in self._head if scored.number not in self._by_words]
         if len(self._by_words) < CANDIDATES:
             return len(self._head)
-        by_words, counted = self._store.count_matches(self._query, self._filter, beyond)
+        by_words, counted = self._store.search.count_matches(self._query, self._filter, beyond)
         return by_words + len(beyond) - counted
 
     def _hits(self, wanted: Sequence[ScoredMemory]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]
-        matched = self._store.matched(self._whole_query, numbers)
-        records = zip(wanted, self._store.at(numbers), strict=True)
+        matched = self._store.search.matched_words(self._whole_query, numbers)
+        records = zip(wanted, self._store.search.records_at(numbers), strict=True)
         return [self._hit(scored, record, matched[scored.number]) for scored, record in records]
 
     def _hit(self, scored: ScoredMemory, record: Record, matched: list[str]) -> Hit:

@@ -33,7 +33,7 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
 def search(store: Store, meaning: SemanticIndex, text: str, filter: Filter, wanted: SearchOptions) -> Results:
     """The memories that answer a question, best first."""
     with store.reading():
-        asked = parse_query(text, filter, wanted.grep, store.languages())
+        asked = parse_query(text, filter, wanted.grep, store.search.languages())
         if wanted.meaning is not None:
             asked = msgspec.structs.replace(asked, text=wanted.meaning)
         if asked.is_filter:
@@ -51,28 +51,28 @@ def search(store: Store, meaning: SemanticIndex, text: str, filter: Filter, want
 
 def _listed(store: Store, asked: ParsedQuery, wanted: SearchOptions) -> Results:
     """What filters alone let through, newest first."""
-    found = store.numbers(asked.query, asked.filter, wanted.limit, wanted.offset)
+    found = store.search.select(asked.query, asked.filter, wanted.limit, wanted.offset)
     why = [f"matches `{wanted.grep}`"] if wanted.grep is not None else []
-    hits = [Hit(record, 0.0, list(why)) for record in store.at(found)]
-    return Results(hits, store.count_allowed(asked.query, asked.filter))
+    hits = [Hit(record, 0.0, list(why)) for record in store.search.records_at(found)]
+    return Results(hits, store.search.count(asked.query, asked.filter))
 
 
 def _bring_context(store: Store, hits: Sequence[Hit], filter: Filter, count: int) -> None:
     """Give each hit the memories before and after it, then those that a relation ties to it; none stands twice."""
-    numbers = store.numbers_of([hit.id for hit in hits])
+    numbers = store.search.numbers_of([hit.id for hit in hits])
     known = set(numbers.values())
     # What stands around may be of any kind and time, but not of a scope that was not asked for.
     scopes = [Filter(scope=part.scope, without_scopes=part.without_scopes) for part in (filter, *filter.also)]
     own = Filter(also=tuple(scopes))
     for hit in hits:
         number = numbers[hit.id]
-        around = store.around(number, count)
-        tied = [other for _, other in store.related([number])]
-        allowed = store.allowed(Query(), own, [*around, *tied]) - known
+        around = store.search.around(number, count)
+        tied = [other for _, other in store.search.related([number])]
+        allowed = store.search.allowed(Query(), own, [*around, *tied]) - known
         new = [other for other in around if other in allowed]
         new += [other for other in tied if other in allowed.difference(new)][:count]
         known.update(new)
-        hit.context = store.at(new)
+        hit.context = store.search.records_at(new)
 
 
 def _touch(store: Store, hits: Sequence[Hit]) -> None:
@@ -81,8 +81,8 @@ def _touch(store: Store, hits: Sequence[Hit]) -> None:
         return
     present = now()
     with store.writing():
-        for record in store.get([hit.id for hit in hits]):
+        for record in store.records.get([hit.id for hit in hits]):
             record.access_count += 1
             record.last_accessed = max(present, record.last_accessed or 0)
-            store.replace(record)
-        store.log("touch", "", "", {"count": len(hits)})
+            store.records.replace(record)
+        store.history.log("touch", "", "", {"count": len(hits)})

@@ -34,7 +34,7 @@ class SemanticIndex:
 
     def state(self) -> VectorState:
         """What the store knows of its vectors; asking loads nothing."""
-        return self._store.vector_state()
+        return self._store.vectors.state()
 
     def near(
         self, text: str, weigh: Callable[[Sequence[str]], Sequence[float]]
@@ -74,8 +74,8 @@ class SemanticIndex:
             return
         try:
             with self._store.writing():
-                numbers = list(self._store.numbers_of(ids).values())
-                self._embed(self._store.without_vector(0, len(numbers), numbers))
+                numbers = list(self._store.search.numbers_of(ids).values())
+                self._embed(self._store.vectors.missing(0, len(numbers), numbers))
         except MemglotError as error:
             self._store.notes.append(f"kept, but not found by meaning: {str(error)}")
 
@@ -89,13 +89,13 @@ class SemanticIndex:
             wanted.embed(["a"])
         with self._store.writing():
             if again:
-                self._store.use_model("", 0)
-            self._store.use_model(wanted.name, wanted.dimensions)
+                self._store.vectors.use_model("", 0)
+            self._store.vectors.use_model(wanted.name, wanted.dimensions)
         whole = self.state().missing
         done = after = 0
         while True:
             with self._store.writing():
-                texts = self._store.without_vector(after, BATCH_SIZE)
+                texts = self._store.vectors.missing(after, BATCH_SIZE)
                 self._embed(texts)
             if not texts:
                 break
@@ -109,9 +109,9 @@ class SemanticIndex:
     def _embed(self, texts: Sequence[tuple[int, str]]) -> None:
         if texts:
             model = self._model(self.state().model or None)
-            self._store.use_model(model.name, model.dimensions)
+            self._store.vectors.use_model(model.name, model.dimensions)
             vectors = pack_vectors(model.embed([text for _, text in texts]))
-            self._store.put_vectors([(number, vector) for (number, _), vector in zip(texts, vectors, strict=True)])
+            self._store.vectors.put([(number, vector) for (number, _), vector in zip(texts, vectors, strict=True)])
 
     def _model(self, name: str | None) -> Embedder:
         if self._embedder is None or self._embedder.name != (name or BUILT_IN):

@@ -110,18 +110,18 @@ class StreamedSimilarity:
 
     def _all(self) -> Iterator[tuple[float, int]]:
         after = 0
-        while block := list(self._store.vectors(after, limit=_BLOCK)):
+        while block := list(self._store.vectors.select(after, limit=_BLOCK)):
             after = block[-1][0]
             yield from ((cosine, number) for number, cosine in self._compared(block))
 
     def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
         """The nearest among some memories, nearest first."""
-        found = self._compared(list(self._store.vectors(among=numbers)))
+        found = self._compared(list(self._store.vectors.select(among=numbers)))
         return [number for _, number in nlargest(count, ((cosine, number) for number, cosine in found))]
 
     def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
         """The cosine of each memory, and by how many standard deviations it lies above the average one."""
-        found = self._compared(list(self._store.vectors(among=numbers)))
+        found = self._compared(list(self._store.vectors.select(among=numbers)))
         return {number: (cosine, (cosine - self._mean) / self._deviation) for number, cosine in found}
 
     def _compared(self, pairs: Sequence[tuple[int, bytes]]) -> list[tuple[int, float]]:
@@ -163,8 +163,8 @@ class VectorCache:
         """Some vectors from all over the store, to tell what is usual."""
         mark = state.model, state.changes
         if self._sampled is None or self._sampled[0] != mark:
-            newest = self._store.newest()
-            found = self._store.vectors(among=range(1, newest + 1, max(1, newest // _SAMPLE)))
+            newest = self._store.search.newest()
+            found = self._store.vectors.select(among=range(1, newest + 1, max(1, newest // _SAMPLE)))
             data = b"".join(vector for _, vector in found if len(vector) == state.dimensions)
             self._sampled = mark, unpack_vectors(data, state.dimensions)
         return self._sampled[1]
@@ -186,7 +186,7 @@ class VectorCache:
         """Read the vectors that came since, some at a time: as bytes they would take up room a second time."""
         import numpy
 
-        found = (pair for pair in self._store.vectors(after) if len(pair[1]) == dimensions)
+        found = (pair for pair in self._store.vectors.select(after) if len(pair[1]) == dimensions)
         while block := list(islice(found, _AT_ONCE)):
             end = self._filled + len(block)
             if end > len(self._numbers):

@@ -1,32 +1,34 @@
-"""The contract that every store obeys. Nothing in it is SQLite's; `memglot.testing.store` holds a store to it."""
+"""The contract of a store: five parts and the transactions around them.
+
+Nothing here depends on SQLite. `memglot.testing.store.StoreConformance` checks that a store obeys it.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from memglot.model import Event, Record, Thing
-from memglot.store.query import Filter
-from memglot.store.searchable import Searchable
+from memglot.store.query import Filter, Match, Place, Query, Signals, VectorState
 
 ThingT = TypeVar("ThingT", bound=Thing)
 ContentKey = tuple[bytes, str, str]
-"""What makes two memories the same to a format that compares contents: hash, kind, scope."""
+"""Hash of the content, kind and scope: equal for memories that formats without ids treat as the same."""
 
 
 class Revision(msgspec.Struct, kw_only=True):
-    """What a record, or another thing, was before a change; `before` is `None` where there was nothing."""
+    """State of a record or thing before a change; `before` is `None` if it did not exist."""
 
     number: int = 0
     kind: str
     key: str
     at: int
-    deed: str
+    action: str
     before: dict[str, Any] | None
     batch: int | None = None
-    origin: int | None = None
-    """The batch that had inserted what was there before."""
+    previous_batch: int | None = None
+    """The batch that had added what was there before."""
 
 
 class Import(msgspec.Struct, kw_only=True):
@@ -46,67 +48,107 @@ class Import(msgspec.Struct, kw_only=True):
     """What could not be read, each with its place and reason; of very many, the first."""
     notes: list[str] = []
     closed: bool = False
-    """Whether sensitive scopes were closed to whoever imported, so that nothing here tells of them."""
+    """Whether sensitive scopes were hidden from the importer, so that the entry says nothing about them."""
 
 
-class Store(Searchable, Protocol):
-    """Keeps memories. All writing happens inside `with store.writing():`, which lands whole or not at all."""
+class Store(Protocol):
+    """Stores memories. All writes happen inside `with store.writing():`, which is atomic."""
 
     url: str
     notes: list[str]
-    """What a person should know about this store, such as an index that is not complete."""
+    """Warnings about this store, such as an incomplete index."""
+
+    @property
+    def records(self) -> "Records":
+        """Memories."""
+
+    @property
+    def things(self) -> "Things":
+        """Relations, entities, supersessions, documents, embeddings, tombstones, conflicts and foreign rows."""
+
+    @property
+    def history(self) -> "History":
+        """Revisions, the audit chain, imports and their batches."""
+
+    @property
+    def search(self) -> "SearchIndex":
+        """Full-text search, and what is near a record."""
+
+    @property
+    def vectors(self) -> "VectorTable":
+        """Vectors for semantic search."""
 
     def close(self) -> None:
-        """Let go of the store; a second call does nothing."""
+        """Close the store; a second call does nothing."""
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a transaction is open, which may yet be taken back."""
+        """Return True inside a write transaction, which may still be rolled back."""
 
     @property
     def is_resting(self) -> bool:
-        """Tell whether nothing is being read or written: what was read in part holds on to its moment."""
+        """Return True if no read or write is under way; an unfinished iteration counts as a read."""
 
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction. Nested ones join it. An exception undoes all of it."""
+        """Open a write transaction. Nested calls join it. An exception rolls all of it back."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Read from one snapshot inside, whatever others write meanwhile."""
 
     def give_way(self) -> None:
-        """Between two long transactions: let others write who wait. Nothing happens inside of one."""
+        """Pause after a long transaction so that waiting writers get a turn; do nothing inside one."""
 
     def loading(self, *, by_content: bool) -> AbstractContextManager[None]:
-        """Around many transactions of a load: indexes may lag behind inside, and are whole again after it.
+        """Let indexes fall behind during a bulk load; they are complete again afterwards.
 
-        `by_content` tells that `ids_of_contents` or `doubles` will be asked on the way. A load that is cut off leaves
-        a store that the next writing open completes.
+        `by_content` says that `ids_by_content` or `duplicates` will be called meanwhile. If a load is interrupted,
+        the next open for writing completes the indexes.
         """
 
-    # Records
+    def settings(self) -> dict[str, str]:
+        """Return all named settings of this store. A copy of the store has them too."""
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Set a named setting; `None` removes it."""
+
+    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
+        """Yield every problem: file damage, altered records, a wrong index; nothing for an intact store."""
+
+    def repair(self) -> None:
+        """Rebuild every index from the records."""
+
+    def copy_to(self, path: str) -> None:
+        """Write a clean copy of the complete store to a new file."""
+
+
+class Records(Protocol):
+    """The memories of a store."""
 
     def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
-        """Keep new records and return their joint digest. Their ids MUST NOT be there yet, and come in order."""
+        """Add new records, in order, and return their joint digest. Their ids MUST NOT exist yet."""
 
     def replace(self, record: Record) -> None:
-        """Put a record in the place of the one with its id, which MUST be there."""
+        """Replace the record with the same id, which MUST exist."""
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Forget records; ids that are not there are passed over."""
+        """Remove records; unknown ids are ignored."""
 
     def get(self, ids: Sequence[str]) -> list[Record]:
-        """The records with these ids, in no particular order; those that are not there are left out."""
+        """Return the records with these ids, in any order; unknown ids are ignored."""
 
     def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
-        """Which of these ids are there; with `scopes`, which of them are records of one of these."""
+        """Return those of the ids that exist; with `scopes`, only records in these scopes."""
 
-    def starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin so, in their order."""
+    def ids_starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Return ids that start with a prefix, in order."""
 
-    def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
-        """The first record of each content, kind and scope that is there; deleted ones are passed over."""
+    def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
+        """Return the first record for each content, kind and scope that exists; deleted ones are ignored."""
 
-    def doubles(self) -> Iterator[list[str]]:
-        """The ids, in order, of active records that share their content, kind and scope, where there are several."""
+    def duplicates(self) -> Iterator[list[str]]:
+        """Yield groups of ids of active records that have the same content, kind and scope."""
 
-    def records(
+    def select(
         self,
         filter: Filter = ...,
         *,
@@ -115,113 +157,179 @@ class Store(Searchable, Protocol):
         offset: int = 0,
         sealed: bool = False,
     ) -> Iterator[Record]:
-        """Records by `created_at`, then id, as they are when the iteration starts.
+        """Yield the records that match a filter, by `created_at`, then id, from one snapshot.
 
-        With `sealed` each has the digest it was kept with as its seal, and MUST NOT be changed.
+        With `sealed` each record carries its stored digest, and MUST NOT be changed.
         """
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
-        """The records that these batches inserted and that are still there, in the order they came."""
+        """Yield the records that these batches added and that still exist, in order of arrival."""
+
+    def batch_of(self, id: str) -> int | None:
+        """Return the batch that added a record, if an import did."""
 
     def count(self, filter: Filter = ...) -> int:
-        """How many records `records` would give."""
+        """Return the number of records that match a filter."""
 
-    def branches(self, filter: Filter = ...) -> Iterator[tuple[str, int]]:
-        """The tree paths that have records of their own, with their number, in order."""
+    def count_by(self, field: Literal["tree", "scope"], filter: Filter = ...) -> Iterator[tuple[str, int]]:
+        """Yield each tree path or scope that has records, with their number, in order."""
 
-    def scopes(self, filter: Filter = ...) -> Iterator[tuple[str, int]]:
-        """The scopes that have records, with their number, in order."""
 
-    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
-        """What is amiss: damage, records or an index that do not fit their digests; nothing for a whole store."""
-
-    # Whatever else is kept
+class Things(Protocol):
+    """Everything in a store that is not a record. Each thing has a key, unique among those of its kind."""
 
     def put(self, things: Sequence[Thing], batch: int | None = None) -> None:
-        """Keep things, each in the place of the one with its key."""
+        """Store things, replacing those with the same keys."""
 
-    def take(self, things: Sequence[Thing]) -> None:
-        """Forget things."""
+    def remove(self, things: Sequence[Thing]) -> None:
+        """Remove the stored things with the keys of these."""
 
-    def things(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
-        """All things of a kind, or those that hang on the given records, in the order of their keys."""
+    def select(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
+        """Yield the things of a kind, or those attached to the given records, ordered by key."""
 
-    def thing(self, kind: type[ThingT], key: str) -> ThingT | None:
-        """The thing with that key."""
+    def get(self, kind: type[ThingT], key: str) -> ThingT | None:
+        """Return the thing with this key."""
 
-    def kept(self, thing: ThingT) -> ThingT | None:
-        """What is kept under the key of this thing."""
+    def same_key(self, thing: ThingT) -> ThingT | None:
+        """Return the stored thing with the key of this one."""
 
-    def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
-        """What is kept under the keys of these things, in their order."""
+    def same_keys(self, things: Sequence[Thing]) -> list[Thing | None]:
+        """Return the stored things with the keys of these, in the same order."""
 
-    def origins(self, things: Sequence[Thing]) -> list[int | None]:
-        """The batches that inserted what is kept under the keys of these things, in their order."""
+    def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
+        """Yield relations by object, entities by name, tombstones by content hash, and so on."""
 
-    def things_in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
-        """The things that these batches inserted and that are still there."""
+    def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
+        """Return the batches that added the stored things with the keys of these, in the same order."""
 
-    def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
-        """Things by their second key: relations to a record, entities of a name, tombstones of a content hash."""
+    def in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
+        """Yield the things that these batches added and that still exist."""
 
-    def count_things(self, kind: type[Thing]) -> int:
-        """How many there are."""
+    def count(self, kind: type[Thing]) -> int:
+        """Return the number of things of a kind."""
 
-    # Settings
 
-    def settings(self) -> dict[str, str]:
-        """The named settings of this store, whatever their names; a copy of the store has them too."""
+class History(Protocol):
+    """What happened to a store: revisions, the audit chain, imports."""
 
-    def put_setting(self, name: str, value: str | None) -> None:
-        """Keep a setting, in the place of the one with its name; `None` forgets it."""
-
-    # Keeping track
-
-    def remember(self, revisions: Sequence[Revision]) -> None:
-        """Keep what was there before a change."""
+    def add_revisions(self, revisions: Sequence[Revision]) -> None:
+        """Add the states before a change."""
 
     def revisions(
-        self, *, key: str | None = None, batches: Sequence[int] = (), origins: Sequence[int] = ()
+        self, *, key: str | None = None, batches: Sequence[int] = (), previous_batches: Sequence[int] = ()
     ) -> Iterator[Revision]:
-        """What was there before, oldest first: of one thing, of what some batches changed, or had inserted."""
+        """Yield revisions, oldest first: of one key, by the batch of the change, or by the batch before it."""
 
-    def forget(self, numbers: Sequence[int]) -> None:
-        """Drop revisions whose change was taken back."""
+    def delete_revisions(self, numbers: Sequence[int]) -> None:
+        """Delete the revisions of changes that were undone."""
 
     def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
-        """Add a row to the audit chain."""
+        """Append a row to the audit chain."""
 
     def events(
         self, *, target: str | None = None, newest_first: bool = False, limit: int | None = None
     ) -> Iterator[Event]:
-        """Rows of the audit chain."""
+        """Yield rows of the audit chain."""
 
-    def knows_event(self, this_hash: str) -> bool:
-        """Tell whether the audit chain has a row with this hash."""
+    def has_event(self, this_hash: str) -> bool:
+        """Return True if the audit chain has a row with this hash."""
 
     def chain_head(self) -> tuple[int, str]:
-        """The number and the hash of the last row, as recorded apart from the rows."""
+        """Return the number and the hash of the last row, as recorded apart from the rows."""
 
     def put_import(self, entry: Import) -> None:
-        """Keep what is known of an import, in the place of what was known before."""
+        """Store an import, replacing the entry with the same id."""
 
     def imports(self) -> Iterator[Import]:
-        """All imports, newest first."""
+        """Yield all imports, newest first."""
 
     def new_batch(self, import_id: str) -> int:
-        """A number for the next batch of an import."""
+        """Return a number for the next batch of an import."""
 
     def batches(self, import_id: str) -> list[int]:
-        """The batches of an import, in order."""
+        """Return the batches of an import, in order."""
 
-    def batch_of(self, id: str) -> str | None:
-        """The import that brought a record, if one did."""
+    def import_of(self, id: str) -> str | None:
+        """Return the import that added a record, if one did."""
 
-    def repair(self) -> None:
-        """Rebuild every index from the records."""
 
-    def origin(self, id: str) -> int | None:
-        """The batch that inserted a record, if one did."""
+class SearchIndex(Protocol):
+    """Full-text search. It refers to records by number, which grows in order of arrival."""
 
-    def copy_to(self, path: str) -> None:
-        """Write a clean copy of the whole store to a new file."""
+    def match(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[Match]:
+        """Return the best keyword matches, best first, then newest first; a `limit` of -1 means all.
+
+        MUST also work, slower and with a note, if an index is damaged or incomplete.
+        """
+
+    def count_matches(self, query: Query, filter: Filter, among: Sequence[int] = ()) -> tuple[int, int]:
+        """Return the number of all matches, and the number of those that are among some records."""
+
+    def select(self, query: Query, filter: Filter, limit: int, offset: int = 0) -> list[int]:
+        """Return the records that match the filter and everything in the query but its terms, newest first."""
+
+    def count(self, query: Query, filter: Filter) -> int:
+        """Return the number of records that `select` returns without a limit."""
+
+    def allowed(self, query: Query, filter: Filter, numbers: Sequence[int]) -> set[int]:
+        """Return those of the records that `select` returns without a limit."""
+
+    def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
+        """Return the number of records that contain each word form, and the number of all records."""
+
+    def languages(self) -> frozenset[str]:
+        """Return the languages, besides English, whose stems are in the index."""
+
+    def matched_words(self, query: Query, numbers: Sequence[int]) -> dict[int, list[str]]:
+        """Return the words of a query that each of the records contains."""
+
+    def records_at(self, numbers: Sequence[int]) -> list[Record]:
+        """Return the records with these numbers, in the same order; unknown numbers are ignored."""
+
+    def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of the records with these ids."""
+
+    def newest(self) -> int:
+        """Return the number of the newest record; 0 if there is none."""
+
+    def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
+        """Return the positions of records in their threads, with up to `reach` neighbours on each side."""
+
+    def stored_next_to(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:
+        """Return (number, other, distance) for records outside threads that arrived next to each other in a scope."""
+
+    def around(self, number: int, count: int) -> list[int]:
+        """Return up to `count` records before and after one, in its thread or else in its scope."""
+
+    def related(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Return pairs of one of the records and a record connected to it by an active relation."""
+
+    def signals(self, numbers: Sequence[int]) -> dict[int, Signals]:
+        """Return the status, age, strength and access count of records."""
+
+    def speakers(self, names: Sequence[str]) -> set[str]:
+        """Return those of the case-folded names that are speakers in a conversation."""
+
+
+class VectorTable(Protocol):
+    """Vectors of one model at a time, by record number, as bytes that the caller interprets."""
+
+    def state(self) -> VectorState:
+        """Return the model and the number of vectors."""
+
+    def use_model(self, model: str, dimensions: int) -> None:
+        """Delete the vectors of any other model."""
+
+    def put(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Store vectors of records, replacing previous ones."""
+
+    def select(
+        self, after: int = 0, among: Sequence[int] | None = None, limit: int = -1
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield the vectors of records after a number, or among some, ordered by number."""
+
+    def count(self, query: Query, filter: Filter) -> int:
+        """Return the number of records with a vector among those that `SearchIndex.select` returns."""
+
+    def missing(self, after: int, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, str]]:
+        """Return records without a vector, after a number or among some, with the text to embed: title and content."""

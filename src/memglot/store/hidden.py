@@ -72,7 +72,9 @@ class Hiding:
 
     def tell(self, report: Report, filter: Filter = _ALL) -> None:
         """Say what was left out, if anything was, once everything was gone through that `filter` selects."""
-        counts = {scope: count for scope, count in self._store.scopes(filter) if scope in self.scopes}
+        counts = {
+            scope: count for scope, count in self._store.records.count_by("scope", filter) if scope in self.scopes
+        }
         if counts or self.count:
             report.note(note_sensitive(sum(counts.values()), self.count, sorted(counts or self.scopes)))
 
@@ -81,10 +83,10 @@ class Hiding:
         return self._among(ids)[0]
 
     def _among(self, ids: list[str]) -> tuple[set[str], set[str]]:
-        hidden = self._store.known(ids, sorted(self.scopes))
+        hidden = self._store.records.known(ids, sorted(self.scopes))
         keys: list[Thing] = [Entity(id=id, name="") for id in ids]
         keys += [Tombstone(id=id, content_hash="", deleted_at=0) for id in ids]
-        kept = [found for found in self._store.all_kept(keys) if isinstance(found, (Entity, Tombstone))]
+        kept = [found for found in self._store.things.same_keys(keys) if isinstance(found, (Entity, Tombstone))]
         return hidden | {found.id for found in kept if found.scope in self.scopes}, {found.id for found in kept}
 
     def _look_up(self, things: list[Thing]) -> tuple[set[str], set[str]]:
@@ -94,7 +96,7 @@ class Hiding:
         if DEFAULT_SCOPE not in self.scopes:
             return hidden, set()
         # What hangs on a memory that never was says not whose it is, so it is the user's, as a memory would be.
-        return hidden, set(ids) - self._store.known(ids) - kept
+        return hidden, set(ids) - self._store.records.known(ids) - kept
 
 
 def _ends(thing: Thing) -> list[str]:

@@ -27,9 +27,9 @@ def store_file(url: str | None = None) -> Path:
 
 def quiet(path: Path) -> None:
     """Make sure that a store is one file which nobody uses; raises `LockedStore` where somebody does."""
-    from memglot.store.sqlite.connection import take_in_log
+    from memglot.store.sqlite.connection import merge_log
 
-    take_in_log(str(path))
+    merge_log(str(path))
 
 
 def _path_of(url: str) -> str:

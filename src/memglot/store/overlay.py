@@ -1,130 +1,271 @@
-"""A store that shows what a change would do: it reads a real one and writes to a scratch one."""
+"""Dry runs: a store that reads from a real store and writes to a temporary one."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
-from memglot.model import Record, Thing
-from memglot.store.contract import ContentKey, Import, Revision, Store, ThingT
+from memglot.model import Event, Record, Thing
+from memglot.store.contract import ContentKey, History, Import, Records, Revision, Store, Things, ThingT
 from memglot.store.location import open_store
+from memglot.store.query import Filter
 
-# What hides a setting of the real store.
-_FORGOTTEN = "\x1fforgotten"
+_REMOVED = "\x1fremoved"
+"""Value of a setting that the dry run removed from the real store."""
+
+
+@contextmanager
+def overlay(real: Store | None) -> Iterator[Store]:
+    """Open a temporary store over a real one, or over nothing; it is deleted afterwards."""
+    with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
+        scratch = open_store(f"{folder}/dry-run.db")
+        base = open_store(":memory:") if real is None else real
+        try:
+            yield Overlay(base, scratch)
+        finally:
+            scratch.close()
+            if real is None:
+                base.close()
 
 
 class Overlay:
-    """The part of the store contract that an import uses, so that a dry run goes through the very same code."""
+    """A store for the dry run of an import. It changes nothing in the real store, and removes nothing from view.
 
-    def __init__(self, real: Store | None, folder: str) -> None:
-        self._real = real
-        self._scratch = open_store(f"{folder}/dry-run.db")
+    Search and vectors are those of the temporary store: an import does not use them.
+    """
+
+    def __init__(self, real: Store, scratch: Store) -> None:
+        self._real, self._scratch = real, scratch
+        self.url, self.notes = real.url, real.notes
+        self.records = OverlayRecords(real.records, scratch.records)
+        self.things = OverlayThings(real.things, scratch.things)
+        self.history = OverlayHistory(real.history, scratch.history)
+        self.search, self.vectors = scratch.search, scratch.vectors
 
     def close(self) -> None:
+        """Close the temporary store."""
         self._scratch.close()
 
-    def writing(self) -> Any:
+    @property
+    def is_writing(self) -> bool:
+        """Return True inside a write transaction of the temporary store."""
+        return self._scratch.is_writing
+
+    @property
+    def is_resting(self) -> bool:
+        """Return True if no read or write is under way."""
+        return self._scratch.is_resting and self._real.is_resting
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Open a write transaction of the temporary store."""
         return self._scratch.writing()
 
-    def loading(self, *, by_content: bool) -> Any:
+    def reading(self) -> AbstractContextManager[None]:
+        """Read from one snapshot of the real store."""
+        return self._real.reading()
+
+    def give_way(self) -> None:
+        """Do nothing: nobody waits for the temporary store."""
+
+    def loading(self, *, by_content: bool) -> AbstractContextManager[None]:
+        """Let indexes of the temporary store fall behind."""
         return self._scratch.loading(by_content=by_content)
 
+    def settings(self) -> dict[str, str]:
+        """Return the settings as the dry run would leave them."""
+        merged = self._real.settings() | self._scratch.settings()
+        return {name: value for name, value in merged.items() if value != _REMOVED}
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Set a setting in the temporary store."""
+        self._scratch.put_setting(name, _REMOVED if value is None else value)
+
+    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
+        """Yield the problems of the real store."""
+        return self._real.verify(progress)
+
+    def repair(self) -> None:
+        """Rebuild the indexes of the temporary store."""
+        self._scratch.repair()
+
+    def copy_to(self, path: str) -> None:
+        """Write a clean copy of the temporary store."""
+        self._scratch.copy_to(path)
+
+
+class OverlayRecords:
+    """Records of a dry run: a temporary record hides the real one with its id."""
+
+    def __init__(self, real: Records, scratch: Records) -> None:
+        self._real, self._scratch = real, scratch
+
     def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
+        """Add records to the temporary store."""
         return self._scratch.add(records, batch)
 
     def replace(self, record: Record) -> None:
+        """Replace a record in the temporary store, or add it there."""
         if self._scratch.known([record.id]):
             self._scratch.replace(record)
         else:
             self._scratch.add([record])
 
     def remove(self, ids: Sequence[str]) -> None:
+        """Remove records from the temporary store."""
         self._scratch.remove(ids)
 
     def get(self, ids: Sequence[str]) -> list[Record]:
-        found = {record.id: record for record in self._real.get(ids)} if self._real else {}
+        """Return the records with these ids."""
+        found = {record.id: record for record in self._real.get(ids)}
         return list((found | {record.id: record for record in self._scratch.get(ids)}).values())
 
     def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
-        return (self._real.known(ids, scopes) if self._real else set()) | self._scratch.known(ids, scopes)
+        """Return those of the ids that exist in either store."""
+        return self._real.known(ids, scopes) | self._scratch.known(ids, scopes)
 
-    def ids_of_contents(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
-        return self._scratch.ids_of_contents(keys) | (self._real.ids_of_contents(keys) if self._real else {})
+    def ids_starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Return ids that start with a prefix, in order."""
+        found = {*self._real.ids_starting_with(prefix, limit), *self._scratch.ids_starting_with(prefix, limit)}
+        return sorted(found)[:limit]
 
-    def doubles(self) -> Iterator[list[str]]:
-        """What shares its tags with another counts as nothing that a dry run tells of."""
+    def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
+        """Return the first record for each content, kind and scope that exists; the real store comes first."""
+        return self._scratch.ids_by_content(keys) | self._real.ids_by_content(keys)
+
+    def duplicates(self) -> Iterator[list[str]]:
+        """Yield nothing: a dry run does not report tags shared by duplicates."""
         return iter(())
 
-    def put(self, things: Sequence[Thing], batch: int | None = None) -> None:
-        self._scratch.put(things, batch)
+    def select(
+        self,
+        filter: Filter = Filter(),
+        *,
+        newest_first: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        sealed: bool = False,
+    ) -> Iterator[Record]:
+        """Yield the records of the real store: an import does not list them."""
+        return self._real.select(filter, newest_first=newest_first, limit=limit, offset=offset, sealed=sealed)
 
-    def take(self, things: Sequence[Thing]) -> None:
-        """Nothing is taken from the real store."""
+    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
+        """Yield the records that batches of the dry run added."""
+        return self._scratch.in_batches(batches)
 
-    def things(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
-        real = self._real.things(kind, owners) if self._real else iter(())
-        return chain(real, self._scratch.things(kind, owners))
-
-    def kept(self, thing: ThingT) -> ThingT | None:
-        return self._scratch.kept(thing) or (self._real.kept(thing) if self._real else None)
-
-    def thing(self, kind: type[ThingT], key: str) -> ThingT | None:
-        return self._scratch.thing(kind, key) or (self._real.thing(kind, key) if self._real else None)
-
-    def all_kept(self, things: Sequence[Thing]) -> list[Thing | None]:
-        return [self.kept(thing) for thing in things]
-
-    def origins(self, things: Sequence[Thing]) -> list[int | None]:
-        return [None for _ in things]
-
-    def mentions(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
-        real = self._real.mentions(kind, other) if self._real else iter(())
-        return chain(real, self._scratch.mentions(kind, other))
-
-    def count_things(self, kind: type[Thing]) -> int:
-        return (self._real.count_things(kind) if self._real else 0) + self._scratch.count_things(kind)
-
-    def settings(self) -> dict[str, str]:
-        real = self._real.settings() if self._real else {}
-        return {name: value for name, value in (real | self._scratch.settings()).items() if value != _FORGOTTEN}
-
-    def put_setting(self, name: str, value: str | None) -> None:
-        self._scratch.put_setting(name, _FORGOTTEN if value is None else value)
-
-    def remember(self, revisions: Sequence[Revision]) -> None:
-        """A dry run has no history."""
-
-    def revisions(self, *, key: str) -> Iterator[Revision]:
-        return self._real.revisions(key=key) if self._real else iter(())
-
-    def knows_event(self, this_hash: str) -> bool:
-        return self._real is not None and self._real.knows_event(this_hash)
-
-    def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
-        """A dry run leaves no trace."""
-
-    def put_import(self, entry: Import) -> None:
-        self._scratch.put_import(entry)
-
-    def new_batch(self, import_id: str) -> int:
-        return self._scratch.new_batch(import_id)
-
-    def origin(self, id: str) -> int | None:
+    def batch_of(self, id: str) -> int | None:
+        """Return `None`: a dry run has no history."""
         return None
 
-    def batch_of(self, id: str) -> str | None:
-        return self._scratch.batch_of(id)
+    def count(self, filter: Filter = Filter()) -> int:
+        """Return the number of records in the real store."""
+        return self._real.count(filter)
+
+    def count_by(self, field: Literal["tree", "scope"], filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+        """Yield the counts of the real store."""
+        return self._real.count_by(field, filter)
 
 
-@contextmanager
-def overlay(real: Store | None) -> Iterator[Any]:
-    """A scratch store over a real one, or over nothing; it is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
-        store = Overlay(real, folder)
-        try:
-            yield store
-        finally:
-            store.close()
+class OverlayThings:
+    """Things of a dry run: those of the real store and of the temporary one."""
+
+    def __init__(self, real: Things, scratch: Things) -> None:
+        self._real, self._scratch = real, scratch
+
+    def put(self, things: Sequence[Thing], batch: int | None = None) -> None:
+        """Store things in the temporary store."""
+        self._scratch.put(things, batch)
+
+    def remove(self, things: Sequence[Thing]) -> None:
+        """Do nothing: nothing is removed from the real store."""
+
+    def select(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
+        """Yield the things of a kind from both stores."""
+        return chain(self._real.select(kind, owners), self._scratch.select(kind, owners))
+
+    def get(self, kind: type[ThingT], key: str) -> ThingT | None:
+        """Return the thing with this key."""
+        return self._scratch.get(kind, key) or self._real.get(kind, key)
+
+    def same_key(self, thing: ThingT) -> ThingT | None:
+        """Return the stored thing with the key of this one."""
+        return self._scratch.same_key(thing) or self._real.same_key(thing)
+
+    def same_keys(self, things: Sequence[Thing]) -> list[Thing | None]:
+        """Return the stored things with the keys of these, in the same order."""
+        pairs = zip(self._scratch.same_keys(things), self._real.same_keys(things), strict=True)
+        return [scratch or real for scratch, real in pairs]
+
+    def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
+        """Yield the things with this second key from both stores."""
+        return chain(self._real.by_second_key(kind, other), self._scratch.by_second_key(kind, other))
+
+    def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
+        """Return `None` for each: a dry run has no history."""
+        return [None for _ in things]
+
+    def in_batches(self, batches: Sequence[int]) -> Iterator[Thing]:
+        """Yield the things that batches of the dry run added."""
+        return self._scratch.in_batches(batches)
+
+    def count(self, kind: type[Thing]) -> int:
+        """Return the number of things of a kind in both stores."""
+        return self._real.count(kind) + self._scratch.count(kind)
+
+
+class OverlayHistory:
+    """History of a dry run: it shows that of the real store, and adds nothing but imports and batches."""
+
+    def __init__(self, real: History, scratch: History) -> None:
+        self._real, self._scratch = real, scratch
+
+    def add_revisions(self, revisions: Sequence[Revision]) -> None:
+        """Do nothing."""
+
+    def revisions(
+        self, *, key: str | None = None, batches: Sequence[int] = (), previous_batches: Sequence[int] = ()
+    ) -> Iterator[Revision]:
+        """Yield the revisions of the real store."""
+        return self._real.revisions(key=key, batches=batches, previous_batches=previous_batches)
+
+    def delete_revisions(self, numbers: Sequence[int]) -> None:
+        """Do nothing."""
+
+    def log(self, action: str, target: str, scope: str, details: dict[str, Any]) -> None:
+        """Do nothing."""
+
+    def events(
+        self, *, target: str | None = None, newest_first: bool = False, limit: int | None = None
+    ) -> Iterator[Event]:
+        """Yield rows of the real store's audit chain."""
+        return self._real.events(target=target, newest_first=newest_first, limit=limit)
+
+    def has_event(self, this_hash: str) -> bool:
+        """Return True if the real store's audit chain has a row with this hash."""
+        return self._real.has_event(this_hash)
+
+    def chain_head(self) -> tuple[int, str]:
+        """Return the head of the real store's audit chain."""
+        return self._real.chain_head()
+
+    def put_import(self, entry: Import) -> None:
+        """Store an import in the temporary store."""
+        self._scratch.put_import(entry)
+
+    def imports(self) -> Iterator[Import]:
+        """Yield the imports of the real store."""
+        return self._real.imports()
+
+    def new_batch(self, import_id: str) -> int:
+        """Return a batch number of the temporary store."""
+        return self._scratch.new_batch(import_id)
+
+    def batches(self, import_id: str) -> list[int]:
+        """Return the batches of an import of the dry run."""
+        return self._scratch.batches(import_id)
+
+    def import_of(self, id: str) -> str | None:
+        """Return the import of the dry run that added a record, if one did."""
+        return self._scratch.import_of(id)

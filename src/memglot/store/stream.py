@@ -50,14 +50,14 @@ def all_items(
     """
     filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
     riding = _riding(store, embeddings)
-    found_records = store.records(open_filter(filter, hiding), sealed=sealed)
+    found_records = store.records.select(open_filter(filter, hiding), sealed=sealed)
     records: Iterator[Item] = _with_riders(store, found_records, riding, hiding)
     if scope is not None:
         # What a memory of the scope has to do with another one's affairs is that one's.
         records = (item for item in records if not isinstance(item, Relation) or item.scope in (scope, DEFAULT_SCOPE))
 
     def alone(kinds: Iterable[type[Thing]], riders: list[type[Thing]]) -> Iterator[Thing]:
-        things: Iterator[Thing] = chain(*(store.things(kind) for kind in kinds), _ownerless(store, riders))
+        things: Iterator[Thing] = chain(*(store.things.select(kind) for kind in kinds), _ownerless(store, riders))
         if scope is not None:
             things = _of_scope(store, things, scope)
         return hiding.open(things) if hiding is not None else things
@@ -75,7 +75,7 @@ def some_items(
     store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hiding: Hiding | None = None
 ) -> Iterator[Item]:
     """The records that a filter selects, each with its riders behind it; sealed."""
-    records = store.records(open_filter(filter, hiding), limit=limit, sealed=True)
+    records = store.records.select(open_filter(filter, hiding), limit=limit, sealed=True)
     return _with_riders(store, records, _riding(store, embeddings), hiding)
 
 
@@ -86,7 +86,7 @@ def open_filter(filter: Filter, hiding: Hiding | None) -> Filter:
 
 def _riding(store: Store, embeddings: bool) -> list[type[Thing]]:
     kinds = (*_RIDING, Embedding) if embeddings else _RIDING
-    return [kind for kind in kinds if store.count_things(kind)]
+    return [kind for kind in kinds if store.things.count(kind)]
 
 
 def _with_riders(
@@ -98,7 +98,7 @@ def _with_riders(
         ids = [record.id for record in batch]
         found: dict[str, list[Thing]] = {}
         for kind in riding:
-            things: Iterator[Thing] = store.things(kind, ids)
+            things: Iterator[Thing] = store.things.select(kind, ids)
             for thing in hiding.open(things) if hiding else things:
                 found.setdefault(owner_of(thing), []).append(thing)
         for record in batch:
@@ -109,8 +109,8 @@ def _with_riders(
 def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Thing]:
     """What would ride with a record that is not there rides with nobody."""
     for kind in riding:
-        for thing in store.things(kind):
-            if not store.known([owner_of(thing)]):
+        for thing in store.things.select(kind):
+            if not store.records.known([owner_of(thing)]):
                 yield thing
 
 
@@ -118,9 +118,9 @@ def _of_scope(store: Store, things: Iterator[Thing], scope: str) -> Iterator[Thi
     """What belongs to a scope of what rides with none of its records."""
     for batch in batches(things):
         subjects = [thing.subject.id for thing in batch if isinstance(thing, Relation)]
-        entities = store.all_kept([Entity(id=id, name="") for id in subjects])
+        entities = store.things.same_keys([Entity(id=id, name="") for id in subjects])
         own = {entity.id: entity.scope for entity in entities if isinstance(entity, Entity)}
-        there = store.known([id for thing in batch for id in _hangs_on(thing)], [scope])
+        there = store.records.known([id for thing in batch for id in _hangs_on(thing)], [scope])
         for thing in batch:
             said = getattr(thing, "scope", None)
             if isinstance(thing, Relation) and said == DEFAULT_SCOPE:

@@ -99,29 +99,29 @@ class FilterConformance:
     @pytest.mark.parametrize(("filter", "found"), FILTERS)
     def test_filters_select_count_and_narrow_a_search(self, store: Store, filter: Filter, found: str) -> None:
         with store.writing():
-            store.add(_records())
-        assert "".join(record.content[0] for record in store.records(filter)) == found
-        assert store.count(filter) == len(found)
-        assert sum(count for _, count in store.branches(filter)) == len(found)
-        assert sum(count for _, count in store.scopes(filter)) == len(found)
+            store.records.add(_records())
+        assert "".join(record.content[0] for record in store.records.select(filter)) == found
+        assert store.records.count(filter) == len(found)
+        assert sum(count for _, count in store.records.count_by("tree", filter)) == len(found)
+        assert sum(count for _, count in store.records.count_by("scope", filter)) == len(found)
         query = Query(terms=terms_of("apple"))
-        hits = store.at([match.number for match in store.match(query, filter, 9)])
-        total, _ = store.count_matches(query, filter)
+        hits = store.search.records_at([match.number for match in store.search.match(query, filter, 9)])
+        total, _ = store.search.count_matches(query, filter)
         assert (sorted(record.content[0] for record in hits), total) == (list(found), len(found))
 
     @pytest.mark.parametrize("newest_first", [False, True])
     def test_pages_partition_the_whole(self, store: Store, newest_first: bool) -> None:
         records = [make(f"{number}", created_at=number % 3 + 1, tags=["x"] * (number % 2)) for number in range(25)]
         with store.writing():
-            store.add(records)
+            store.records.add(records)
         for filter in (Filter(), Filter(tags=("x",))):
-            whole = list(store.records(filter, newest_first=newest_first))
+            whole = list(store.records.select(filter, newest_first=newest_first))
             pages = [
-                list(store.records(filter, newest_first=newest_first, limit=4, offset=offset))
-                for offset in range(0, store.count(filter), 4)
+                list(store.records.select(filter, newest_first=newest_first, limit=4, offset=offset))
+                for offset in range(0, store.records.count(filter), 4)
             ]
             assert [record for page in pages for record in page] == whole
-            assert list(store.records(filter, newest_first=newest_first, limit=4, offset=len(whole))) == []
+            assert list(store.records.select(filter, newest_first=newest_first, limit=4, offset=len(whole))) == []
 
     def test_only_what_leaves_nothing_out_is_all(self) -> None:
         every = [Filter(), Filter(tree=""), Filter(meta={}), Filter(source=({"tool": "t"}, {}))]
@@ -132,4 +132,4 @@ class FilterConformance:
 
     def test_a_bad_tree_pattern_is_refused_by_an_empty_store_too(self, store: Store) -> None:
         with pytest.raises(UsageError, match="position 2"):
-            store.count(Filter(tree="a|"))
+            store.records.count(Filter(tree="a|"))

@@ -35,29 +35,29 @@ class SettingsConformance:
         with store.writing():
             for name in ODD:
                 store.put_setting(name, "x")
-            store.add([make("apple")])
-            store.log("add", "x", "user", {})
+            store.records.add([make("apple")])
+            store.history.log("add", "x", "user", {})
         assert "lost" not in store.settings()
-        assert store.chain_head()[0] == 1
+        assert store.history.chain_head()[0] == 1
         assert list(store.verify()) == []
 
     def test_scopes_are_counted_and_can_be_left_out(self, store: Store) -> None:
         records = [make(f"in {scope}", scope=scope) for scope in ODD for _ in range(2)]
         with store.writing():
-            store.add([*records, make("gone", scope="", status=DELETED)])
-        assert list(store.scopes()) == [(scope, 2) for scope in sorted(ODD)]
-        assert dict(store.scopes(Filter(with_deleted=True)))[""] == 3
+            store.records.add([*records, make("gone", scope="", status=DELETED)])
+        assert list(store.records.count_by("scope")) == [(scope, 2) for scope in sorted(ODD)]
+        assert dict(store.records.count_by("scope", Filter(with_deleted=True)))[""] == 3
         for scope in ODD:
             others = Filter(without_scopes=(scope, "no such scope"))
-            assert {record.scope for record in store.records(others)} == set(ODD) - {scope}
-            assert store.count(others) == 2 * len(ODD) - 2
-        assert store.count(Filter(without_scopes=tuple(ODD))) == 0
+            assert {record.scope for record in store.records.select(others)} == set(ODD) - {scope}
+            assert store.records.count(others) == 2 * len(ODD) - 2
+        assert store.records.count(Filter(without_scopes=tuple(ODD))) == 0
         assert not Filter(without_scopes=("",)).is_all
 
     def test_ids_are_known_by_scope(self, store: Store) -> None:
         records = [make("x", scope=scope) for scope in ODD]
         with store.writing():
-            store.add(records)
+            store.records.add(records)
         ids = [record.id for record in records]
-        assert store.known([*ids, "no such id"], ["", "健康"]) == {ids[0], ids[4]}
-        assert store.known(ids, []) == set()
+        assert store.records.known([*ids, "no such id"], ["", "健康"]) == {ids[0], ids[4]}
+        assert store.records.known(ids, []) == set()

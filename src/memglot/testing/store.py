@@ -36,7 +36,7 @@ def asked(text: str, **more: Any) -> Query:
 
 def count_found(store: Store, text: str, filter: Filter = Filter()) -> int:
     """How many records a store finds by the words of a text."""
-    return store.count_matches(asked(text), filter)[0]
+    return store.search.count_matches(asked(text), filter)[0]
 
 
 class StoreConformance(SettingsConformance, FilterConformance):
@@ -45,42 +45,42 @@ class StoreConformance(SettingsConformance, FilterConformance):
     def test_a_record_comes_back_equal_with_every_field(self, store: Store) -> None:
         record = whole_record()
         with store.writing():
-            store.add([record])
-        assert store.get([record.id]) == [record]
+            store.records.add([record])
+        assert store.records.get([record.id]) == [record]
 
     def test_records_come_by_time_then_id(self, store: Store) -> None:
         records = [make(str(number), created_at=number % 3 + 1) for number in range(9)]
         with store.writing():
-            store.add(records)
+            store.records.add(records)
         expected = sorted(records, key=lambda record: (record.created_at, record.id))
-        assert list(store.records()) == expected
-        assert list(store.records(newest_first=True)) == expected[::-1]
-        assert list(store.records(limit=2, offset=3)) == expected[3:5]
+        assert list(store.records.select()) == expected
+        assert list(store.records.select(newest_first=True)) == expected[::-1]
+        assert list(store.records.select(limit=2, offset=3)) == expected[3:5]
 
     def test_an_error_undoes_the_whole_transaction(self, store: Store) -> None:
         with store.writing():
-            store.add([make("before")])
+            store.records.add([make("before")])
         with pytest.raises(ZeroDivisionError), store.writing():
-            store.add([make("inside")])
+            store.records.add([make("inside")])
             with store.writing():
-                store.log("add", "x", "user", {})
+                store.history.log("add", "x", "user", {})
             raise ZeroDivisionError
-        assert [record.content for record in store.records()] == ["before"]
+        assert [record.content for record in store.records.select()] == ["before"]
         assert count_found(store, "inside") == 0
-        assert list(store.events()) == []
+        assert list(store.history.events()) == []
 
     def test_replace_changes_what_is_read_and_found(self, store: Store) -> None:
         record = make("apples")
         with store.writing():
-            store.add([record])
+            store.records.add([record])
         record.content, record.tags = "pears", ["fruit"]
         with store.writing():
-            store.replace(record)
-        assert store.get([record.id]) == [record]
+            store.records.replace(record)
+        assert store.records.get([record.id]) == [record]
         record.strength = 0.5
         with store.writing():
-            store.replace(record)
-        assert store.get([record.id]) == [record]
+            store.records.replace(record)
+        assert store.records.get([record.id]) == [record]
         assert count_found(store, "apples") == 0
         assert count_found(store, "fruit") == 1
         assert list(store.verify()) == []
@@ -88,10 +88,10 @@ class StoreConformance(SettingsConformance, FilterConformance):
     def test_remove_forgets_and_a_new_record_is_found_again(self, store: Store) -> None:
         records = [make("plum"), make("quince")]
         with store.writing():
-            store.add(records)
-            store.remove([records[1].id, "not-there"])
+            store.records.add(records)
+            store.records.remove([records[1].id, "not-there"])
         with store.writing():
-            store.add([make("medlar")])
+            store.records.add([make("medlar")])
         assert count_found(store, "quince") == 0
         assert count_found(store, "medlar") == 1
         assert list(store.verify()) == []
@@ -99,31 +99,31 @@ class StoreConformance(SettingsConformance, FilterConformance):
     def test_known_and_prefixes(self, store: Store) -> None:
         record = make("x")
         with store.writing():
-            store.add([record])
-        assert store.known([record.id, "y"]) == {record.id}
-        assert store.starting_with(record.id[:8], 5) == [record.id]
-        assert store.starting_with("ffff", 5) == []
+            store.records.add([record])
+        assert store.records.known([record.id, "y"]) == {record.id}
+        assert store.records.ids_starting_with(record.id[:8], 5) == [record.id]
+        assert store.records.ids_starting_with("ffff", 5) == []
 
     def test_contents_are_known_by_hash_kind_and_scope(self, store: Store) -> None:
         records = [make("same"), make("same"), make("same", kind="note")]
         deleted = make("same", status=DELETED)
         with store.writing():
-            store.add([deleted, *records])
+            store.records.add([deleted, *records])
         hash = content_hash("same")
         keys = [(hash, "semantic", "user"), (hash, "note", "user"), (hash, "note", "other")]
-        assert store.ids_of_contents(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}
+        assert store.records.ids_by_content(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}
 
     def test_doubles_share_content_kind_and_scope(self, store: Store) -> None:
         records = [make("same") for _ in range(3)] + [make("other"), make("other")]
         alone = [make("same", kind="note"), make("same", scope="team"), make("same", status=DELETED), make("single")]
         with store.writing():
-            store.add([*alone, *records])
+            store.records.add([*alone, *records])
         groups = [sorted(record.id for record in some) for some in (records[:3], records[3:])]
-        assert sorted(store.doubles()) == sorted(groups)
+        assert sorted(store.records.duplicates()) == sorted(groups)
 
     def test_search_ranks_counts_and_excludes(self, store: Store) -> None:
         with store.writing():
-            store.add(
+            store.records.add(
                 [
                     make("the quick brown fox"),
                     make("quick quick"),
@@ -131,107 +131,115 @@ class StoreConformance(SettingsConformance, FilterConformance):
                     make("quick", status=DELETED),
                 ]
             )
-        hits = store.match(asked("quick"), Filter(), 2)
+        hits = store.search.match(asked("quick"), Filter(), 2)
         assert (len(hits), count_found(store, "quick")) == (2, 3)
         assert hits[0].score >= hits[1].score
-        assert store.count_matches(Query(phrases=("quick brown",)), Filter())[0] == 1
-        assert store.count_matches(asked("quick", without=("fox",)), Filter())[0] == 2
+        assert store.search.count_matches(Query(phrases=("quick brown",)), Filter())[0] == 1
+        assert store.search.count_matches(asked("quick", without=("fox",)), Filter())[0] == 2
         assert count_found(store, "重跑") == 1
-        assert store.count_matches(asked("quick", grep="^the"), Filter())[0] == 1
+        assert store.search.count_matches(asked("quick", grep="^the"), Filter())[0] == 1
         assert count_found(store, 'zebra" OR "yak') == 0
 
     def test_branches_count_their_own(self, store: Store) -> None:
         with store.writing():
-            store.add([make("1"), make("2", tree="a.b"), make("3", tree="a.b"), make("4", tree="a", status=DELETED)])
-        assert sorted(store.branches()) == [("", 1), ("a.b", 2)]
+            store.records.add(
+                [make("1"), make("2", tree="a.b"), make("3", tree="a.b"), make("4", tree="a", status=DELETED)]
+            )
+        assert sorted(
+            store.records.count_by(
+                "tree",
+            )
+        ) == [("", 1), ("a.b", 2)]
 
     def test_things_of_every_kind_come_back_equal(self, store: Store) -> None:
         things = one_of_each_thing()
         with store.writing():
-            store.put(things)
-            store.put(things)
+            store.things.put(things)
+            store.things.put(things)
         for thing in things:
-            assert list(store.things(type(thing))) == [thing]
-            assert store.kept(thing) == thing
-            assert store.count_things(type(thing)) == 1
-        assert store.all_kept([*reversed(things), Entity(id="no", name="x")]) == [*reversed(things), None]
+            assert list(store.things.select(type(thing))) == [thing]
+            assert store.things.same_key(thing) == thing
+            assert store.things.count(type(thing)) == 1
+        assert store.things.same_keys([*reversed(things), Entity(id="no", name="x")]) == [*reversed(things), None]
         with store.writing():
-            store.take(things)
-        assert [store.count_things(type(thing)) for thing in things] == [0] * len(things)
+            store.things.remove(things)
+        assert [store.things.count(type(thing)) for thing in things] == [0] * len(things)
 
     def test_things_by_owner_and_by_their_other_key(self, store: Store) -> None:
         things = one_of_each_thing()
         with store.writing():
-            store.put(things)
-        assert list(store.things(Relation, ["s"])) == [things[0]]
-        assert list(store.things(Relation, ["e1"])) == []
-        assert list(store.mentions(Relation, "e1")) == [things[0]]
-        assert list(store.mentions(Entity, "Solid")) == [things[1]]
-        assert list(store.mentions(Tombstone, "ab")) == [things[5]]
-        assert store.thing(Entity, "e1") == things[1]
-        assert store.thing(Entity, "e2") is None
+            store.things.put(things)
+        assert list(store.things.select(Relation, ["s"])) == [things[0]]
+        assert list(store.things.select(Relation, ["e1"])) == []
+        assert list(store.things.by_second_key(Relation, "e1")) == [things[0]]
+        assert list(store.things.by_second_key(Entity, "Solid")) == [things[1]]
+        assert list(store.things.by_second_key(Tombstone, "ab")) == [things[5]]
+        assert store.things.get(Entity, "e1") == things[1]
+        assert store.things.get(Entity, "e2") is None
 
     def test_revisions_come_oldest_first(self, store: Store) -> None:
         record = make("x")
         with store.writing():
             batch = self._batch(store)
-            store.remember(
+            store.history.add_revisions(
                 [
-                    Revision(kind="record", key=record.id, at=1, deed="update", before=to_builtins(record)),
-                    Revision(kind="record", key=record.id, at=2, deed="import", before=None, batch=batch, origin=9),
+                    Revision(kind="record", key=record.id, at=1, action="update", before=to_builtins(record)),
+                    Revision(
+                        kind="record", key=record.id, at=2, action="import", before=None, batch=batch, previous_batch=9
+                    ),
                 ]
             )
-        assert [revision.at for revision in store.revisions(key=record.id)] == [1, 2]
-        assert [revision.before for revision in store.revisions(key=record.id)] == [to_builtins(record), None]
-        (found,) = store.revisions(batches=[batch])
+        assert [revision.at for revision in store.history.revisions(key=record.id)] == [1, 2]
+        assert [revision.before for revision in store.history.revisions(key=record.id)] == [to_builtins(record), None]
+        (found,) = store.history.revisions(batches=[batch])
         assert found.at == 2
-        assert list(store.revisions(origins=[9])) == [found]
+        assert list(store.history.revisions(previous_batches=[9])) == [found]
         with store.writing():
-            store.forget([found.number])
-        assert [revision.at for revision in store.revisions(key=record.id)] == [1]
+            store.history.delete_revisions([found.number])
+        assert [revision.at for revision in store.history.revisions(key=record.id)] == [1]
 
     def test_the_chain_holds_and_breaks_when_it_is_read_wrong(self, store: Store) -> None:
         with store.writing():
             for number in range(3):
-                store.log("add", f"id{number}", "user", {"n": number})
-        events = list(store.events())
-        head = store.chain_head()
+                store.history.log("add", f"id{number}", "user", {"n": number})
+        events = list(store.history.events())
+        head = store.history.chain_head()
         assert first_broken(events, head) is None
-        assert all(store.knows_event(event.this_hash) for event in events)
-        assert not store.knows_event("") and not store.knows_event("0" * 64)
+        assert all(store.history.has_event(event.this_hash) for event in events)
+        assert not store.history.has_event("") and not store.history.has_event("0" * 64)
         assert first_broken(events[:2], head) == 3
         assert first_broken(events[1:], head) == 1
         events[1].details = {"n": 9}
         assert first_broken(events, head) == 2
-        assert [event.seq for event in store.events(newest_first=True, limit=2)] == [3, 2]
-        assert [event.seq for event in store.events(target="id1")] == [2]
+        assert [event.seq for event in store.history.events(newest_first=True, limit=2)] == [3, 2]
+        assert [event.seq for event in store.history.events(target="id1")] == [2]
 
     def test_imports_and_their_batches(self, store: Store) -> None:
         first = Import(id="i1", at=1, sources=["a"], format="json")
         record, thing = make("x"), one_of_each_thing()[1]
         with store.writing():
-            store.put_import(first)
-            batch = store.new_batch("i1")
-            store.add([record, make("y")], batch)
-            store.put([thing], batch)
-            store.add([make("z")])
+            store.history.put_import(first)
+            batch = store.history.new_batch("i1")
+            store.records.add([record, make("y")], batch)
+            store.things.put([thing], batch)
+            store.records.add([make("z")])
             first.state = "done"
-            store.put_import(first)
-            store.put_import(Import(id="i2", at=2, sources=["b"], format="json"))
-        assert [entry.id for entry in store.imports()] == ["i2", "i1"]
-        assert list(store.imports())[1] == first
-        assert store.batches("i1") == [batch]
-        assert [found.content for found in store.in_batches([batch])] == ["x", "y"]
-        assert list(store.things_in_batches([batch])) == [thing]
-        assert store.batch_of(record.id) == "i1"
+            store.history.put_import(first)
+            store.history.put_import(Import(id="i2", at=2, sources=["b"], format="json"))
+        assert [entry.id for entry in store.history.imports()] == ["i2", "i1"]
+        assert list(store.history.imports())[1] == first
+        assert store.history.batches("i1") == [batch]
+        assert [found.content for found in store.records.in_batches([batch])] == ["x", "y"]
+        assert list(store.things.in_batches([batch])) == [thing]
+        assert store.history.import_of(record.id) == "i1"
 
     def test_a_load_leaves_everything_found(self, store: Store) -> None:
         for _ in range(2):
             with store.loading(by_content=False):
                 for number in range(3):
                     with store.writing():
-                        store.add([make(f"apple {number}"), make("pear")])
-        assert store.count() == 12
+                        store.records.add([make(f"apple {number}"), make("pear")])
+        assert store.records.count() == 12
         assert count_found(store, "apple") == 6
         assert list(store.verify()) == []
 
@@ -240,18 +248,18 @@ class StoreConformance(SettingsConformance, FilterConformance):
 
         record = whole_record()
         with store.writing():
-            store.add([record])
-        (found,) = store.records(sealed=True)
+            store.records.add([record])
+        (found,) = store.records.select(sealed=True)
         assert found == record
         assert stored_digest(found) == record_digest(record)
 
     def test_repair_leaves_a_whole_store(self, store: Store) -> None:
         with store.writing():
-            store.add([make("apple")])
+            store.records.add([make("apple")])
         store.repair()
         assert list(store.verify()) == []
         assert count_found(store, "apple") == 1
 
     def _batch(self, store: Store) -> int:
-        store.put_import(Import(id="i0", at=0, sources=[], format=""))
-        return store.new_batch("i0")
+        store.history.put_import(Import(id="i0", at=0, sources=[], format=""))
+        return store.history.new_batch("i0")

@@ -1,4 +1,4 @@
-"""Opens a SQLite store, brings it up to date, and keeps its transactions."""
+"""Connection to a store file: opening, migrations, transactions, queries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -19,28 +19,32 @@ from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 CACHE = -32768
-_NAP = (0.001, 0.005)
-_LOOK = 0.05
-_LONG = 0.02
-"""Others wait for a transaction of so many seconds, and would hardly get in between two."""
+"""Size of the page cache, in KiB, as SQLite's negative number."""
+_RETRY_SECONDS = (0.001, 0.005)
+"""Shortest and longest wait before a locked store is tried again."""
+_CHECK_SECONDS = 0.05
+_LONG_SECONDS = 0.02
+"""Others wait for a transaction this long, and would hardly get a turn between two of them."""
 
 
 class Connection:
-    """An open database, and how errors of SQLite become ours."""
+    """An open database file. Opening it for writing applies the missing migrations."""
 
     def __init__(self, path: str, *, write: bool) -> None:
         self.url = path
+        self.is_current = False
+        """Whether the file had the newest version when it was opened."""
         self.notes: list[str] = []
         self.write = write
         self._depth = 0
         self._held = 0.0
-        """How long the last transaction kept others from writing."""
+        """Seconds for which the last transaction kept others from writing."""
         self.db = self._open(path)
         try:
             self._prepare()
         except apsw.Error as error:
             self.db.close()
-            self._translate(error)
+            self.translate(error)
         except StoreError:
             self.db.close()
             raise
@@ -59,37 +63,37 @@ class Connection:
                 return apsw.Connection(path)
             return self._open_reading(path)
         except (apsw.Error, OSError) as error:
-            self._translate(error)
+            self.translate(error)
 
     def _open_reading(self, path: str) -> apsw.Connection:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            wait_in_turn(db)
+            retry_when_locked(db)
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return db
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # In a folder that cannot be written the files of the write-ahead log cannot be made; nobody else can
-            # make them either, so the file may be read as it stands.
+            # SQLite cannot create the files of the write-ahead log in a read-only folder. Nobody else can either,
+            # so the file cannot change and may be read as it is.
             db.close()
             if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
                 raise StoreError(
-                    f"the store `{path}` has a write-ahead log that cannot be read in a folder that is read-only",
-                    "copy the store and the files beside it to a folder that can be written",
+                    f"cannot read the write-ahead log of the store `{path}`: its folder is read-only",
+                    "copy the store and its `-wal` file to a folder where you can write",
                 ) from None
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
     def _prepare(self) -> None:
-        wait_in_turn(self.db)
-        self._register()
+        retry_when_locked(self.db)
+        register(self.db)
         version = self._version()
         if version > len(MIGRATIONS):
             raise NewerStore(self.url, version, len(MIGRATIONS))
+        self.is_current = version == len(MIGRATIONS)
         if not self.write:
-            self._prepare_reading(version)
             return
         if not version:
-            # Before there is a log, so that the file itself tells from its first moment on what it is.
+            # Set before there is a write-ahead log, so that the file itself shows from the start what it is.
             self._set(f"application_id={APPLICATION_ID}")
         for pragma in (
             "journal_mode=WAL",
@@ -99,50 +103,31 @@ class Connection:
             f"cache_size={CACHE}",
         ):
             self._set(pragma)
-        if version < len(MIGRATIONS):
+        if not self.is_current:
             self._migrate()
-        self.complete()
 
     def _set(self, pragma: str) -> None:
-        """Set a pragma. Where several make a store at once, SQLite refuses some of these without waiting."""
+        """Set a pragma, with retries: SQLite rejects some at once while another process creates the store."""
         until = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                # One that returns a row stops a string of several, so each is fetched by itself.
+                # A pragma that returns a row stops a string of several statements, so each runs by itself.
                 self.db.execute(f"PRAGMA {pragma}").fetchall()
                 return
             except apsw.BusyError:
                 if time.monotonic() >= until:
                     raise
-                time.sleep(random.uniform(*_NAP))
-
-    def _prepare_reading(self, version: int) -> None:
-        # A new version fills its index after the migration; whoever comes next goes on where one was killed.
-        if version < len(MIGRATIONS) or not self._value("SELECT value FROM keeping WHERE name = 'upgraded'"):
-            with suppress(LockedStore, ReadOnlyStore) if version == len(MIGRATIONS) else nullcontext():
-                writing = type(self)(self.url, write=True)
-                self.notes += writing.notes
-                writing.close()
-        if not self.is_complete():
-            self.notes.append(
-                "an import was cut off before its indexes were built, or is still under way; what they lack is "
-                "searched "
-                "without them until the next writing command completes them (`memglot doctor --fix` does only that)"
-            )
-
-    def _register(self) -> None:
-        """Make the functions that queries use known."""
-        register(self.db)
+                time.sleep(random.uniform(*_RETRY_SECONDS))
 
     def _version(self) -> int:
-        # At one moment, for another process may be making it just now.
+        # One statement, because another process may be creating the store right now.
         sql = (
             "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
             "FROM pragma_application_id, pragma_user_version"
         )
-        tables, application, version = next(self._rows(sql))
+        tables, application, version = next(self.rows(sql))
         if application != APPLICATION_ID and (version or tables):
-            raise NotAStore(self.url, "it is another program's database")
+            raise NotAStore(self.url, "it is a database of another program")
         if version == 0 and not self.write:
             raise NoStore(self.url)
         return int(version)
@@ -150,19 +135,19 @@ class Connection:
     def _migrate(self) -> None:
         with self.writing():
             # Another process may have been faster while this one waited for the lock.
-            for number in range(int(self._value("PRAGMA user_version")) + 1, len(MIGRATIONS) + 1):
+            for number in range(int(self.value("PRAGMA user_version")) + 1, len(MIGRATIONS) + 1):
                 self.db.execute(MIGRATIONS[number - 1])
                 self.db.execute(f"PRAGMA user_version = {number}")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()
 
     # Transactions
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction; nested ones join it."""
+        """Open a write transaction; nested calls join it."""
         if not self.write:
             raise ReadOnlyStore(self.url)
         self._depth += 1
@@ -178,29 +163,29 @@ class Connection:
             if self._depth == 1 and self.db.in_transaction:
                 self.db.execute("ROLLBACK")
             if isinstance(error, apsw.Error):
-                self._translate(error)
+                self.translate(error)
             raise
         finally:
             self._depth -= 1
 
     def give_way(self) -> None:
-        """After a long transaction, before another: pause for longer than others do before they try again."""
-        if not self.is_writing and self._held >= _LONG:
-            time.sleep(2 * max(_NAP))
+        """After a long transaction, pause for longer than waiting writers do between two tries."""
+        if not self.is_writing and self._held >= _LONG_SECONDS:
+            time.sleep(2 * max(_RETRY_SECONDS))
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a transaction is open, which may yet be taken back."""
+        """Return True inside a write transaction."""
         return self._depth > 0
 
     @property
     def is_resting(self) -> bool:
-        """Tell whether nothing is being read or written, not even by something that was left in the middle."""
+        """Return True if no read or write is under way, not even an unfinished iteration."""
         return self.db.txn_state() == apsw.SQLITE_TXN_NONE
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Let all that is read inside be of one moment, whatever others write meanwhile."""
+        """Read from one snapshot inside."""
         if self.db.in_transaction:
             yield
             return
@@ -210,35 +195,44 @@ class Connection:
         finally:
             self.db.execute("COMMIT")
 
-    def complete(self) -> None:
-        """Bring the indexes up to date; the store that has them says how."""
-
-    def is_complete(self) -> bool:
-        """Tell whether every index is there and covers every record."""
-        return True
-
     # Queries
 
-    def _rows(self, sql: str, bindings: Any = ()) -> Iterator[tuple[Any, ...]]:
+    def rows(self, sql: str, bindings: Any = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query."""
         try:
             yield from self.db.execute(sql, bindings)
         except apsw.Error as error:
-            self._translate(error)
+            self.translate(error)
 
-    def _value(self, sql: str, bindings: Any = ()) -> Any:
-        for row in self._rows(sql, bindings):
+    def value(self, sql: str, bindings: Any = ()) -> Any:
+        """Return the first column of the first row; `None` without rows."""
+        for row in self.rows(sql, bindings):
             return row[0]
         return None
 
-    def _translate(self, error: Exception) -> NoReturn:
+    def get_state(self, name: str) -> Any:
+        """Return a value that the store keeps about itself, such as the number of records."""
+        return self.value("SELECT value FROM keeping WHERE name = ?", (name,))
+
+    def set_state(self, **values: str | int) -> None:
+        """Change values that the store keeps about itself."""
+        rows = [(value, name) for name, value in values.items()]
+        self.db.executemany("UPDATE keeping SET value = ? WHERE name = ?", rows)
+
+    def add_to_state(self, name: str, change: int) -> None:
+        """Add to a number that the store keeps about itself."""
+        self.db.execute("UPDATE keeping SET value = value + ? WHERE name = ?", (change, name))
+
+    def translate(self, error: Exception) -> NoReturn:
+        """Raise the memglot error that corresponds to an SQLite error."""
         translate(error, self.url)
 
 
-def wait_in_turn(db: apsw.Connection) -> None:
-    """Let a connection that finds the store locked try again and again, for `BUSY_SECONDS` in all.
+def retry_when_locked(db: apsw.Connection) -> None:
+    """Retry for up to `BUSY_SECONDS` when the store is locked.
 
-    SQLite's own waits grow to a tenth of a second, so that whoever has waited long seldom meets the moment in which
-    the lock is free, and newcomers do. Short waits of random length give all the same chance.
+    SQLite's own waits grow to a tenth of a second, so that those who have waited long rarely find the lock free, and
+    newcomers do. Short waits of random length give everybody the same chance.
     """
     began = 0.0
 
@@ -248,16 +242,16 @@ def wait_in_turn(db: apsw.Connection) -> None:
             began = time.monotonic()
         if time.monotonic() - began >= BUSY_SECONDS:
             return False
-        time.sleep(random.uniform(*_NAP))
+        time.sleep(random.uniform(*_RETRY_SECONDS))
         return True
 
     db.set_busy_handler(wait)
 
 
-def take_in_log(path: str) -> None:
-    """Take the write-ahead log into the file, which only works while nobody else has it open.
+def merge_log(path: str) -> None:
+    """Merge the write-ahead log into the file, which only works while nobody else has it open.
 
-    Servers let go of a store that they are not asked of, so it waits for them.
+    Servers close an idle store, so wait for them.
     """
     until = time.monotonic() + BUSY_SECONDS
     while True:
@@ -271,6 +265,6 @@ def take_in_log(path: str) -> None:
         except apsw.BusyError as error:
             if time.monotonic() >= until:
                 raise LockedStore(path, BUSY_SECONDS, alone=True) from error
-            time.sleep(_LOOK)
+            time.sleep(_CHECK_SECONDS)
         except apsw.Error as error:
             translate(error, path)

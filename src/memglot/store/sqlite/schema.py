@@ -135,7 +135,7 @@ MIGRATIONS: tuple[str, ...] = (
 )
 """Migration number n, counted from 1, brings a store from version n - 1 to version n. Past ones are never edited."""
 
-LATE_INDEXES = {
+DEFERRED_INDEXES = {
     "records_content": "CREATE INDEX records_content ON records (substr(content_hash, 1, 8))",
     "records_created": "CREATE INDEX records_created ON records (created_at, id)",
     "records_tree": "CREATE INDEX records_tree ON records (tree)",

@@ -1,55 +1,150 @@
 """The SQLite store: one file, no server."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 import apsw
 
-from memglot.errors import TargetExists
+from memglot.errors import LockedStore, ReadOnlyStore, TargetExists
 from memglot.notes import note_text_index
-from memglot.store.sqlite.history import Track
-from memglot.store.sqlite.search import Search
-from memglot.store.sqlite.things import Things
+from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.history import SqliteHistory
+from memglot.store.sqlite.records import SqliteRecords
+from memglot.store.sqlite.search import SqliteSearch
+from memglot.store.sqlite.text_index import TextIndex
+from memglot.store.sqlite.things import SqliteThings
+from memglot.store.sqlite.vectors import SqliteVectors
+
+# Settings share a table with the values that the store keeps about itself, whose names have no colon.
+_SETTING = "setting:"
 
 
-class SqliteStore(Search, Things, Track):
-    """Keeps memories in one SQLite file, or in memory; see `memglot.store.contract.Store`."""
+class SqliteStore:
+    """A store in one SQLite file, or in memory; see `memglot.store.contract.Store`.
 
-    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
-        """What is amiss; nothing for a whole store."""
-        yield from self._damage()
-        yield from self._amiss()
-        if not self.is_complete() or not self.check_text():
-            yield note_text_index()
-        if not self.check_vectors():
-            yield (
-                "the vectors do not fit the memories; `memglot doctor --fix` drops what is wrong, then `memglot embed`"
+    No part refers back to the store: a reference cycle would keep the file open after the store is gone.
+    """
+
+    def __init__(self, path: str, *, write: bool) -> None:
+        self.url = path
+        self.connection = Connection(path, write=write)
+        self.notes = self.connection.notes
+        self.text = TextIndex(self.connection)
+        self.search = SqliteSearch(self.connection, self.text)
+        self.vectors = SqliteVectors(self.connection, self.search)
+        self.records = SqliteRecords(self.connection, self.text, self.vectors)
+        self.things = SqliteThings(self.connection)
+        self.history = SqliteHistory(self.connection)
+        try:
+            if write:
+                self.text.complete()
+            else:
+                self._prepare_reading()
+        except apsw.Error as error:
+            self.close()
+            self.connection.translate(error)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare_reading(self) -> None:
+        # A migration may leave the text index to be filled afterwards; if that was killed, the next open goes on.
+        is_current = self.connection.is_current
+        if not is_current or not self.connection.get_state("upgraded"):
+            with suppress(LockedStore, ReadOnlyStore) if is_current else nullcontext():
+                writing = SqliteStore(self.url, write=True)
+                self.notes += writing.notes
+                writing.close()
+        if not self.text.is_complete():
+            self.notes.append(
+                "the indexes are incomplete, because an import was interrupted or is still running; until a command "
+                "that writes completes them, search is slower (`memglot doctor --fix` completes them now)"
             )
 
+    def close(self) -> None:
+        """Close the store."""
+        self.connection.close()
+
+    # Transactions
+
+    @property
+    def is_writing(self) -> bool:
+        """Return True inside a write transaction."""
+        return self.connection.is_writing
+
+    @property
+    def is_resting(self) -> bool:
+        """Return True if no read or write is under way."""
+        return self.connection.is_resting
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Open a write transaction; nested calls join it."""
+        return self.connection.writing()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Read from one snapshot inside."""
+        return self.search.reading()
+
+    def give_way(self) -> None:
+        """Pause after a long transaction so that waiting writers get a turn."""
+        self.connection.give_way()
+
+    def loading(self, *, by_content: bool) -> AbstractContextManager[None]:
+        """Let indexes fall behind during a bulk load."""
+        return self.text.loading(by_content=by_content)
+
+    # Settings
+
+    def settings(self) -> dict[str, str]:
+        """Return all named settings of this store."""
+        start = len(_SETTING)
+        sql = "SELECT name, value FROM keeping WHERE name >= ? AND name < ?"
+        rows = self.connection.rows(sql, (_SETTING, _SETTING[:-1] + ";"))
+        return {name[start:]: value for name, value in rows}
+
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Set a named setting; `None` removes it."""
+        if value is None:
+            self.connection.db.execute("DELETE FROM keeping WHERE name = ?", (_SETTING + name,))
+        else:
+            self.connection.db.execute("INSERT OR REPLACE INTO keeping VALUES (?, ?)", (_SETTING + name, value))
+
+    # The complete file
+
+    def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
+        """Yield every problem; nothing for an intact store."""
+        yield from self._damage()
+        yield from self.records.problems()
+        if not self.text.is_complete() or not self.text.is_intact():
+            yield note_text_index()
+        if not self.vectors.is_intact():
+            yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
+
     def _damage(self) -> Iterator[str]:
-        """What SQLite says of the file. The full text is checked by itself: it can be made anew."""
+        """Yield the problems that SQLite reports. The text index is checked separately: it can be rebuilt."""
         try:
-            found = [text for (text,) in self.db.execute("PRAGMA integrity_check(20)")]
+            found = [text for (text,) in self.connection.db.execute("PRAGMA integrity_check(20)")]
         except apsw.SQLError:
-            # A full text that cannot even be opened keeps this check from being made.
+            # A text index that cannot even be opened prevents this check.
             return
         except apsw.Error as error:
-            self._translate(error)
+            self.connection.translate(error)
         for text in found:
             if text != "ok" and "fts5" not in text:
                 yield f"the file is damaged: {text}"
 
     def repair(self) -> None:
-        """Rebuild the indexes and the full text from the records."""
-        self.rebuild_text()
+        """Rebuild every index from the records."""
+        self.text.rebuild()
         with self.writing():
-            self.db.execute("REINDEX")
-            self.mend_vectors()
-        self.forget_damage()
+            self.connection.db.execute("REINDEX")
+            self.vectors.repair()
+        self.search.trust_index()
 
     def copy_to(self, path: str) -> None:
-        """Write a clean copy of the whole store to a new file."""
+        """Write a clean copy of the complete store to a new file."""
         if Path(path).exists():
             raise TargetExists(path)
-        for _ in self._rows("VACUUM INTO ?", (path,)):
+        for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass

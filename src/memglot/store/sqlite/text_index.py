@@ -1,4 +1,4 @@
-"""The indexes of the SQLite store: late ones, the full text, and the places of memories in their conversations."""
+"""Indexes of the SQLite store: deferred ones, the text index, and the positions of memories in conversations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memglot.errors import DamagedStore
 from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
-from memglot.store.sqlite.schema import LATE_INDEXES, TEXT_INDEX, TOKENIZER
+from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
 from memglot.text.dialogue import MAY_HAVE_THREAD, Turn, turn_of
 from memglot.text.words import index_text, index_values, short_values
 
 _TEXT_CHUNK, _TEXT_BYTES = 200_000, 64 << 20
-"""At most so many records, and so much content, are indexed in one transaction: other writers wait for its end."""
+"""Maximum number of records and bytes of content indexed in one transaction; other writers wait for its end."""
 _LARGE = 20_000
 _WORDS = """
 seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
@@ -27,28 +27,29 @@ iif(tags IS NULL, NULL, memglot_words(memglot_texts(tags), content)),
 iif(tree GLOB '*[A-Z]*', memglot_words(tree), tree), iif(meta IS NULL, NULL, memglot_values(meta))
 """
 _FILL = f"INSERT INTO record_text (rowid, content, title, tags, tree, meta) SELECT {_WORDS} FROM records"
-_FAR = 64
-"""A session that comes up again after so many other memories is ranked as another one of the same name."""
-_STRETCH = 1 << 20
-"""Positions in a thread go up by one; after such an interruption, to the next multiple of this."""
+_SESSION_GAP = 64
+"""A session that continues after this many other memories is ranked as another session of the same name."""
+_SESSION_STRIDE = 1 << 20
+"""Positions in a thread grow by one, and after such a gap to the next multiple of this number."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Indexes(Connection):
-    """The part of the store that keeps its indexes up to date."""
+class TextIndex:
+    """Keeps the indexes of a store up to date."""
 
-    def __init__(self, path: str, *, write: bool) -> None:
-        self._loading = False
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._db = connection, connection.db
+        self.is_loading = False
         self._loaded = 0
         self._kept_index = ""
-        self._seen: set[str] = set()
-        super().__init__(path, write=write)
+        self._seen_languages: set[str] = set()
+        self._register()
 
     def _register(self) -> None:
-        super()._register()
-        seen = self._seen
+        """Define the SQL functions that fill and check the index."""
+        seen = self._seen_languages
 
-        # It must not know of the store: a circle would keep the file open after the store is gone.
+        # It must not refer to `self`: a reference cycle would keep the file open after the store is gone.
         def words(text: str | None, about: str | None = None) -> str | None:
             return index_text(text, about, seen)
 
@@ -60,194 +61,191 @@ class Indexes(Connection):
             "memglot_word": is_word,
         }
         for name, function in functions.items():
-            self.db.create_scalar_function(name, function, -1, deterministic=True)
+            self._db.create_scalar_function(name, function, -1, deterministic=True)
 
     @contextmanager
     def loading(self, *, by_content: bool) -> Iterator[None]:
-        """Let the late indexes and the full text lag behind inside; a cut-off load is completed by the next open."""
-        self._loading = True
+        """Let the deferred indexes and the text index fall behind; the next open completes an interrupted load."""
+        self.is_loading = True
         self._loaded = 0
         self._kept_index = "records_content" if by_content else ""
         try:
             yield
         except KeyboardInterrupt:
-            # Whoever stops a load does not want to wait; the next writing open completes it.
+            # A user who stops a load does not want to wait; the next open for writing completes it.
             raise
         except Exception:
-            self._loading = False
+            self.is_loading = False
             self.complete()
             raise
         finally:
-            self._loading = False
+            self.is_loading = False
         self.complete()
 
-    def _lighten(self, coming: int) -> None:
-        """Drop the late indexes once a load is large beside the store.
+    def drop_deferred(self, added: int) -> None:
+        """Drop the deferred indexes once a load is large compared to the store.
 
-        Random keys make every batch touch nearly every page of an index: beyond a tenth of the store, building it
-        anew at the end costs less.
+        Random keys make every batch touch nearly every page of an index: beyond a tenth of the store, rebuilding it
+        at the end costs less.
         """
-        before, self._loaded = self._loaded, self._loaded + coming
-        there = self.newest()
-        if before == 0 and there == 0 or before <= max(_LARGE, there // 10) < self._loaded:
-            for name in LATE_INDEXES:
+        before, self._loaded = self._loaded, self._loaded + added
+        stored = self.newest()
+        if before == 0 and stored == 0 or before <= max(_LARGE, stored // 10) < self._loaded:
+            for name in DEFERRED_INDEXES:
                 if name != self._kept_index:
-                    self.db.execute(f"DROP INDEX IF EXISTS {name}")
+                    self._db.execute(f"DROP INDEX IF EXISTS {name}")
 
     def complete(self) -> None:
-        """Create the late indexes that are missing, and index the text that is not indexed yet."""
-        if not self._has_text():
-            self.rebuild_text()
+        """Create missing deferred indexes, and index the text that is not indexed yet."""
+        if not self._has_table():
+            self.rebuild()
             return
         missing = self._missing_indexes()
         if missing:
-            # The cache also bounds what building an index holds in memory: a small one keeps that flat.
-            self.db.execute("PRAGMA cache_size = -8192")
+            # The cache also limits the memory for building an index, so keep it small.
+            self._db.execute("PRAGMA cache_size = -8192")
         for name in missing:
-            with self.writing():
+            with self._connection.writing():
                 if name in self._missing_indexes():
-                    self.db.execute(LATE_INDEXES[name])
-            self.give_way()
+                    self._db.execute(DEFERRED_INDEXES[name])
+            self._connection.give_way()
         if missing:
-            self.db.execute(f"PRAGMA cache_size = {CACHE}")
-        if not self._value("SELECT value FROM keeping WHERE name = 'upgraded'"):
-            self._upgrade_text()
+            self._db.execute(f"PRAGMA cache_size = {CACHE}")
+        if not self._connection.get_state("upgraded"):
+            self._upgrade()
         while self.newest() > self.indexed_to():
-            with self.writing():
-                self.index_text(self._fitting())
-            self.give_way()
+            with self._connection.writing():
+                self.add(self._next_chunk())
+            self._connection.give_way()
 
-    def _fitting(self) -> int:
-        """How many of the records that are not indexed yet are indexed at once."""
+    def _next_chunk(self) -> int:
+        """Return how many of the unindexed records to index in the next transaction."""
         start = self.indexed_to()
-        weighed = (
-            "SELECT seq, sum(octet_length(content)) OVER (ORDER BY seq) AS weight FROM records WHERE seq > ? LIMIT ?"
-        )
-        sql = f"SELECT coalesce(max(seq) FILTER (WHERE weight <= ?), min(seq)) FROM ({weighed})"
-        return (self._value(sql, (_TEXT_BYTES, start, _TEXT_CHUNK)) or start + _TEXT_CHUNK) - start
+        sizes = "SELECT seq, sum(octet_length(content)) OVER (ORDER BY seq) AS size FROM records WHERE seq > ? LIMIT ?"
+        sql = f"SELECT coalesce(max(seq) FILTER (WHERE size <= ?), min(seq)) FROM ({sizes})"
+        return (self._connection.value(sql, (_TEXT_BYTES, start, _TEXT_CHUNK)) or start + _TEXT_CHUNK) - start
 
-    def _upgrade_text(self) -> None:
-        """Fill the index of a store that an earlier version made, so that a kill costs little of what was done."""
+    def _upgrade(self) -> None:
+        """Fill the index of a store made by an earlier version, in steps, so that an interruption loses little."""
         if self.newest() - self.indexed_to() > _LARGE:
-            self.notes.append("the store was made by an earlier memglot: its full text index was made anew, once")
+            self._connection.notes.append("upgraded the store from an earlier memglot and rebuilt its text index")
         while self.newest() > self.indexed_to():
-            with self.writing():
-                self.index_text(_LARGE)
-            self.give_way()
-        with self.writing():
-            self.db.execute("UPDATE keeping SET value = 1 WHERE name = 'upgraded'")
+            with self._connection.writing():
+                self.add(_LARGE)
+            self._connection.give_way()
+        with self._connection.writing():
+            self._connection.set_state(upgraded=1)
 
-    def index_text(self, limit: int) -> None:
-        """Index the text of up to so many new records."""
+    def add(self, limit: int) -> None:
+        """Index the text of up to `limit` new records."""
         start = self.indexed_to()
         newest = self.newest()
         stop = min(newest, start + limit)
         if stop > start:
             many = stop - start > 1_000
             if many:
-                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
-            self.db.execute(f"{_FILL} WHERE seq > ? AND seq <= ?", (start, stop))
+                self._db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
+            self._db.execute(f"{_FILL} WHERE seq > ? AND seq <= ?", (start, stop))
             if many:
-                self.db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
-            self._place("seq > ? AND seq <= ?", (start, stop))
-            self._keep_languages()
-            self.db.execute("UPDATE keeping SET value = ? WHERE name = 'indexed_to'", (stop,))
+                self._db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
+            self._add_turns("seq > ? AND seq <= ?", (start, stop))
+            self._store_languages()
+            self._connection.set_state(indexed_to=stop)
 
-    def reindex(self, seq: int) -> None:
-        """Index the text of one record again. It keeps its place in a thread."""
-        had = list(self._rows("SELECT thread, position FROM turns WHERE seq = ?", (seq,)))
-        self.unindex([seq])
-        self.db.execute(f"{_FILL} WHERE seq = ?", (seq,))
-        self._place("seq = ?", (seq,))
-        self._keep_languages()
+    def update(self, seq: int) -> None:
+        """Index the text of one record again. It keeps its position in a thread."""
+        had = list(self._connection.rows("SELECT thread, position FROM turns WHERE seq = ?", (seq,)))
+        self.remove([seq])
+        self._db.execute(f"{_FILL} WHERE seq = ?", (seq,))
+        self._add_turns("seq = ?", (seq,))
+        self._store_languages()
         for thread, position in had:
-            self.db.execute("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", (position, seq, thread))
+            self._db.execute("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", (position, seq, thread))
 
-    def unindex(self, numbers: Sequence[int]) -> None:
-        """Forget the text and the places of records."""
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Remove the text and the positions of records."""
         wanted = (listed(numbers),)
         these = "IN (SELECT value FROM json_each(?))"
-        self.db.execute(f"DELETE FROM record_text WHERE rowid {these}", wanted)
-        self.db.execute(f"DELETE FROM turns WHERE seq {these}", wanted)
+        self._db.execute(f"DELETE FROM record_text WHERE rowid {these}", wanted)
+        self._db.execute(f"DELETE FROM turns WHERE seq {these}", wanted)
 
-    def rebuild_text(self) -> None:
-        """Make the full text and the places anew from the records."""
-        with self.writing():
-            self._drop_text()
-            self.db.execute(TEXT_INDEX)
-            self.db.execute("DELETE FROM turns")
-            self.db.execute("UPDATE keeping SET value = 0 WHERE name = 'indexed_to'")
+    def rebuild(self) -> None:
+        """Rebuild the text index and the positions from the records."""
+        with self._connection.writing():
+            self._drop_table()
+            self._db.execute(TEXT_INDEX)
+            self._db.execute("DELETE FROM turns")
+            self._connection.set_state(indexed_to=0)
         self.complete()
 
-    def _drop_text(self) -> None:
+    def _drop_table(self) -> None:
         try:
-            self.db.execute("DROP TABLE IF EXISTS record_text")
+            self._db.execute("DROP TABLE IF EXISTS record_text")
         except apsw.Error:
-            # It is so damaged that SQLite cannot even open it in order to drop it.
-            self.db.execute("PRAGMA writable_schema = ON")
-            self.db.execute("DELETE FROM sqlite_schema WHERE name = 'record_text'")
-            self.db.execute("PRAGMA writable_schema = RESET")
+            # The index is so damaged that SQLite cannot open it to drop it.
+            self._db.execute("PRAGMA writable_schema = ON")
+            self._db.execute("DELETE FROM sqlite_schema WHERE name = 'record_text'")
+            self._db.execute("PRAGMA writable_schema = RESET")
         for part in ("data", "idx", "content", "docsize", "config"):
-            self.db.execute(f"DROP TABLE IF EXISTS record_text_{part}")
+            self._db.execute(f"DROP TABLE IF EXISTS record_text_{part}")
 
-    def _has_text(self) -> bool:
-        return self._value("SELECT 1 FROM sqlite_schema WHERE name = 'record_text'") is not None
+    def _has_table(self) -> bool:
+        return self._connection.value("SELECT 1 FROM sqlite_schema WHERE name = 'record_text'") is not None
 
     def languages(self) -> frozenset[str]:
-        """The languages that the index holds stems of."""
-        return frozenset(self._value("SELECT value FROM keeping WHERE name = 'languages'").split())
+        """Return the languages, besides English, whose stems are in the index."""
+        return frozenset(self._connection.get_state("languages").split())
 
-    def _keep_languages(self) -> None:
-        if self._seen:
+    def _store_languages(self) -> None:
+        if self._seen_languages:
             known = self.languages()
-            if not self._seen <= known:
-                value = " ".join(sorted(known | self._seen))
-                self.db.execute("UPDATE keeping SET value = ? WHERE name = 'languages'", (value,))
-            self._seen.clear()
+            if not self._seen_languages <= known:
+                self._connection.set_state(languages=" ".join(sorted(known | self._seen_languages)))
+            self._seen_languages.clear()
 
-    def _place(self, where: str, bindings: tuple[int, ...]) -> None:
-        """Find the places of records that belong to a conversation, a session or a note."""
+    def _add_turns(self, where: str, bindings: tuple[int, ...]) -> None:
+        """Store the positions of records that belong to a conversation, a session or a note."""
         sql = (
             f"SELECT seq, scope, meta, rest, content FROM records WHERE ({where}) AND ({MAY_HAVE_THREAD}) ORDER BY seq"
         )
         last: dict[int, tuple[int, int]] = {}
         rows = []
-        for seq, scope, meta, rest, content in self._rows(sql, bindings):
+        for seq, scope, meta, rest, content in self._connection.rows(sql, bindings):
             source = _decode(rest).get("source") or {} if rest else {}
             turn = turn_of(scope, _decode(meta) if meta else {}, source, content)
             if turn is not None:
                 position = self._next_position(turn, seq, last)
                 rows.append((seq, turn.thread, position, turn.speaker, turn.words, turn.traits))
-        self.db.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._db.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def _next_position(self, turn: Turn, seq: int, last: dict[int, tuple[int, int]]) -> int:
         known = last.get(turn.thread)
         if known is None:
             sql = "SELECT position, seq FROM turns WHERE thread = ? ORDER BY position DESC LIMIT 1"
-            known = next(((before, number) for before, number in self._rows(sql, (turn.thread,))), None)
+            known = next(((before, number) for before, number in self._connection.rows(sql, (turn.thread,))), None)
         position = 0 if known is None else known[0] + 1
-        if known is not None and seq - known[1] > _FAR:
-            position = (known[0] // _STRETCH + 1) * _STRETCH
+        if known is not None and seq - known[1] > _SESSION_GAP:
+            position = (known[0] // _SESSION_STRIDE + 1) * _SESSION_STRIDE
         last[turn.thread] = position, seq
         return position
 
-    def check_text(self) -> bool:
-        """Tell whether the full text is whole and covers just the records that are there."""
+    def is_intact(self) -> bool:
+        """Return True if the text index is intact and covers exactly the stored records."""
         sql = (
             "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
             "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"
         )
         try:
-            if self.write:
-                self.db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
-            return not self.db.execute(sql).get and self.finds_newest()
+            if self._connection.write:
+                self._db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
+            return not self._db.execute(sql).get and self.finds_newest()
         except (apsw.CorruptError, apsw.SQLError, DamagedStore):
             return False
 
     @cached_property
-    def _tokens(self) -> Callable[[str], list[str]]:
-        """Cuts a text into words as the index does."""
-        cut = self.db.fts5_tokenizer(*TOKENIZER)
+    def tokens(self) -> Callable[[str], list[str]]:
+        """The function that splits a text into words as the index does."""
+        cut = self._db.fts5_tokenizer(*TOKENIZER)
 
         def tokens(text: str) -> list[str]:
             found: Any = cut(
@@ -262,34 +260,34 @@ class Indexes(Connection):
         return tokens
 
     def finds_newest(self) -> bool:
-        """Tell whether the index finds the newest records by a word of theirs: a damaged one may just find nothing."""
+        """Return True if the index finds the newest records by one of their words: a damaged index may find nothing."""
         sql = (
             "SELECT seq, memglot_words(substr(content, 1, 2000)) FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5"
         )
-        for seq, words in self._rows(sql, (self.indexed_to(),)):
-            # A piece of the text as it stands: the index may cut it into several words, but into some.
-            piece = next((piece for piece in words.split() if len(piece) <= 100 and self._tokens(piece)), None)
-            asked = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
-            if piece and self._value(asked, ('"' + piece.replace('"', '""') + '"', seq)) is None:
+        for seq, words in self._connection.rows(sql, (self.indexed_to(),)):
+            # A piece of the text as written: the index may split it into several words, but into at least one.
+            piece = next((piece for piece in words.split() if len(piece) <= 100 and self.tokens(piece)), None)
+            sql = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
+            if piece and self._connection.value(sql, ('"' + piece.replace('"', '""') + '"', seq)) is None:
                 return False
         return True
 
     def is_complete(self) -> bool:
-        """Tell whether every index is there and covers every record."""
+        """Return True if every index exists and covers every record."""
         return not self._missing_indexes() and self.is_indexed()
 
     def is_indexed(self) -> bool:
-        """Tell whether the full text covers every record."""
+        """Return True if the text index covers every record."""
         return bool(self.newest() <= self.indexed_to())
 
     def newest(self) -> int:
-        """The number of the newest record; 0 without any."""
-        return int(self._value("SELECT coalesce(max(seq), 0) FROM records"))
+        """Return the number of the newest record; 0 if there is none."""
+        return int(self._connection.value("SELECT coalesce(max(seq), 0) FROM records"))
 
     def indexed_to(self) -> int:
-        """The last record whose text is indexed."""
-        return int(self._value("SELECT value FROM keeping WHERE name = 'indexed_to'"))
+        """Return the number of the last record whose text is indexed."""
+        return int(self._connection.get_state("indexed_to"))
 
     def _missing_indexes(self) -> list[str]:
-        found = {name for (name,) in self._rows("SELECT name FROM sqlite_schema WHERE type = 'index'")}
-        return [name for name in LATE_INDEXES if name not in found]
+        found = {name for (name,) in self._connection.rows("SELECT name FROM sqlite_schema WHERE type = 'index'")}
+        return [name for name in DEFERRED_INDEXES if name not in found]

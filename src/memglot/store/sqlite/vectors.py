@@ -1,19 +1,23 @@
-"""How the SQLite store keeps vectors: those of one model at a time, each beside the record it was made of."""
+"""Vectors in the SQLite store: those of one model at a time, by the number of their record."""
 
 from collections.abc import Iterator, Sequence
 
-from memglot.store.query import VectorState
+from memglot.store.query import Filter, Query, VectorState
+from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.rows import listed
-from memglot.store.sqlite.text_index import Indexes
+from memglot.store.sqlite.search import SqliteSearch
 
 
-class Vectors(Indexes):
-    """The part of the store that keeps what memories mean."""
+class SqliteVectors:
+    """Vectors for semantic search; see `memglot.store.contract.VectorTable`."""
 
-    def vector_state(self) -> VectorState:
-        """Which model the vectors are of, how many there are, and marks that tell when they changed."""
+    def __init__(self, connection: Connection, search: SqliteSearch) -> None:
+        self._connection, self._db, self._search = connection, connection.db, search
+
+    def state(self) -> VectorState:
+        """Return the model and the number of vectors."""
         sql = "SELECT name, value FROM keeping WHERE name LIKE 'vector_%' OR name = 'records'"
-        found = dict(self._rows(sql))
+        found = dict(self._connection.rows(sql))
         return VectorState(
             model=found["vector_model"],
             dimensions=int(found["vector_dimensions"]),
@@ -23,37 +27,37 @@ class Vectors(Indexes):
         )
 
     def use_model(self, model: str, dimensions: int) -> None:
-        """Forget the vectors of any other model: two models never mix."""
-        state = self.vector_state()
+        """Delete the vectors of any other model: two models never mix."""
+        state = self.state()
         if (state.model, state.dimensions) != (model, dimensions):
-            self.db.execute("DELETE FROM vectors")
-            self._keep(vector_model=model, vector_dimensions=dimensions, vector_count=0)
+            self._db.execute("DELETE FROM vectors")
+            self._connection.set_state(vector_model=model, vector_dimensions=dimensions, vector_count=0)
             self._changed()
 
-    def put_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Keep the vectors of records, by their numbers, each in the place of the one before."""
-        newest = self._value("SELECT coalesce(max(seq), 0) FROM vectors")
+    def put(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Store vectors of records, replacing previous ones."""
+        newest = self._connection.value("SELECT coalesce(max(seq), 0) FROM vectors")
         numbers = listed(number for number, _ in vectors)
         sql = "SELECT count(*) FROM vectors WHERE seq IN (SELECT value FROM json_each(?))"
-        had = self._value(sql, (numbers,))
-        self.db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
-        self._count(len(vectors) - had)
+        had = self._connection.value(sql, (numbers,))
+        self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
+        self._connection.add_to_state("vector_count", len(vectors) - had)
         if any(number <= newest for number, _ in vectors):
             self._changed()
 
-    def forget_vectors(self, numbers: Sequence[int]) -> None:
-        """Forget the vectors of records whose text changed or that are gone."""
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Remove the vectors of records whose text changed or that no longer exist."""
         wanted = listed(numbers)
-        self.db.execute("DELETE FROM vectors WHERE seq IN (SELECT value FROM json_each(?))", (wanted,))
-        gone = self.db.changes()
+        self._db.execute("DELETE FROM vectors WHERE seq IN (SELECT value FROM json_each(?))", (wanted,))
+        gone = self._db.changes()
         if gone:
-            self._count(-gone)
+            self._connection.add_to_state("vector_count", -gone)
             self._changed()
 
-    def vectors(
+    def select(
         self, after: int = 0, among: Sequence[int] | None = None, limit: int = -1
     ) -> Iterator[tuple[int, bytes]]:
-        """The vectors of records that came after a number, or of some, in the order of their numbers."""
+        """Yield the vectors of records after a number, or among some, ordered by number."""
         if among is None:
             return self._pairs("SELECT seq, vector FROM vectors WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
         wanted = listed(sorted(among))
@@ -61,10 +65,10 @@ class Vectors(Indexes):
         return self._pairs(sql, (wanted,))
 
     def _pairs(self, sql: str, bindings: tuple[object, ...]) -> Iterator[tuple[int, bytes]]:
-        return ((seq, vector) for seq, vector in self._rows(sql, bindings))
+        return ((seq, vector) for seq, vector in self._connection.rows(sql, bindings))
 
-    def without_vector(self, after: int, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, str]]:
-        """Records without a vector from a number on, or among some, with the text to be embedded."""
+    def missing(self, after: int, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, str]]:
+        """Return records without a vector, after a number or among some, with the text to embed."""
         sql = (
             "SELECT seq, iif(title IS NULL, content, title || char(10) || content) FROM records "
             "WHERE seq > ? AND seq NOT IN (SELECT seq FROM vectors)"
@@ -73,28 +77,29 @@ class Vectors(Indexes):
         if among is not None:
             sql += " AND seq IN (SELECT value FROM json_each(?))"
             bindings.append(listed(among))
-        return [(seq, text) for seq, text in self._rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
+        return [(seq, text) for seq, text in self._connection.rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
 
-    def check_vectors(self) -> bool:
-        """Tell whether every vector belongs to a record and has the model's length, and whether they are counted."""
-        state = self.vector_state()
+    def count(self, query: Query, filter: Filter) -> int:
+        """Return the number of records with a vector among those that a query and a filter select."""
+        if self._search.selects_all(query, filter):
+            return self.state().count
+        sql = "SELECT count(*) FROM vectors JOIN records ON records.seq = vectors.seq WHERE {where}"
+        ((count,),) = self._search.selected(query, filter, sql)
+        return int(count)
+
+    def is_intact(self) -> bool:
+        """Return True if every vector belongs to a record and has the right length, and their count is right."""
+        state = self.state()
         sql = "SELECT count(*) FROM vectors"
         odd = f"{sql} WHERE seq NOT IN (SELECT seq FROM records) OR length(vector) <> ?"
-        return not self._value(odd, (state.dimensions,)) and self._value(sql) == state.count
+        return not self._connection.value(odd, (state.dimensions,)) and self._connection.value(sql) == state.count
 
-    def mend_vectors(self) -> None:
-        """Drop vectors that belong to no record or are of another length, and count the others."""
+    def repair(self) -> None:
+        """Delete vectors without a record or of a wrong length, and count the others."""
         odd = "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM records) OR length(vector) <> ?"
-        self.db.execute(odd, (self.vector_state().dimensions,))
-        self._keep(vector_count=self._value("SELECT count(*) FROM vectors"))
+        self._db.execute(odd, (self.state().dimensions,))
+        self._connection.set_state(vector_count=self._connection.value("SELECT count(*) FROM vectors"))
         self._changed()
 
-    def _count(self, change: int) -> None:
-        self.db.execute("UPDATE keeping SET value = value + ? WHERE name = 'vector_count'", (change,))
-
     def _changed(self) -> None:
-        self.db.execute("UPDATE keeping SET value = value + 1 WHERE name = 'vector_changes'")
-
-    def _keep(self, **values: str | int) -> None:
-        rows = [(value, name) for name, value in values.items()]
-        self.db.executemany("UPDATE keeping SET value = ? WHERE name = ?", rows)
+        self._connection.add_to_state("vector_changes", 1)
