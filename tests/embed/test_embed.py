@@ -237,7 +237,7 @@ def test_two_plugins_with_one_name_are_named(monkeypatch: pytest.MonkeyPatch, no
 
 def test_an_unknown_name_is_told_with_what_there_is(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
     entries(monkeypatch)
-    with pytest.raises(UnknownEmbedder, match=f"`glove`; there is `{BUILT_IN}`") as raised:
+    with pytest.raises(UnknownEmbedder, match=f"`glove`; available: `{BUILT_IN}`") as raised:
         embedder("glove")
     assert raised.value.hint == "install the package that brings it, or use one of these"
     with pytest.raises(UnknownEmbedder) as raised:

@@ -100,7 +100,7 @@ def test_what_another_wrote_is_not_overwritten(filled: Memory, tmp_path: Path) -
     folder.mkdir()
     (folder / "mine.md").write_text("mine")
     for path, format in ((file, "json"), (folder, "markdown"), (file, "markdown")):
-        with pytest.raises(MemglotError, match="exists already"):
+        with pytest.raises(MemglotError, match="already exists"):
             filled.export(path, format=format)
     assert file.read_text() == (folder / "mine.md").read_text() == "mine"
     filled.export(file, format="json", force=True)

@@ -200,7 +200,7 @@ def test_a_row_that_is_no_memory_is_reported_and_comes_back(tmp_path: Path) -> N
         (3, "`content` contains NUL at character 1"),
         (4, "`content` must be text, not bytes"),
         (5, "invalid UTF-8 at byte 0"),
-        (6, "`never` is not an ISO 8601 time with an offset, such as `2024-01-15T10:30:00Z`"),
+        (6, "`never` is not an ISO 8601 timestamp with an offset, such as `2024-01-15T10:30:00Z`"),
     ]
     assert [item.content for item in items if isinstance(item, Record)] == ["fine", "fine too"]
     assert report.read == 7

@@ -244,7 +244,7 @@ def test_export_inline_and_to_a_path(here: Agent, tmp_path: Path) -> None:
         "count": 2,
         "path": str(tmp_path / "a.json"),
     }
-    assert "exists already" in here.refuses("me_memory_export", format="json", path="a.json")
+    assert "already exists" in here.refuses("me_memory_export", format="json", path="a.json")
     assert here.gives("me_memory_export", format="json", path="a.json", force=True)["count"] == 2
     assert here.gives("me_memory_export", format="json", tree="nowhere") == {"count": 0, "content": "[]\n"}
     assert "unknown format" in here.refuses("me_memory_export", format="docx")
