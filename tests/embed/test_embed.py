@@ -239,7 +239,7 @@ def test_an_unknown_name_is_told_with_what_there_is(monkeypatch: pytest.MonkeyPa
     entries(monkeypatch)
     with pytest.raises(UnknownEmbedder, match=f"`glove`; available: `{BUILT_IN}`") as raised:
         embedder("glove")
-    assert raised.value.hint == "install the package that brings it, or use one of these"
+    assert raised.value.hint == "install the package that provides it, or use one of these"
     with pytest.raises(UnknownEmbedder) as raised:
         embedder("memglot-table-256")
     assert raised.value.hint == f"did you mean `{BUILT_IN}`?"
