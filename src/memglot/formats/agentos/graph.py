@@ -16,13 +16,13 @@ from memglot.model.record_errors import wrong_type
 NODES, EDGES = "knowledge_nodes", "knowledge_edges"
 OF_TRACE = "memory_graph"
 """The type of a node that stands for a trace."""
-_MADE = "made"
+_PLACEHOLDER = "made"
 _NODE = ("id", "type", "label", "properties", "embedding", "confidence", "source", "created_at")
 _EDGE = ("id", "source_id", "target_id", "type", "weight", "bidirectional", "metadata", "created_at")
 _Item = Entity | Relation | Blob
 
 
-class Graph:
+class KnowledgeGraph:
     """Reads nodes, then edges; remembers which nodes are no traces."""
 
     def __init__(self, space: str) -> None:
@@ -33,7 +33,7 @@ class Graph:
         """What a node is; `None` for one that this tool made up so that an edge has an end."""
         id, properties = _text(row, "id"), row.get("properties")
         carried = _carried(properties)
-        if carried == _MADE:
+        if carried == _PLACEHOLDER:
             return None
         if carried is None and row.get("type") == OF_TRACE:
             return Blob(tool=TOOL, table=NODES, key=id, owner=identify(id, self._space)[0], row=row)
@@ -155,10 +155,10 @@ def edge_row(
     return row
 
 
-def made_node(id: str, type: str = OF_TRACE, label: str | None = None, *, plain_only: bool = False) -> dict[str, Any]:
+def placeholder_node(id: str, *, plain_only: bool = False) -> dict[str, Any]:
     """A node for the end of an edge that has none of its own; a reader knows it by its mark."""
-    properties = "{}" if plain_only else msgspec.json.encode({KEY: _MADE}).decode()
-    row = {"id": id, "type": type, "label": label or id, "properties": properties, "embedding": None}
+    properties = "{}" if plain_only else msgspec.json.encode({KEY: _PLACEHOLDER}).decode()
+    row = {"id": id, "type": OF_TRACE, "label": id, "properties": properties, "embedding": None}
     return {**row, "confidence": 1.0, "source": "{}", "created_at": 0}
 
 
@@ -194,7 +194,7 @@ def _carried(text: Any) -> Any:
         except (msgspec.DecodeError, RecursionError):
             return None
         slot = value.get(KEY) if isinstance(value, dict) else None
-        return slot if slot == _MADE or isinstance(slot, dict) and {"id"} <= slot.keys() else None
+        return slot if slot == _PLACEHOLDER or isinstance(slot, dict) and {"id"} <= slot.keys() else None
     return None
 
 

@@ -19,8 +19,8 @@ from memglot.formats.base import Format, Options
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import HOMES, PAGE, TOOL, Trace, items_of, trace_of
-from memglot.formats.core.trace_fields import trace_from
+from memglot.formats.core.trace import HOMES, PAGE, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import object_of, objects
@@ -59,7 +59,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
         try:
             data = object_of(raw, value, report)
             place = options.space or str(data.get("brain_id") or space)
-            yield from items_of(trace_from(data, KNOWN), place, PAGE, report)
+            yield from read_trace(parse_trace(data, KNOWN), place, PAGE, report)
         except BadRecord as error:
             report.failed_record(error)
 
@@ -74,7 +74,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     with target.file() as out:
         lines: list[dict[str, Any]] = []
         for bundle, end in proved(items, target, report):
-            trace = trace_of(bundle, space, PAGE, report, plain=options.plain, end=end, known=KNOWN)
+            trace = trace_from_record(bundle, space, PAGE, report, plain=options.plain, end=end, known=KNOWN)
             lines.append(_line(trace))
             if len(lines) >= _AT_ONCE:
                 out.write(encode(lines))

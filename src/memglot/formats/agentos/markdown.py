@@ -21,7 +21,7 @@ from memglot.formats.core.note_folder import writing_notes
 from memglot.formats.core.note_layout import Place, first_vault, is_untouched, mirror, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, items_of, trace_of
+from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, read_trace, trace_from_record
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
@@ -79,7 +79,7 @@ def _items(path: str, source: Source, space: str, report: Report, options: Optio
     content = text[frame.start : frame.end]
     if not content.strip() and (not content or not frame.fenced):
         raise empty_content()
-    record, *riders = items_of(_trace(frame.front, content, path), space, NOTES, report)
+    record, *riders = read_trace(_trace(frame.front, content, path), space, NOTES, report)
     assert isinstance(record, Record)
     things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
     slot = options.slots.get(path) if options.slots is not None else None
@@ -176,7 +176,7 @@ def untouched(record: Record) -> bool:
 
 def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:
     # Notes have no place for keys that AgentOS does not know, so these are carried.
-    trace = trace_of(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
+    trace = trace_from_record(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
     return _layout_path(trace, bundle[0], options), trace
 
 

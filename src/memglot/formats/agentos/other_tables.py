@@ -18,7 +18,7 @@ _OF_TRACE = ("trace_id", "source_trace_id")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-def blob_of(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] | None = None) -> Blob:
+def row_blob(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] | None = None) -> Blob:
     """A row of a brain's table; `keys` are the columns that tell its rows apart, where the table is not known."""
     columns = _KEYS.get(table) or keys or ("id",)
     if table in _LOGS or not all(row.get(column) is not None for column in columns):
@@ -39,11 +39,11 @@ def brain_of(blob: Blob, default: str) -> str:
     own = blob.row.get("brain_id")
     if isinstance(own, str):
         return own
-    end = blob_of(blob.table, blob.row, "").key
+    end = row_blob(blob.table, blob.row, "").key
     return blob.key.removesuffix(end) if end.startswith("/") and blob.key.endswith(end) else default
 
 
-def to_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A column's value as JSON can hold it."""
     if isinstance(value, bytes):
         return {"base64": b64encode(value).decode()}
@@ -51,8 +51,8 @@ def to_value(value: Any) -> Any:
     return {"number": str(value)} if isinstance(value, float) and not isfinite(value) else value
 
 
-def to_column(value: Any) -> Any:
-    """What `to_value` made, as a column's value again; anything a column cannot hold becomes JSON."""
+def column_value(value: Any) -> Any:
+    """What `json_value` made, as a column's value again; anything a column cannot hold becomes JSON."""
     if isinstance(value, dict) and value.keys() == {"base64"}:
         try:
             return b64decode(value["base64"])

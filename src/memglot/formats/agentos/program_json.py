@@ -9,15 +9,15 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.errors import BadRecord
-from memglot.formats.agentos.graph import NODES, Graph, edge_row, made_node, node_row
-from memglot.formats.agentos.other_tables import META, blob_of, brain_of, to_value
+from memglot.formats.agentos.graph import NODES, KnowledgeGraph, edge_row, node_row, placeholder_node
+from memglot.formats.agentos.other_tables import META, brain_of, json_value, row_blob
 from memglot.formats.base import Options
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import PROGRAM, TOOL, Trace, items_of, space_of, trace_of
-from memglot.formats.core.trace_fields import trace_from
+from memglot.formats.core.trace import PROGRAM, TOOL, Trace, find_space, read_trace, trace_from_record
+from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import object_of
@@ -32,26 +32,26 @@ _BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", 
 
 def read_program(source: Source, report: Report, known: dict[str, str], space: str | None) -> Iterator[Item]:
     """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
-    reading = _Reading(report, known, space)
+    reader = _ProgramReader(report, known, space)
     for section, raw, value in sections(source, report, msgspec.json.decode, memories="traces"):
         try:
             if section == "meta" and isinstance(value, dict):
-                reading.meta.update(value)
+                reader.meta.update(value)
             else:
-                yield from reading.row(section, object_of(raw, value, report))
+                yield from reader.row(section, object_of(raw, value, report))
         except BadRecord as error:
             _fault(section, error, report)
         except msgspec.ValidationError as error:
             _fault(section, bad_syntax("row", str(error)), report)
-    yield from reading.rest()
+    yield from reader.remaining()
 
 
-class _Reading:
+class _ProgramReader:
     """An object under way."""
 
     def __init__(self, report: Report, known: dict[str, str], space: str | None) -> None:
         self._report, self._known, self._space = report, known, space
-        self._graphs: dict[str, Graph] = {}
+        self._graphs: dict[str, KnowledgeGraph] = {}
         self._edges: DiskList[Any] = DiskList()
         self._main: str | None = None
         self.meta: dict[str, Any] = {}
@@ -62,7 +62,7 @@ class _Reading:
         brain = self._space or (own if isinstance(own, str) else self._main or "")
         self._main = brain if self._main is None else self._main
         if section == "traces":
-            yield from items_of(trace_from(row, self._known), brain, PROGRAM, self._report)
+            yield from read_trace(parse_trace(row, self._known), brain, PROGRAM, self._report)
             return
         for column in _BYTES.get(section, ()):
             if isinstance(row.get(column), str):
@@ -73,12 +73,12 @@ class _Reading:
             item = self._graph(brain).node(row)
             yield from [] if item is None else [item]
         else:
-            yield blob_of(TABLES.get(section, section), row, brain)
+            yield row_blob(TABLES.get(section, section), row, brain)
 
-    def _graph(self, brain: str) -> Graph:
-        return self._graphs.setdefault(brain, Graph(brain))
+    def _graph(self, brain: str) -> KnowledgeGraph:
+        return self._graphs.setdefault(brain, KnowledgeGraph(brain))
 
-    def rest(self) -> Iterator[Item]:
+    def remaining(self) -> Iterator[Item]:
         """The edges, whose nodes are all known by now, and the settings of the brain."""
         for brain, row in self._edges:
             try:
@@ -87,7 +87,7 @@ class _Reading:
                 self._report.fault(f"edges: {error}")
         for key, text in self.meta.items():
             if key != "exported_at":
-                yield blob_of(META, {"key": key, "value": text}, self._space or self._main or "")
+                yield row_blob(META, {"key": key, "value": text}, self._space or self._main or "")
 
 
 def _fault(section: str, error: BadRecord, report: Report) -> None:
@@ -103,28 +103,28 @@ def write_program(
 ) -> None:
     """Write the object; what it has no list for goes beside it."""
     brain = options.space or (target.path.stem if target.path else "brain")
-    shelf = _Shelf(target, brain, plain=options.plain)
+    buffer = _ProgramBuffer(target, brain, plain=options.plain)
     prover = Prover()
     with target.file() as out:
         out.write(b'{\n  "traces": [')
         before = b"\n    "
-        for record, riders, last in bundles(items, shelf, report, with_deleted=True):
+        for record, riders, last in bundles(items, buffer, report, with_deleted=True):
             prover.add(record)
             relations = [rider for rider in riders if isinstance(rider, Relation)]
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
             end = prover.end(target.beside_count, alone=True) if last else None
             bundle = (record, rest, last)
-            own = space_of(record, brain)
-            trace = trace_of(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
-            shelf.written_ids.add(record.id, trace.id)
+            own = find_space(record, brain)
+            trace = trace_from_record(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
+            buffer.written_ids.add(record.id, trace.id)
             for relation in relations:
-                shelf.beside(relation, report)
+                buffer.beside(relation, report)
             out.write(before + _pretty(_trace_row(trace, own)))
             before = b",\n    "
         out.write(b"\n  ]" if prover.count else b"]")
-        shelf.write(out, report)
+        buffer.write(out, report)
         out.write(b"\n}\n")
-    shelf.written_ids.close()
+    buffer.written_ids.close()
     report.written(prover.end(target.beside_count, alone=True))
 
 
@@ -135,7 +135,7 @@ def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
         "type": trace.type,
         "scope": trace.scope,
         "content": trace.content,
-        "embedding": to_value(trace.embedding)["base64"] if trace.embedding else None,
+        "embedding": json_value(trace.embedding)["base64"] if trace.embedding else None,
         "strength": trace.strength,
         "created_at": trace.created_at // 1000 if trace.created_at is not None else None,
         "last_accessed": trace.last_accessed // 1000 if trace.last_accessed is not None else None,
@@ -148,7 +148,7 @@ def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
     }
 
 
-class _Shelf:
+class _ProgramBuffer:
     """Keeps what is no trace until its list is written."""
 
     def __init__(self, target: Target, brain: str, *, plain: bool) -> None:
@@ -189,7 +189,7 @@ class _Shelf:
         known = {row["id"] for row in self._rows.get("nodes", ())}
         for value in self._rows.get("entities", ()):
             entity = msgspec.convert(value, Entity)
-            own = space_of(entity, self._brain)
+            own = find_space(entity, self._brain)
             row = node_row(entity, own, plain_only=self._plain)
             self.written_ids.add(entity.id, row["id"], entity=True)
             known.add(row["id"])
@@ -205,11 +205,11 @@ class _Shelf:
         found = [self.written_ids.get(end.id, entity=end.entity) for end in ends]
         ids = [place or end.id for place, end in zip(found, ends, strict=True)]
         are_entities = [place is not None and end.entity for place, end in zip(found, ends, strict=True)]
-        own = space_of(relation, self._brain)
+        own = find_space(relation, self._brain)
         for id in ids:
             if id not in known:
                 known.add(id)
-                self._keep("nodes", {"brain_id": own, **made_node(id)})
+                self._keep("nodes", {"brain_id": own, **placeholder_node(id)})
         self._keep("edges", {"brain_id": own, **edge_row(relation, ids, are_entities, own, plain_only=self._plain)})
 
     def _write_list(self, out: BinaryIO, section: str) -> None:

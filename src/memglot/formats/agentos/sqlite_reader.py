@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from memglot.disk import DiskMap
 from memglot.display import first_few, plural
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats.agentos.graph import EDGES, NODES
-from memglot.formats.agentos.other_tables import META, to_value
-from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, damaged_row, digest, rows, tables
+from memglot.formats.agentos.other_tables import META, json_value
+from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, damaged_row, digest, list_tables, table_rows
 from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
-from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, parse, residue
+from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, kept_columns, parse_row
 from memglot.formats.base import Options
 from memglot.formats.core.sidecar import item_of
 from memglot.formats.core.source import Source
-from memglot.formats.core.trace import PROGRAM, record_of, with_riders
+from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
 from memglot.model.record_errors import bad_bytes, bad_syntax
@@ -34,7 +35,7 @@ ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
 def read_brain(source: Source, report: Report, options: Options) -> Iterator[Item]:
     """Yield all that a brain holds."""
     with database(source) as db:
-        brain = _Brain(db, source, report, options.space)
+        brain = _BrainReader(db, source, report, options.space)
         yield from brain.traces()
         for name in (NODES, EDGES):
             yield from brain.others(name)
@@ -42,16 +43,16 @@ def read_brain(source: Source, report: Report, options: Options) -> Iterator[Ite
             if name not in (TRACES, NODES, EDGES, OURS):
                 yield from brain.others(name)
         yield from brain.own()
-        brain.tell_lost()
-        brain.tell()
+        brain.report_lost()
+        brain.report_omitted()
 
 
-class _Brain:
+class _BrainReader:
     """A brain that is being read."""
 
     def __init__(self, db: apsw.Connection, source: Source, report: Report, space: str | None) -> None:
         self._db, self._report = db, report
-        self.tables, self._virtual = tables(db)
+        self.tables, self._virtual = list_tables(db)
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
             raise Unreadable(
                 source.name,
@@ -64,9 +65,9 @@ class _Brain:
             self._ours = OURS in self.tables
         self._main = self._main_brain(source.path.stem if source.path else "")
         self._space = space or next(self._lines(SPACE), None) or self._main
-        self._meaning = Meaning(self._space)
+        self._row_reader = RowReader(self._space)
         self._usual: dict[str, str] = {}
-        self._instead = _Instead(self._lines(INSTEAD))
+        self._replacements = _Replacements(self._lines(INSTEAD))
 
     def _main_brain(self, stem: str) -> str:
         """The brain that the file is named after, if it is there; else the one with the most traces."""
@@ -98,7 +99,7 @@ class _Brain:
         columns += [quoted(name) for name in strange]
         columns.append(BRAIN if BRAIN in table.names else "NULL")
         report = self._report
-        for item, (number, values) in enumerate(rows(self._db, table, columns), 1):
+        for item, (number, values) in enumerate(table_rows(self._db, table, columns), 1):
             report.item = item
             if values is None:
                 report.failed_record(bad_bytes(0))
@@ -109,26 +110,26 @@ class _Brain:
                 except BadRecord as error:
                     report.failed_record(error)
             row = table.row(damaged_row(self._db, table, number), self._main)
-            yield self._meaning.blob(table, row, number)
+            yield self._row_reader.blob(table, row, number)
         report.item = None
 
     def _trace(self, values: tuple[Any, ...], strange: list[str]) -> Iterator[Item]:
         row = list(values[: len(COLUMNS)])
-        trace = parse(row)
+        trace = parse_row(row)
         check_content(trace.content)
         own = values[-1]
         if strange:
             more = zip(strange, values[len(COLUMNS) : -1], strict=True)
-            trace.more = {name: to_value(value) for name, value in more if value is not None}
+            trace.more = {name: json_value(value) for name, value in more if value is not None}
             check_value(trace.more, "a further column")
         space = self._space
         if own is not None and own != self._main:
-            trace.more = {**trace.more, BRAIN: to_value(own)}
+            trace.more = {**trace.more, BRAIN: json_value(own)}
             space = own if isinstance(own, str) and own else space
-        record = record_of(trace, space, PROGRAM)
-        if kept := residue(row, trace, record):
+        record = record_from_trace(trace, space, PROGRAM)
+        if kept := kept_columns(row, trace, record):
             record.extra[RESIDUE] = kept
-        return with_riders(record, trace, self._report)
+        return items_of_trace(record, trace, self._report)
 
     # Whatever else there is
 
@@ -139,7 +140,7 @@ class _Brain:
             return
         yield from self._schema(table)
         report = self._report
-        for item, (number, values) in enumerate(rows(self._db, table, list(map(quoted, table.names))), 1):
+        for item, (number, values) in enumerate(table_rows(self._db, table, list(map(quoted, table.names))), 1):
             report.item = item
             if values is None:
                 report.fault(f"{name}: {bad_bytes(0)}", item=item)
@@ -148,17 +149,17 @@ class _Brain:
             if name == META and self._is_usual(row):
                 continue
             try:
-                found = self._meaning.item(table, row, number)
+                found = self._row_reader.item(table, row, number)
             except BadRecord as error:
                 report.fault(f"{name}: {error}", item=item)
-                found = self._meaning.blob(table, row, number)
-            yield from self._instead.of(found)
+                found = self._row_reader.blob(table, row, number)
+            yield from self._replacements.of(found)
         report.item = None
 
     def _schema(self, table: Table) -> Iterator[Item]:
         schema = table.schema()
         if schema is not None:
-            yield from self._instead.of(schema)
+            yield from self._replacements.of(schema)
 
     def _is_usual(self, row: dict[str, Any]) -> bool:
         """Tell whether a row of `brain_meta` says only what a writer would say by itself."""
@@ -183,7 +184,7 @@ class _Brain:
             except msgspec.MsgspecError as error:
                 self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
 
-    def tell_lost(self) -> None:
+    def report_lost(self) -> None:
         """Say which columns and tables cannot be given back."""
         if OURS in self.tables and not self._ours:
             self._report.dropped(f"table {OURS}", OURS)
@@ -192,7 +193,7 @@ class _Brain:
             for (column,) in list(self._db.execute(sql, (table,))):
                 self._report.dropped(f"{table}.{column}, which is computed from others", table)
 
-    def tell(self) -> None:
+    def report_omitted(self) -> None:
         """Say what else the file holds."""
         strange = [name for name in self._virtual if name != FULL_TEXT]
         if strange:
@@ -208,30 +209,34 @@ class _Brain:
             self._report.note(_not_kept(found))
 
 
-class _Instead:
-    """Things that a row stands for and cannot say by itself, kept on disk by the digest of what it does say."""
+class _Replacements:
+    """Blobs to return instead of rows that cannot hold all of them, by the digest of the row."""
 
     def __init__(self, lines: Iterator[str]) -> None:
-        self._db: apsw.Connection | None = None
+        self._blobs: DiskMap | None = None
         for line in lines:
-            if self._db is None:
-                import apsw
-
-                self._db = apsw.Connection("")
-                self._db.execute("CREATE TABLE kept (of TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID; BEGIN")
-            sql = "INSERT OR IGNORE INTO kept SELECT ?1 ->> 'of', ?1 -> 'blob' WHERE json_valid(?1)"
-            self._db.execute(sql, (line,))
+            try:
+                value = msgspec.json.decode(line, type=_Replacement)
+            except (msgspec.MsgspecError, RecursionError):
+                continue
+            if self._blobs is None:
+                self._blobs = DiskMap()
+            if value.of not in self._blobs:
+                self._blobs[value.of] = value.blob
 
     def of(self, item: Item | None) -> Iterator[Item]:
-        """The thing that a row stands for: what it says, or what was kept for it."""
+        """Yield the item that a row holds, or its replacement."""
         if item is None:
             return
-        if self._db is not None:
-            for (value,) in self._db.execute("SELECT value FROM kept WHERE of = ?", (digest(item),)).fetchall():
-                if value != "null":
-                    yield msgspec.json.decode(str(value), type=Blob)
-                return
-        yield item
+        if self._blobs is None or (key := digest(item)) not in self._blobs:
+            yield item
+        elif (blob := self._blobs[key]) is not None:
+            yield msgspec.convert(blob, Blob)
+
+
+class _Replacement(msgspec.Struct):
+    of: str
+    blob: Any = None
 
 
 def _not_kept(found: dict[str, int]) -> str:

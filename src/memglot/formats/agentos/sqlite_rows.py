@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.agentos.graph import EDGES, NODES, Graph
-from memglot.formats.agentos.other_tables import blob_of, to_value
+from memglot.formats.agentos.graph import EDGES, NODES, KnowledgeGraph
+from memglot.formats.agentos.other_tables import json_value, row_blob
 from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, canonical
@@ -67,11 +67,11 @@ class Table(NamedTuple):
             if name == BRAIN and (value is None or value == main):
                 continue
             if value is not None or name in known:
-                row[name] = to_value(value)
+                row[name] = json_value(value)
         return row
 
 
-def tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
+def list_tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
     """The ordinary tables of a database by their names, and the names of its virtual ones."""
     found: dict[str, Table] = {}
     virtual: list[str] = []
@@ -80,11 +80,11 @@ def tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
         if kind == "virtual":
             virtual.append(name)
         elif kind == "table" and not name.startswith("sqlite_"):
-            found[name] = table(db, name, bool(without_rowid))
+            found[name] = describe_table(db, name, bool(without_rowid))
     return found, virtual
 
 
-def table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
+def describe_table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
     """What a database says of one of its tables."""
     sql = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
     columns = [
@@ -96,7 +96,7 @@ def table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
     return Table(name, tuple(columns), None if without_rowid else free)
 
 
-def rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
+def table_rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
     """The rows of a table in their order, each with its number; `None` for one whose text is no UTF-8.
 
     `columns` are SQL expressions.
@@ -143,21 +143,21 @@ def _text(value: bytes) -> str | bytes:
         return value
 
 
-class Meaning:
+class RowReader:
     """What a row of a brain is to the model: nodes and edges are the graph's, all else is kept as it is."""
 
     def __init__(self, space: str) -> None:
         self._space = space
-        self._graphs: dict[str, Graph] = {}
+        self._graphs: dict[str, KnowledgeGraph] = {}
 
-    def space_of(self, row: dict[str, Any]) -> str:
+    def find_space(self, row: dict[str, Any]) -> str:
         """The space of the ids in a row."""
         own = row.get(BRAIN)
         return own if isinstance(own, str) and own else self._space
 
     def item(self, table: Table, row: dict[str, Any], number: int) -> Item | None:
         """What a row is; raises `BadRecord` for a node or an edge that cannot be one."""
-        space = self.space_of(row)
+        space = self.find_space(row)
         try:
             if table.name == NODES:
                 return self._graph(space).node(row)
@@ -169,22 +169,22 @@ class Meaning:
 
     def blob(self, table: Table, row: dict[str, Any], number: int) -> Blob:
         """A row kept as it is."""
-        found = blob_of(table.name, row, self.space_of(row), table.keys or None)
+        found = row_blob(table.name, row, self.find_space(row), table.keys or None)
         if not table.known and not table.keys:
             # Equal rows of a table without a key are told apart by their numbers alone.
             found.key = f"{found.key}-{number}"
         return found
 
-    def _graph(self, space: str) -> Graph:
-        return self._graphs.setdefault(space, Graph(space))
+    def _graph(self, space: str) -> KnowledgeGraph:
+        return self._graphs.setdefault(space, KnowledgeGraph(space))
 
 
-def kept_as(meaning: Meaning, table: Table, row: dict[str, Any], number: int) -> Item | None:
+def read_or_keep(row_reader: RowReader, table: Table, row: dict[str, Any], number: int) -> Item | None:
     """What a reader will make of a row, whatever is wrong with it."""
     try:
-        return meaning.item(table, row, number)
+        return row_reader.item(table, row, number)
     except BadRecord:
-        return meaning.blob(table, row, number)
+        return row_reader.blob(table, row, number)
 
 
 def digest(item: Item | None) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import apsw
 
-from memglot.formats.agentos.other_tables import blob_of, to_column
-from memglot.formats.agentos.sqlite_rows import BRAIN, Meaning, Table, kept_as, table
+from memglot.formats.agentos.other_tables import column_value, row_blob
+from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, describe_table, read_or_keep
 from memglot.formats.agentos.sqlite_schema import OURS, TRACES, known_columns, quoted
-from memglot.formats.agentos.sqlite_trace import fits
+from memglot.formats.agentos.sqlite_trace import fits_column
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, Record
 
@@ -28,7 +28,7 @@ _MOST_COLUMNS = 500
 _STATEMENTS = 100
 
 
-class Columns:
+class RowInserter:
     """Inserts rows, and adds the columns that a table lacks."""
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -38,7 +38,7 @@ class Columns:
             name: {column.lower(): column for column in columns} for name, columns in known_columns().items()
         }
 
-    def can_take(self, table: str, column: str) -> bool:
+    def accepts_column(self, table: str, column: str) -> bool:
         """Tell whether a column is there under this very name, or can be added."""
         there = self.names[table]
         if column.lower() in there:
@@ -47,7 +47,7 @@ class Columns:
             return False
         return bool(column) and "\0" not in column and column.isprintable() and len(there) < _MOST_COLUMNS
 
-    def unfit(self, record: Record, brain: str | None) -> Container[str]:
+    def unstorable_keys(self, record: Record, brain: str | None) -> Container[str]:
         """The unknown keys of a record that cannot be columns, by their names or by their values."""
         own = record.extra.get(TOOL)
         more = own.get("more") if isinstance(own, dict) else None
@@ -59,7 +59,7 @@ class Columns:
         for key, value in more.items():
             if key == BRAIN and brain is not None:
                 continue
-            if key in known or key.lower() in taken or not self.can_take(TRACES, key) or not fits(value):
+            if key in known or key.lower() in taken or not self.accepts_column(TRACES, key) or not fits_column(value):
                 found.add(key)
             taken.add(key.lower())
         return found
@@ -77,7 +77,7 @@ class Columns:
                 sql = f"INSERT INTO {quoted(table)} DEFAULT VALUES"
             self._inserts = {**self._inserts, key: sql} if len(self._inserts) < _STATEMENTS else {key: sql}
         try:
-            self._db.execute(sql, (*map(to_column, row.values()), *values))
+            self._db.execute(sql, (*map(column_value, row.values()), *values))
         except (apsw.ConstraintError, apsw.MismatchError, OverflowError):
             return False
         return True
@@ -89,16 +89,16 @@ class Columns:
             self.names[table][column.lower()] = column
 
 
-class Tables:
+class TableWriter:
     """Gives rows back to the tables they came from."""
 
-    def __init__(self, db: apsw.Connection, name: str, columns: Columns) -> None:
+    def __init__(self, db: apsw.Connection, name: str, columns: RowInserter) -> None:
         self._db, self._name, self._columns = db, name, columns
         self._shapes: dict[str, tuple[int, Table]] = {}
 
     def insert(self, table: str, row: dict[str, Any]) -> bool:
         """Insert a row of the main brain, or of the one it names; tell whether that was possible."""
-        if not all(self._columns.can_take(table, column) for column in row):
+        if not all(self._columns.accepts_column(table, column) for column in row):
             return False
         if BRAIN in self._columns.names[table]:
             row = {BRAIN: self._name, **row}
@@ -109,7 +109,7 @@ class Tables:
         # Another log numbers its rows too, so this one gets the next number.
         return self._columns.insert(table, {key: value for key, value in row.items() if key != "id"})
 
-    def put(self, blob: Blob, meaning: Meaning) -> tuple[bool, Item | None]:
+    def insert_blob(self, blob: Blob, row_reader: RowReader) -> tuple[bool, Item | None]:
         """Insert the row of a blob; tell whether that was possible, and what a reader will make of it."""
         if blob.row.get(BRAIN) == self._name or not self.insert(blob.table, blob.row):
             return False, None
@@ -118,32 +118,34 @@ class Tables:
         sql = f"SELECT {', '.join(map(quoted, shape.names))} FROM {quoted(shape.name)} WHERE {shape.rowid} = ?"
         (values,) = self._db.execute(sql, (number,)).fetchall()
         row = shape.row(values, self._name)
-        return True, meaning.blob(shape, row, number) if blob.table == TRACES else kept_as(meaning, shape, row, number)
+        if blob.table == TRACES:
+            return True, row_reader.blob(shape, row, number)
+        return True, read_or_keep(row_reader, shape, row, number)
 
     def _shape(self, name: str) -> Table:
         count = len(self._columns.names[name])
         if name not in self._shapes or self._shapes[name][0] != count:
-            self._shapes[name] = count, table(self._db, name)
+            self._shapes[name] = count, describe_table(self._db, name)
         return self._shapes[name][1]
 
-    def has(self, table: str, brain: str, id: str) -> bool:
+    def has_row(self, table: str, brain: str, id: str) -> bool:
         """Tell whether a row is there."""
         sql = f"SELECT 1 FROM {table} WHERE {BRAIN} = ? AND id = ?"
         return bool(self._db.execute(sql, (brain, id)).fetchall())
 
     def space_in(self, blob: Blob) -> str | None:
         """The space that the key of a blob begins with, if it does."""
-        rest = blob_of(blob.table, blob.row, "").key
+        rest = row_blob(blob.table, blob.row, "").key
         if rest.startswith("/") and blob.key.endswith(rest):
             return blob.key[: -len(rest)] or None
         return None
 
-    def make(self, name: str, schema: Blob | None) -> bool:
+    def create(self, name: str, schema: Blob | None) -> bool:
         """Make a table, or the columns it lacks, from names and types alone; tell whether there is one now."""
         columns = [column for column in _columns_of(schema) if isinstance(column.get("name"), str)]
         if name in self._columns.names:
             for column in columns:
-                if self._columns.can_take(name, column["name"]):
+                if self._columns.accepts_column(name, column["name"]):
                     self._columns.add(name, column["name"])
             return True
         if not self._is_free(name):
@@ -152,7 +154,7 @@ class Tables:
         parts, keys = [], []
         for column in columns:
             text = column["name"]
-            if text.lower() not in self._columns.names[name] and self._columns.can_take(name, text):
+            if text.lower() not in self._columns.names[name] and self._columns.accepts_column(name, text):
                 self._columns.names[name][text.lower()] = text
                 parts.append(_declaration(column))
                 keys += [(column["pk"], text)] if isinstance(column.get("pk"), int) and column["pk"] else []

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.agentos.other_tables import to_column, to_value
+from memglot.formats.agentos.other_tables import column_value, json_value
 from memglot.formats.agentos.sqlite_schema import TRACES, required_columns
 from memglot.formats.core.carry import KEY, is_slot
 from memglot.formats.core.trace import PROGRAM, Trace, native_trace
-from memglot.formats.core.trace_fields import trace_from
+from memglot.formats.core.trace_fields import parse_trace
 from memglot.model import EARLIEST, LATEST, Record, canonical, canonical_value, check_value
 from memglot.model.record_errors import wrong_type
 
@@ -49,11 +49,11 @@ _LONG = 150
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _NUMERIC = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _encode = msgspec.json.Encoder().encode
-Row = list[Any]
+TraceRow = list[Any]
 """The values of `COLUMNS`."""
 
 
-def compose(trace: Trace) -> Row:
+def trace_row(trace: Trace) -> TraceRow:
     """The row of a trace."""
     return [
         trace.id,
@@ -110,7 +110,7 @@ _strings = msgspec.json.Decoder(list[str]).decode
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def _quick(row: Row) -> Trace | None:
+def _quick(row: TraceRow) -> Trace | None:
     """The trace of a row whose values are all of the usual types; `None` where it needs the careful way."""
     try:
         usual = msgspec.convert(row, _Usual)
@@ -152,7 +152,7 @@ def _quick(row: Row) -> Trace | None:
     )
 
 
-def parse(row: Row) -> Trace:
+def parse_row(row: TraceRow) -> Trace:
     """The trace of a row; raises `BadRecord`. JSON that is none is taken for empty."""
     if (trace := _quick(row)) is not None:
         return trace
@@ -162,17 +162,17 @@ def parse(row: Row) -> Trace:
             raise wrong_type(column, "text" if column not in _NUMBERS else "a number", "bytes")
     data["embedding"] = _vector(data["embedding"])
     try:
-        return trace_from(data, _FIELDS)
+        return parse_trace(data, _FIELDS)
     except BadRecord:
         for column in _JSON:
             if not _is_readable(column, data[column]):
                 data[column] = None
-        return trace_from(data, _FIELDS)
+        return parse_trace(data, _FIELDS)
 
 
 def _is_readable(column: str, value: Any) -> bool:
     try:
-        trace_from({"content": "x", column: value}, _FIELDS)
+        parse_trace({"content": "x", column: value}, _FIELDS)
     except BadRecord:
         return False
     return not isinstance(value, bytes)
@@ -185,17 +185,17 @@ def _vector(value: Any) -> bytes | None:
     if isinstance(value, (bytes, str)):
         try:
             numbers = msgspec.json.decode(value, type=list[float])
-            return trace_from({"content": "x", "embedding": numbers}, _FIELDS).embedding
+            return parse_trace({"content": "x", "embedding": numbers}, _FIELDS).embedding
         except (msgspec.MsgspecError, UnicodeError, BadRecord, RecursionError, OverflowError):
             return value if isinstance(value, bytes) and len(value) % 4 == 0 else None
     return None
 
 
-def residue(row: Row, trace: Trace, record: Record) -> dict[str, Any]:
+def kept_columns(row: TraceRow, trace: Trace, record: Record) -> dict[str, Any]:
     """The columns that composing the record's row would not give back, each with the hash of what it would give."""
     native = native_trace(record, PROGRAM)
     native.embedding = trace.embedding or None
-    composed = compose(native)
+    composed = trace_row(native)
     if composed == row:
         return {}
     found = {}
@@ -203,7 +203,7 @@ def residue(row: Row, trace: Trace, record: Record) -> dict[str, Any]:
     has_slot = isinstance(slot, dict) and is_slot(slot)
     for column, raw, made in zip(COLUMNS, row, composed, strict=True):
         if raw != made and _survives(column, raw) and not (column == "metadata" and has_slot):
-            found[column] = {"raw": to_value(raw), "of": _hash(made)}
+            found[column] = {"raw": json_value(raw), "of": _hash(made)}
     return found
 
 
@@ -219,7 +219,7 @@ def _survives(column: str, raw: Any) -> bool:
     return column in _TEXT and isinstance(raw, (str, bytes) if column in _JSON else str)
 
 
-def with_raws(row: Row, kept: Any) -> tuple[Row, dict[str, Any]]:
+def restore_columns(row: TraceRow, kept: Any) -> tuple[TraceRow, dict[str, Any]]:
     """A row with the values that were kept for it, as far as what they stand for is unchanged; and these."""
     if not isinstance(kept, dict):
         return row, {}
@@ -228,22 +228,22 @@ def with_raws(row: Row, kept: Any) -> tuple[Row, dict[str, Any]]:
         place = _PLACE.get(column)
         if place is None or not isinstance(entry, dict) or entry.keys() != {"raw", "of"}:
             continue
-        raw = entry["raw"] if isinstance(entry["raw"], (str, int, float)) else to_column(entry["raw"])
+        raw = entry["raw"] if isinstance(entry["raw"], (str, int, float)) else column_value(entry["raw"])
         if _survives(column, raw) and entry["of"] == _hash(row[place]) and not isinstance(raw, bool):
             row[place], used[column] = raw, entry
     return row, used
 
 
 def _hash(value: Any) -> str:
-    return sha256(canonical(to_value(value))).hexdigest()[:16]
+    return sha256(canonical(json_value(value))).hexdigest()[:16]
 
 
-def fits(value: Any) -> bool:
+def fits_column(value: Any) -> bool:
     """Tell whether a value of JSON comes out of an untyped column as it was put in."""
     if isinstance(value, bool) or value is None:
         return False
     if isinstance(value, int):
         return value in _INTEGERS
     if isinstance(value, dict):
-        return value.keys() == {"base64"} and to_value(to_column(value)) == value
+        return value.keys() == {"base64"} and json_value(column_value(value)) == value
     return isinstance(value, (str, float))

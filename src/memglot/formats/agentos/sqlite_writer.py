@@ -11,9 +11,9 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.errors import CannotWrite
-from memglot.formats.agentos.graph import EDGES, NODES, edge_row, made_node, node_row
+from memglot.formats.agentos.graph import EDGES, NODES, edge_row, node_row, placeholder_node
 from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, SPACE
-from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, Meaning, digest
+from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, RowReader, digest
 from memglot.formats.agentos.sqlite_schema import (
     INDEXES,
     OURS,
@@ -24,14 +24,23 @@ from memglot.formats.agentos.sqlite_schema import (
     known_columns,
     own_meta,
 )
-from memglot.formats.agentos.sqlite_tables import Columns, Tables
-from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, Row, compose, parse, with_raws
+from memglot.formats.agentos.sqlite_tables import RowInserter, TableWriter
+from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, TraceRow, parse_row, restore_columns, trace_row
 from memglot.formats.base import Options
 from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import key_of, line_of, name_of
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import PROGRAM, TOOL, Trace, fill_slot, is_unique, native_trace, record_of, take_vector
+from memglot.formats.core.trace import (
+    PROGRAM,
+    TOOL,
+    Trace,
+    add_slot,
+    is_unique,
+    move_vector,
+    native_trace,
+    record_from_trace,
+)
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.model import Blob, Entity, Foreign, Item, Record, Relation, Thing, canonical
 from memglot.report import Proof, Report
@@ -45,7 +54,7 @@ def write_brain(items: Iterable[Item], target: Target, report: Report, options: 
     name = target.path.stem if target.path else "brain"
     with target.place() as path:
         try:
-            writer = _Writer(path, name, report, options)
+            writer = _BrainWriter(path, name, report, options)
             try:
                 for bundle in bundles(items, writer, report, with_deleted=True):
                     writer.trace(bundle)
@@ -57,7 +66,7 @@ def write_brain(items: Iterable[Item], target: Target, report: Report, options: 
     report.written(end)
 
 
-class _Writer:
+class _BrainWriter:
     """A brain that is being written."""
 
     def __init__(self, path: Path, name: str, report: Report, options: Options) -> None:
@@ -68,11 +77,11 @@ class _Writer:
             self._db.execute(f"PRAGMA {pragma}").fetchall()
         self._db.execute("BEGIN")
         self._db.execute(TABLES if self._plain else f"{TABLES};{OWN_TABLE}")
-        self._columns = Columns(self._db)
-        self._tables = Tables(self._db, name, self._columns)
+        self._columns = RowInserter(self._db)
+        self._tables = TableWriter(self._db, name, self._columns)
         self._written_ids = WrittenIds()
         self._relations: DiskList[Any] = DiskList()
-        self._strange: DiskList[Any] = DiskList()
+        self._unknown_rows: DiskList[Any] = DiskList()
         self._schemas: dict[str, Blob] = {}
         self._prover = Prover()
 
@@ -94,10 +103,10 @@ class _Writer:
             else:
                 rest.append(rider)
         brain = self._brain_of(record)
-        native = native_trace(record, PROGRAM, self._columns.unfit(record, brain))
+        native = native_trace(record, PROGRAM, self._columns.unstorable_keys(record, brain))
         native.retrieval_count = max(-_LARGEST - 1, min(native.retrieval_count, _LARGEST))
         if brain is None:
-            self._settle_space(native.id, record.foreign)
+            self._choose_space(native.id, record.foreign)
         again = 0
         while True:
             row, trace = self._row((record, rest, last), msgspec.structs.replace(native), brain)
@@ -114,40 +123,40 @@ class _Writer:
         brain = more.get(BRAIN) if isinstance(more, dict) else None
         return brain if isinstance(brain, str) and brain and brain != self._name else None
 
-    def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[Row, Trace]:
+    def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[TraceRow, Trace]:
         """The row of a trace: as it was where it is unchanged, with a carry slot where it says too little."""
         record, riders, _ = bundle
         space = brain or self._space or self._name
-        rest = take_vector(trace, riders)
-        made = compose(trace)
+        rest = move_vector(trace, riders)
+        made = trace_row(trace)
         kept = record.extra.get(RESIDUE)
-        row, used = with_raws(made, kept)
+        row, used = restore_columns(made, kept)
         found = self._lacking(record, self._read(row, trace, used, space))
         if isinstance(kept, dict) and "metadata" in used and (found or rest):
             # What was kept of `metadata` has no room for a slot.
-            row, used = with_raws(made, {name: entry for name, entry in kept.items() if name != "metadata"})
+            row, used = restore_columns(made, {name: entry for name, entry in kept.items() if name != "metadata"})
             found = self._lacking(record, self._read(row, trace, used, space))
         slot = pack_found(found, record, rest, self._report, self._plain)
         if slot:
             trace.metadata = dict(trace.metadata)
-            fill_slot(trace, slot)
-            row[COLUMNS.index("metadata")] = compose(trace)[COLUMNS.index("metadata")]
+            add_slot(trace, slot)
+            row[COLUMNS.index("metadata")] = trace_row(trace)[COLUMNS.index("metadata")]
         return row, trace
 
     def _lacking(self, record: Record, read: Record) -> dict[str, Any]:
         return {} if record == read else differences(record, read)
 
-    def _read(self, row: Row, trace: Trace, used: dict[str, Any], space: str) -> Record:
+    def _read(self, row: TraceRow, trace: Trace, used: dict[str, Any], space: str) -> Record:
         """What a reader will make of a row by itself."""
         if not used:
-            return record_of(trace, space, PROGRAM)
-        read = parse(row)
+            return record_from_trace(trace, space, PROGRAM)
+        read = parse_row(row)
         read.more = trace.more
-        record = record_of(read, space, PROGRAM)
+        record = record_from_trace(read, space, PROGRAM)
         record.extra[RESIDUE] = used
         return record
 
-    def _settle_space(self, id: str, places: list[Foreign]) -> None:
+    def _choose_space(self, id: str, places: list[Foreign]) -> None:
         """The first id that is not unique by nature tells the space of all of them."""
         if self._space is None and not self._plain and not is_unique(id):
             for place in places:
@@ -168,47 +177,47 @@ class _Writer:
             elif item.table in known_columns():
                 self._blob(item)
             else:
-                self._strange.append(msgspec.to_builtins(item))
+                self._unknown_rows.append(msgspec.to_builtins(item))
         else:
-            self._line(item)
+            self._write_item(item)
 
-    def _line(self, item: Item) -> None:
+    def _write_item(self, item: Item) -> None:
         if self._plain:
             self._report.dropped(name_of(item), key_of(item))
         else:
-            self._own(ITEM, line_of(item).decode())
+            self._write_own(ITEM, line_of(item).decode())
 
-    def _own(self, kind: str, value: str) -> None:
+    def _write_own(self, kind: str, value: str) -> None:
         self._db.execute(f"INSERT INTO {OURS} VALUES (?, ?)", (kind, value))
 
     def _blob(self, blob: Blob) -> None:
         """Give a row back to its table; where the row cannot say all of it, ours tells what it stands for."""
         if self._space is None and not self._plain and BRAIN not in blob.row:
             self._space = self._tables.space_in(blob)
-        meaning = Meaning(self._space or self._name)
-        written, found = self._tables.put(blob, meaning)
+        row_reader = RowReader(self._space or self._name)
+        written, found = self._tables.insert_blob(blob, row_reader)
         if not written:
-            self._line(blob)
+            self._write_item(blob)
         elif found != blob:
-            self._stands_for(found, blob)
+            self._write_replacement(found, blob)
 
-    def _stands_for(self, found: Item | None, blob: Blob | None) -> None:
+    def _write_replacement(self, found: Item | None, blob: Blob | None) -> None:
         if self._plain:
             return
         value = {"of": digest(found), "blob": msgspec.to_builtins(blob)}
-        self._own(INSTEAD, canonical(value).decode())
+        self._write_own(INSTEAD, canonical(value).decode())
 
     def _entity(self, entity: Entity) -> None:
         own = entity.extra.get(TOOL)
         brain = own.get(BRAIN) if isinstance(own, dict) and isinstance(own.get(BRAIN), str) else None
         for place in entity.foreign:
-            self._settle_space(place.id, [] if brain else [place])
+            self._choose_space(place.id, [] if brain else [place])
         space = brain or self._space or self._name
         row = node_row(entity, space, plain_only=self._plain)
         if not self._tables.insert(NODES, row):
             row = node_row(entity, space, plain_only=self._plain, id=entity.id)
             if not self._tables.insert(NODES, row):
-                self._line(entity)
+                self._write_item(entity)
                 return
         self._written_ids.add(entity.id, row["id"], entity=True)
 
@@ -220,31 +229,31 @@ class _Writer:
         ends = [place or end.id for place, end in zip(found, both, strict=True)]
         are_entities = [place is not None and end.entity for place, end in zip(found, both, strict=True)]
         for place in relation.foreign:
-            self._settle_space(place.id, [] if brain else [place])
+            self._choose_space(place.id, [] if brain else [place])
         space = brain or self._space or self._name
         for id in ends:
-            if not self._tables.has(NODES, brain or self._name, id):
+            if not self._tables.has_row(NODES, brain or self._name, id):
                 self._tables.insert(
-                    NODES, {**made_node(id, plain_only=self._plain), **({BRAIN: brain} if brain else {})}
+                    NODES, {**placeholder_node(id, plain_only=self._plain), **({BRAIN: brain} if brain else {})}
                 )
         row = edge_row(relation, ends, are_entities, space, plain_only=self._plain)
         if not self._tables.insert(EDGES, row):
             row = edge_row(relation, ends, are_entities, space, plain_only=self._plain, id=relation.id)
             if not self._tables.insert(EDGES, row):
-                self._line(relation)
+                self._write_item(relation)
 
     # The end
 
     def finish(self) -> Proof:
         """Write what had to wait, the indexes and the proof."""
-        for value in self._strange:
+        for value in self._unknown_rows:
             blob = msgspec.convert(value, Blob)
-            if self._tables.make(blob.table, self._schemas.get(blob.table)):
+            if self._tables.create(blob.table, self._schemas.get(blob.table)):
                 self._blob(blob)
             else:
-                self._line(blob)
+                self._write_item(blob)
         for name, schema in self._schemas.items():
-            self._tables.make(name, schema)
+            self._tables.create(name, schema)
         for value in self._relations:
             self._relation(msgspec.convert(value, Relation))
         self._finish_schemas()
@@ -253,8 +262,8 @@ class _Writer:
         end = self._prover.end(alone=True)
         if not self._plain:
             if self._space not in (None, self._name):
-                self._own(SPACE, str(self._space))
-            self._own(END, msgspec.json.encode(end).decode())
+                self._write_own(SPACE, str(self._space))
+            self._write_own(END, msgspec.json.encode(end).decode())
         self._db.execute(INDEXES)
         self._db.execute(TEXT)
         self._db.execute("COMMIT")
@@ -265,7 +274,7 @@ class _Writer:
         found = self._tables.schemas()
         for name, schema in found.items():
             if schema != self._schemas.get(name):
-                self._stands_for(schema, self._schemas.get(name))
+                self._write_replacement(schema, self._schemas.get(name))
         for name, schema in self._schemas.items():
             if name not in found:
-                self._line(schema)
+                self._write_item(schema)

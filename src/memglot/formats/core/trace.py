@@ -36,19 +36,19 @@ _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
 _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
 
 
-class Spelling(NamedTuple):
+class TraceDialect(NamedTuple):
     """How a format spells traces: which hash keys it writes into `metadata`, always, and where a memory does not say
     otherwise; the strength of a trace that has none, where the format must tell one; and whether it has vectors."""
 
-    always: tuple[str, ...] = ()
-    usual: tuple[str, ...] = _HASHES
-    strength: float | None = None
-    vectors: bool = True
+    required_hashes: tuple[str, ...] = ()
+    default_hashes: tuple[str, ...] = _HASHES
+    default_strength: float | None = None
+    has_vectors: bool = True
 
 
-PAGE = Spelling(always=("contentHash",))
-PROGRAM = Spelling(strength=1.0)
-NOTES = Spelling(usual=(), vectors=False)
+PAGE = TraceDialect(required_hashes=("contentHash",))
+PROGRAM = TraceDialect(default_strength=1.0)
+NOTES = TraceDialect(default_hashes=(), has_vectors=False)
 
 
 class Trace(msgspec.Struct, kw_only=True):
@@ -86,13 +86,13 @@ def is_unique(foreign_id: str) -> bool:
     return not foreign_id or _UNIQUE.fullmatch(foreign_id) is not None or is_id(foreign_id)
 
 
-def items_of(trace: Trace, space: str, spelling: Spelling, report: Report) -> Iterator[Item]:
+def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: Report) -> Iterator[Item]:
     """The memory of a trace, and what rides with it; raises `BadRecord`."""
     check_content(trace.content)
-    yield from with_riders(record_of(trace, space, spelling), trace, report)
+    yield from items_of_trace(record_from_trace(trace, space, dialect), trace, report)
 
 
-def with_riders(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
+def items_of_trace(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
     """The memory that the trace's own fields tell of, with what its carry slot adds, and what rides with it."""
     riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
     yield record
@@ -101,7 +101,7 @@ def with_riders(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
     yield from riders
 
 
-def record_of(trace: Trace, space: str, spelling: Spelling) -> Record:
+def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record:
     """The memory that the trace's own fields tell of."""
     id, foreign = identify(trace.id, space)
     meta: dict[str, Any] = {}
@@ -118,9 +118,9 @@ def record_of(trace: Trace, space: str, spelling: Spelling) -> Record:
                 scope = f"{scope}:{value}"
             else:
                 own[key] = value
-        elif key not in spelling.always:
+        elif key not in dialect.required_hashes:
             hashes.append(key)
-    if sorted(hashes) != sorted(set(spelling.usual) - set(spelling.always)):
+    if sorted(hashes) != sorted(set(dialect.default_hashes) - set(dialect.required_hashes)):
         own["hashes"] = sorted(hashes)
     # The epoch itself is 0, which to the model is no time at all.
     created_at = 0 if trace.created_at is None else trace.created_at or 1
@@ -153,10 +153,10 @@ def _source(meta: dict[str, Any]) -> dict[str, Any]:
     return {"conversation": conversation} if isinstance(conversation, str) and conversation else {}
 
 
-def trace_of(
+def trace_from_record(
     bundle: Bundle,
     space: str,
-    spelling: Spelling,
+    dialect: TraceDialect,
     report: Report,
     *,
     plain: bool,
@@ -165,15 +165,15 @@ def trace_of(
 ) -> Trace:
     """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
     record, riders, _ = bundle
-    trace = native_trace(record, spelling, known)
-    rest = take_vector(trace, riders) if spelling.vectors else riders
+    trace = native_trace(record, dialect, known)
+    rest = move_vector(trace, riders) if dialect.has_vectors else riders
     # What a reader will make of the trace by itself; only the difference must be carried.
-    found = differences(record, record_of(trace, space, spelling))
-    fill_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
+    found = differences(record, record_from_trace(trace, space, dialect))
+    add_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
     return trace
 
 
-def take_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
+def move_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
     """Give a trace the one vector that it has a place for; return the other riders."""
     vectors = [rider for rider in riders if isinstance(rider, Embedding)]
     if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
@@ -182,7 +182,7 @@ def take_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
     return riders
 
 
-def fill_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> None:
+def add_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> None:
     """Put what must be carried into `metadata`."""
     if end is not None:
         slot["end"] = msgspec.to_builtins(end)
@@ -190,7 +190,7 @@ def fill_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> N
         trace.metadata[KEY] = slot
 
 
-def native_trace(record: Record, spelling: Spelling, known: Container[str] = ()) -> Trace:
+def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = ()) -> Trace:
     """The trace of a memory, without a carry slot; `known` are keys that no unknown key may take the place of."""
     own = record.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
@@ -203,10 +203,10 @@ def native_trace(record: Record, spelling: Spelling, known: Container[str] = ())
         type=record.kind,
         scope=scope,
         content=record.content,
-        strength=spelling.strength if record.strength is None else record.strength,
+        strength=dialect.default_strength if record.strength is None else record.strength,
         tags=list(dict.fromkeys(filter(None, record.tags))),
         emotions=own["emotions"] if isinstance(own.get("emotions"), dict) else {},
-        metadata=_metadata(record, own, scope_id, spelling),
+        metadata=_metadata(record, own, scope_id, dialect),
         # AgentOS counts in milliseconds.
         created_at=record.created_at // 1000 * 1000 if record.created_at else None,
         last_accessed=record.last_accessed // 1000 * 1000 if record.last_accessed is not None else None,
@@ -216,7 +216,7 @@ def native_trace(record: Record, spelling: Spelling, known: Container[str] = ())
     )
 
 
-def space_of(thing: Record | Entity | Relation, default: str) -> str:
+def find_space(thing: Record | Entity | Relation, default: str) -> str:
     """The brain whose ids a thing has, where these are not unique by nature; else the present one."""
     return next((place.space for place in thing.foreign if place.tool == TOOL and place.space), default)
 
@@ -229,11 +229,11 @@ def written_id(record: Record) -> str:
     return record.id
 
 
-def _metadata(record: Record, own: dict[str, Any], scope_id: str, spelling: Spelling) -> dict[str, Any]:
+def _metadata(record: Record, own: dict[str, Any], scope_id: str, dialect: TraceDialect) -> dict[str, Any]:
     stated = own.get("hashes")
-    keys = stated if isinstance(stated, list) else spelling.usual
+    keys = stated if isinstance(stated, list) else dialect.default_hashes
     hash = content_hash(record.content).hex()
-    found: dict[str, Any] = {key: hash for key in _HASHES[:2] if key in keys or key in spelling.always}
+    found: dict[str, Any] = {key: hash for key in _HASHES[:2] if key in keys or key in dialect.required_hashes}
     if "entities" in own:
         found["entities"] = own["entities"]
     if scope_id:

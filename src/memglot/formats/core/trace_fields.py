@@ -33,7 +33,7 @@ def type_by_folder(path: str, default: str) -> str:
     return default
 
 
-def trace_from(data: dict[str, Any], known: dict[str, str]) -> Trace:
+def parse_trace(data: dict[str, Any], known: dict[str, str]) -> Trace:
     """A trace from an object, whose keys `known` maps to the fields of a trace; raises `BadRecord`."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}

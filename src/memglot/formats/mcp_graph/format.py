@@ -18,7 +18,7 @@ from memglot.formats.core.sidecar import BesideSum, line_of
 from memglot.formats.core.target import Target
 from memglot.formats.mcp_graph.lines import TOOL
 from memglot.formats.mcp_graph.reader import read_graph
-from memglot.formats.mcp_graph.writer import Line, Shelf, Writing
+from memglot.formats.mcp_graph.writer import GraphBuffer, GraphLine, LineWriter
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import Item, Record
 from memglot.report import Proof, Report
@@ -42,21 +42,21 @@ def recognise(head: bytes) -> bool:
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write a graph as the server does, without a newline at its end; what belongs to no line goes beside it."""
-    shelf = Shelf(target, options.space or "")
-    writing = Writing(shelf, report, plain=options.plain)
+    buffer = GraphBuffer(target, options.space or "")
+    writer = LineWriter(buffer, report, plain=options.plain)
     proof = _Proof()
     try:
         with target.file() as out:
-            for record, riders, _ in bundles(items, shelf, report):
-                shelf.add(record, riders)
-            shelf.scratch.bind()
+            for record, riders, _ in bundles(items, buffer, report):
+                buffer.add(record, riders)
+            buffer.tables.bind()
             before = b""
-            for blob in shelf.lines():
+            for blob in buffer.ignored_lines():
                 out.write(before + blob.row.encode())
                 before = b"\n"
                 proof.add([blob])
-            held: Line | None = None
-            for line in writing.lines():
+            held: GraphLine | None = None
+            for line in writer.lines():
                 if held is not None:
                     out.write(before + _encoded(held, plain=options.plain))
                     before = b"\n"
@@ -67,11 +67,11 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
                 held.slot.end = end
                 out.write(before + _encoded(held, plain=options.plain))
     finally:
-        writing.close()
+        writer.close()
     report.written(end)
 
 
-def _encoded(line: Line, *, plain: bool) -> bytes:
+def _encoded(line: GraphLine, *, plain: bool) -> bytes:
     slot = {} if plain else msgspec.to_builtins(line.slot)
     return msgspec.json.encode({**line.keys, KEY: slot} if slot else line.keys)
 

@@ -42,7 +42,7 @@ _MEMORY = re.compile(rf"{_MARK}|(.+) \[{_MARK}\]", re.DOTALL)
 T = TypeVar("T", Entity, Relation)
 
 
-class Slot(msgspec.Struct, kw_only=True, omit_defaults=True):
+class LineSlot(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What may stand under `memglot` on a line, beside what the line itself says."""
 
     record: dict[str, Any] | None = None
@@ -61,7 +61,7 @@ class Slot(msgspec.Struct, kw_only=True, omit_defaults=True):
     end: Proof | None = None
 
 
-class Memory(NamedTuple):
+class MemoryName(NamedTuple):
     """What the name of a line tells of the memory that it is: its id, its title and the start of its text's hash."""
 
     id: str
@@ -69,7 +69,7 @@ class Memory(NamedTuple):
     hash: str
 
     @classmethod
-    def named(cls, name: str) -> Memory | None:
+    def parse(cls, name: str) -> MemoryName | None:
         """The memory of a name, if it is that of one."""
         found = _MEMORY.fullmatch(name)
         if found is None:
@@ -77,7 +77,7 @@ class Memory(NamedTuple):
         return cls(found[1], None, found[2]) if found[1] else cls(found[4], found[3], found[5])
 
     @classmethod
-    def name_of(cls, record: Record) -> str:
+    def of(cls, record: Record) -> str:
         """The name of a memory that is no observation.
 
         The server drops every key that it does not know, so the name tells which memory it is, and what its text was.
@@ -99,7 +99,7 @@ def entity_id(name: str, space: str, number: int = 1) -> str:
     return derive_id(TOOL if number == 1 else f"{TOOL}-{number}", space, name)
 
 
-class Node(NamedTuple):
+class NamedLine(NamedTuple):
     """A name on a line, the n-th line of that name in the file."""
 
     name: str
@@ -121,8 +121,8 @@ class Node(NamedTuple):
 
     def memory(self, line: dict[str, Any]) -> Record | None:
         """The memory of a line that is named like one, and whose first observation is its content."""
-        found = Memory.named(self.name) if self.number == 1 else None
-        if found is None or not is_told(line):
+        found = MemoryName.parse(self.name) if self.number == 1 else None
+        if found is None or not can_be_memory(line):
             return None
         record = Record(
             id=found.id,
@@ -150,7 +150,7 @@ class Node(NamedTuple):
         )
 
 
-class Graph:
+class LineCounter:
     """Counts names, relations and other lines on disk: each may stand in a file more than once."""
 
     def __init__(self, space: str) -> None:
@@ -170,14 +170,14 @@ class Graph:
         seen[key] = number
         return number
 
-    def node(self, name: str) -> Node:
+    def next_line(self, name: str) -> NamedLine:
         """The next line of a name."""
-        memory = Memory.named(name)
-        return Node(name, self._number(ENTITY, name), self._space, memory.id if memory else name)
+        memory = MemoryName.parse(name)
+        return NamedLine(name, self._number(ENTITY, name), self._space, memory.id if memory else name)
 
     def relation(self, line: dict[str, Any]) -> Relation:
         """The relation of a line."""
-        start, end = (Memory.named(line[key]) for key in ("from", "to"))
+        start, end = (MemoryName.parse(line[key]) for key in ("from", "to"))
         names = [start.id if start else line["from"], end.id if end else line["to"]]
         key: list[Any] = [*names, line["relationType"]]
         number = self._number(RELATION, canonical_value(key).decode())
@@ -195,7 +195,7 @@ class Graph:
     def _end(self, name: str) -> Endpoint:
         return Endpoint(entity_id(name, self._space), entity=True)
 
-    def other(self, text: str) -> Blob:
+    def ignored_line(self, text: str) -> Blob:
         """A line that the server ignores."""
         key = content_hash(text).hex()[:32]
         number = self._number(LINES, key)
@@ -217,13 +217,13 @@ def check_line(line: dict[str, Any]) -> None:
     check_value(_more(line, known), "a further key")
 
 
-def is_told(line: dict[str, Any]) -> bool:
+def can_be_memory(line: dict[str, Any]) -> bool:
     """Tell whether the first observation of a line can be the content of a memory."""
     first = line["observations"][0] if line["observations"] else None
     return isinstance(first, str) and first != "" and "\0" not in first
 
 
-def place_of(relation: Relation) -> tuple[dict[str, str], int | None]:
+def names_as_read(relation: Relation) -> tuple[dict[str, str], int | None]:
     """The names of the ends of a relation that was read from a graph, by their ids; and which of its kind it was."""
     names: dict[str, str] = {}
     number: int | None = None
@@ -243,13 +243,13 @@ def place_of(relation: Relation) -> tuple[dict[str, str], int | None]:
 def entity_line(name: str, type: str, observations: list[str], own: dict[str, Any]) -> dict[str, Any]:
     """The line of an entity, by its own keys."""
     line = {"type": ENTITY, "name": name, "entityType": type, "observations": observations}
-    return {**line, **_given_back(own, _ENTITY)}
+    return {**line, **_unknown_keys(own, _ENTITY)}
 
 
 def relation_line(relation: Relation, start: str, end: str) -> dict[str, Any]:
     """The line of a relation between two names, by its own keys."""
     line = {"type": RELATION, "from": start, "to": end, "relationType": relation.predicate}
-    return {**line, **_given_back(own_of(relation), _RELATION)}
+    return {**line, **_unknown_keys(tool_extra(relation), _RELATION)}
 
 
 def slot_key(text: str, number: int) -> str:
@@ -258,13 +258,13 @@ def slot_key(text: str, number: int) -> str:
     return key if number == 1 else f"{key}.{number}"
 
 
-def own_of(thing: Entity | Relation | Record) -> dict[str, Any]:
+def tool_extra(thing: Entity | Relation | Record) -> dict[str, Any]:
     """What only this tool knows of a thing."""
     own = thing.extra.get(TOOL)
     return own if isinstance(own, dict) else {}
 
 
-def differing(thing: T, native: T) -> dict[str, Any]:
+def differing_fields(thing: T, native: T) -> dict[str, Any]:
     """The fields of a thing that its line does not tell; `null` for one that the thing does not have."""
     if thing == native:
         return {}
@@ -272,15 +272,15 @@ def differing(thing: T, native: T) -> dict[str, Any]:
     return {name: ours.get(name) for name in thing.__struct_fields__ if ours.get(name) != theirs.get(name)}
 
 
-def overlaid(native: T, found: dict[str, Any]) -> T:
-    """What `differing` found, put back; raises `msgspec.ValidationError`."""
+def apply_fields(native: T, found: dict[str, Any]) -> T:
+    """What `differing_fields` found, put back; raises `msgspec.ValidationError`."""
     if not found:
         return native
     values = {**to_builtins(native), **found}
     return msgspec.convert({name: value for name, value in values.items() if value is not None}, type(native))
 
 
-def _given_back(own: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def _unknown_keys(own: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
     """Keys of a line that the server does not know, and neither do we."""
     more = own.get(MORE)
     return {key: value for key, value in more.items() if key not in (*known, KEY)} if isinstance(more, dict) else {}

@@ -16,14 +16,14 @@ from memglot.formats.core.source import Source
 from memglot.formats.mcp_graph.lines import (
     ENTITY,
     RELATION,
-    Graph,
-    Memory,
-    Node,
-    Slot,
+    LineCounter,
+    LineSlot,
+    MemoryName,
+    NamedLine,
     T,
+    apply_fields,
+    can_be_memory,
     check_line,
-    is_told,
-    overlaid,
     slot_key,
 )
 from memglot.formats.syntax.json_shape import type_name
@@ -36,25 +36,25 @@ from memglot.report import Report
 
 def read_graph(source: Source, report: Report, options: Options) -> Iterator[Item]:
     """Yield entities and memories, each followed by its observations, relations, and lines that the server ignores."""
-    reading = _Reading(report, options.space or "")
+    reader = _GraphReader(report, options.space or "")
     try:
         for raw, value in objects(source, report, msgspec.json.decode):
             try:
-                yield from reading.line(raw, object_of(raw, value, report))
+                yield from reader.line(raw, object_of(raw, value, report))
             except BadRecord as error:
                 report.failed_record(error)
     finally:
-        reading.graph.close()
-    if reading.ignored:
-        report.note(_ignored_lines(source.name, reading.ignored))
+        reader.counter.close()
+    if reader.ignored:
+        report.note(_ignored_lines(source.name, reader.ignored))
 
 
-class _Reading:
+class _GraphReader:
     """A graph under way."""
 
     def __init__(self, report: Report, space: str) -> None:
         self._report = report
-        self.graph = Graph(space)
+        self.counter = LineCounter(space)
         self.ignored = 0
 
     def line(self, raw: bytes, line: dict[str, Any]) -> Iterator[Item]:
@@ -63,72 +63,72 @@ class _Reading:
             self.ignored += 1
             # An object over several lines could not be given back as a line.
             text = raw.strip() if b"\n" not in raw.strip() else msgspec.json.encode(line)
-            yield self.graph.other(text.decode())
+            yield self.counter.ignored_line(text.decode())
             return
         slot = self._slot(line)
         check_line(line)
         if line["type"] == RELATION:
-            yield self._overlaid(self.graph.relation(line), slot.relation)
+            yield self._apply_fields(self.counter.relation(line), slot.relation)
         else:
             yield from self._entity(line, slot)
-        yield from self._also(slot)
+        yield from self._add_items(slot)
         if slot.end is not None:
             self._report.end = slot.end
 
-    def _slot(self, line: dict[str, Any]) -> Slot:
+    def _slot(self, line: dict[str, Any]) -> LineSlot:
         """Take our key off a line; what is not ours stays there, with a note."""
         if KEY not in line:
-            return Slot()
+            return LineSlot()
         value = line[KEY]
         try:
-            if not isinstance(value, dict) or value.keys().isdisjoint(Slot.__struct_fields__):
+            if not isinstance(value, dict) or value.keys().isdisjoint(LineSlot.__struct_fields__):
                 raise not_a_slot()
-            slot = msgspec.convert(value, Slot)
+            slot = msgspec.convert(value, LineSlot)
         except (BadRecord, msgspec.ValidationError) as error:
-            self._not_ours(error)
-            return Slot()
+            self._note_foreign_slot(error)
+            return LineSlot()
         del line[KEY]
         return slot
 
-    def _not_ours(self, error: Exception) -> None:
+    def _note_foreign_slot(self, error: Exception) -> None:
         self._report.note(note_foreign_carry(self._report.source, str(error)))
 
-    def _overlaid(self, native: T, found: dict[str, Any]) -> T:
+    def _apply_fields(self, native: T, found: dict[str, Any]) -> T:
         try:
-            return overlaid(native, found)
+            return apply_fields(native, found)
         except msgspec.ValidationError as error:
-            self._not_ours(error)
+            self._note_foreign_slot(error)
             return native
 
-    def _also(self, slot: Slot) -> Iterator[Item]:
+    def _add_items(self, slot: LineSlot) -> Iterator[Item]:
         for value in slot.also:
             try:
                 yield item_of(msgspec.json.encode(value))
             except BadRecord as error:
-                self._not_ours(error)
+                self._note_foreign_slot(error)
 
-    def _entity(self, line: dict[str, Any], slot: Slot) -> Iterator[Item]:
-        node = self.graph.node(line["name"])
-        record = self._memory(node, line, slot)
+    def _entity(self, line: dict[str, Any], slot: LineSlot) -> Iterator[Item]:
+        named_line = self.counter.next_line(line["name"])
+        record = self._memory(named_line, line, slot)
         if record is not None:
             riders = take_slot({KEY: slot.record}, record, self._report) if slot.record else None
             yield record
             yield from riders or ()
-            yield from self._observations(line["observations"], 1, node, Endpoint(record.id), slot)
+            yield from self._observations(line["observations"], 1, named_line, Endpoint(record.id), slot)
             return
-        entity = self._overlaid(node.entity(line), slot.entity or {})
+        entity = self._apply_fields(named_line.entity(line), slot.entity or {})
         if not slot.made:
             yield entity
-        yield from self._observations(line["observations"], 0, node, Endpoint(entity.id, entity=True), slot)
+        yield from self._observations(line["observations"], 0, named_line, Endpoint(entity.id, entity=True), slot)
 
-    def _memory(self, node: Node, line: dict[str, Any], slot: Slot) -> Record | None:
+    def _memory(self, named_line: NamedLine, line: dict[str, Any], slot: LineSlot) -> Record | None:
         """The memory that a line is, if it is one, by its own keys."""
         if slot.entity is not None or slot.made:
             return None
-        record = node.memory(line)
-        if record is None and slot.record is not None and is_told(line):
-            return Record(content=line["observations"][0], kind=line["entityType"], title=node.name)
-        named = Memory.named(node.name)
+        record = named_line.memory(line)
+        if record is None and slot.record is not None and can_be_memory(line):
+            return Record(content=line["observations"][0], kind=line["entityType"], title=named_line.name)
+        named = MemoryName.parse(named_line.name)
         if record is not None and named is not None:
             edited = named.was_edited(record.content)
             if edited or slot.record is None:
@@ -136,7 +136,9 @@ class _Reading:
                 mark_as_note(record, edited=edited)
         return record
 
-    def _observations(self, found: list[Any], start: int, node: Node, end: Endpoint, slot: Slot) -> Iterator[Item]:
+    def _observations(
+        self, found: list[Any], start: int, named_line: NamedLine, end: Endpoint, slot: LineSlot
+    ) -> Iterator[Item]:
         numbers: Counter[str] = Counter()
         for position, text in enumerate(found[start:], start):
             if text == "":
@@ -149,12 +151,12 @@ class _Reading:
                 continue
             numbers[text] += 1
             key = slot_key(text, numbers[text])
-            record = node.fact(text, numbers[text])
+            record = named_line.fact(text, numbers[text])
             riders = None
             if carried := slot.observations.get(key):
                 riders = take_slot({KEY: carried}, record, self._report)
             yield record
-            yield self._overlaid(node.about(record, end, position), slot.about.get(key, {}))
+            yield self._apply_fields(named_line.about(record, end, position), slot.about.get(key, {}))
             yield from riders or ()
 
 

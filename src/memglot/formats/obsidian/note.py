@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.file_names import safe_name
-from memglot.formats.core.trace import NOTES, Trace, record_of
+from memglot.formats.core.trace import NOTES, Trace, record_from_trace
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.obsidian.markup import tag_line
 from memglot.model import DEFAULT_KIND, Foreign, Record, check_value, derive_id
@@ -85,7 +85,7 @@ def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> 
     values.setdefault("type", type_by_folder(path, DEFAULT_KIND))
     if "id" not in values:
         values["tags"] = [tag.removeprefix("#") or tag for tag in values.get("tags", [])]
-    record = record_of(Trace(content=content, **values), vault, NOTES)
+    record = record_from_trace(Trace(content=content, **values), vault, NOTES)
     if not record.id:
         record.id = derive_id(TOOL, vault, path)
         record.foreign = [Foreign(TOOL, path, vault)]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memglot.formats.core.sidecar import item_of, line_of
-from memglot.formats.mcp_graph.lines import ABOUT, NAME, NUMBER, POSITION, Memory, own_of
+from memglot.formats.mcp_graph.lines import ABOUT, NAME, NUMBER, POSITION, MemoryName, tool_extra
 from memglot.model import Entity, Record, Relation, Thing
 
 _MOST = 1 << 62
@@ -63,7 +63,7 @@ class Observation(NamedTuple):
     about: Relation
 
 
-class Named(NamedTuple):
+class NamedRelation(NamedTuple):
     """A relation with the names of its ends; `nth` for one that was read from a graph, among equal ones there."""
 
     start: str
@@ -72,7 +72,7 @@ class Named(NamedTuple):
     relation: Relation
 
 
-class Scratch:
+class GraphTables:
     """Keeps what will be lines; `bind` once, when all are there."""
 
     def __init__(self) -> None:
@@ -93,18 +93,18 @@ class Scratch:
 
     def add_entity(self, entity: Entity) -> None:
         """Keep an entity."""
-        row = (entity.id, entity.name, _count(own_of(entity).get(NUMBER)) or 1, msgspec.json.encode(entity))
+        row = (entity.id, entity.name, _count(tool_extra(entity).get(NUMBER)) or 1, msgspec.json.encode(entity))
         self._db.execute("INSERT INTO entities (id, name, nth, doc) VALUES (?, ?, ?, ?)", row)
 
     def add_relation(self, relation: Relation) -> None:
         """Keep a relation."""
-        own = own_of(relation)
+        own = tool_extra(relation)
         name, position = own.get(NAME), _count(own.get(POSITION))
         about = 0
         if relation.predicate == ABOUT and not relation.subject.entity and relation.subject != relation.object:
             # What somebody else relates two memories by is a relation like any other.
             about = 1 if relation.object.entity else 2 if position is not None else 0
-        if not isinstance(name, str) or Memory.named(name) is not None:
+        if not isinstance(name, str) or MemoryName.parse(name) is not None:
             name = None
         row = (relation.subject.id, relation.object.id, about, name, position, msgspec.json.encode(relation))
         sql = "INSERT INTO relations (subject, object, about, name, position, doc) VALUES (?, ?, ?, ?, ?, ?)"
@@ -143,16 +143,16 @@ class Scratch:
         for (doc,) in self._db.execute(sql):
             yield msgspec.json.decode(doc, type=Relation)
 
-    def name(self, number: int, named: Named) -> None:
+    def add_named(self, number: int, named: NamedRelation) -> None:
         """Keep the names of the ends of a relation."""
         row = (named.start, named.relation.predicate, named.end, named.nth, number)
         self._db.execute("INSERT INTO named VALUES (?, ?, ?, ?, ?, ?)", (*row, msgspec.json.encode(named.relation)))
 
-    def named(self) -> Iterator[list[Named]]:
+    def named(self) -> Iterator[list[NamedRelation]]:
         """The relations that would be told by equal lines, those that were read from a graph first."""
         rows = self._db.execute(_NAMED)
         for (start, _, end), group in groupby(rows, key=lambda row: row[:3]):
-            yield [Named(start, end, nth, msgspec.json.decode(doc, type=Relation)) for *_, nth, doc in group]
+            yield [NamedRelation(start, end, nth, msgspec.json.decode(doc, type=Relation)) for *_, nth, doc in group]
 
 
 def _json(value: Any) -> str:
