@@ -82,7 +82,7 @@ def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[ap
             assert len([note for note in memory.notes if "doctor --fix" in note]) == 1, memory.notes
             assert ["doctor --fix" in problem for problem in memory.doctor().problems] == [True]
             if write and damage is lose_part:
-                with pytest.raises(DamagedStore, match="full text index") as raised:
+                with pytest.raises(DamagedStore, match="full-text index") as raised:
                     memory.add("new")
                 assert "memglot doctor --fix" in str(raised.value.hint)
     with Memory.open(path) as memory:

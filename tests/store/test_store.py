@@ -19,7 +19,8 @@ from memglot.model import Conflict, canonical
 from memglot.store.contract import Store
 from memglot.store.location import open_store
 from memglot.store.sqlite import connection, text_index
-from memglot.store.sqlite.schema import DEFERRED_INDEXES, MIGRATIONS
+from memglot.store.sqlite.migrations import MIGRATIONS
+from memglot.store.sqlite.schema import DEFERRED_INDEXES, SCHEMA
 from memglot.store.sqlite.store import SqliteStore
 from memglot.testing.samples import make
 from memglot.testing.store import StoreConformance, count_found
@@ -84,6 +85,22 @@ def test_clashes_of_the_first_version_keep_their_values(store_path: str) -> None
 
 def test_there_is_a_dump_of_every_version() -> None:
     assert [path.stem for path in VERSIONS] == [f"v{number}" for number in range(1, len(MIGRATIONS) + 1)]
+
+
+def shape(db: apsw.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """The tables of a database with their columns, its indexes with theirs, and the rows of `state`."""
+    names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")]
+    found = {name: list(db.execute("SELECT * FROM pragma_table_xinfo(?)", (name,))) for name in sorted(names)}
+    found |= {f"index {name}": list(db.execute("SELECT * FROM pragma_index_xinfo(?)", (name,))) for name in names}
+    return found | {"state rows": list(db.execute("SELECT name, value FROM state ORDER BY name"))}
+
+
+def test_a_migrated_store_has_the_tables_of_a_new_one() -> None:
+    old, new = apsw.Connection(":memory:"), apsw.Connection(":memory:")
+    for statements in MIGRATIONS:
+        old.execute(statements)
+    new.execute(SCHEMA)
+    assert shape(old) == shape(new)
 
 
 def test_reading_opens_nothing_that_is_not_there(store_path: str) -> None:

@@ -30,7 +30,7 @@ MAY_HAVE_THREAD = " OR ".join(
     f"instr({column}, '\"{key}\"')"
     for column, key in (
         *(("meta", key) for key in (*_THREADS, *_NOTES)),
-        *(("rest", key) for key in ("conversation", *_NOTES)),
+        *(("other_fields", key) for key in ("conversation", *_NOTES)),
     )
 )
 

@@ -16,7 +16,8 @@ from memglot.errors import LockedStore, NewerStore, NoStore, NotAStore, ReadOnly
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.failures import translate
 from memglot.store.sqlite.functions import register
-from memglot.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from memglot.store.sqlite.migrations import MIGRATIONS
+from memglot.store.sqlite.schema import APPLICATION_ID, SCHEMA
 
 CACHE = -32768
 """Size of the page cache, in KiB, as SQLite's negative number."""
@@ -135,9 +136,11 @@ class Connection:
     def _migrate(self) -> None:
         with self.writing():
             # Another process may have been faster while this one waited for the lock.
-            for number in range(int(self.value("PRAGMA user_version")) + 1, len(MIGRATIONS) + 1):
-                self.db.execute(MIGRATIONS[number - 1])
-                self.db.execute(f"PRAGMA user_version = {number}")
+            version = int(self.value("PRAGMA user_version"))
+            if version < len(MIGRATIONS):
+                for statements in MIGRATIONS[version:] if version else (SCHEMA,):
+                    self.db.execute(statements)
+                self.db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def close(self) -> None:
         """Close the file."""
@@ -212,16 +215,16 @@ class Connection:
 
     def get_state(self, name: str) -> Any:
         """Return a value that the store keeps about itself, such as the number of records."""
-        return self.value("SELECT value FROM keeping WHERE name = ?", (name,))
+        return self.value("SELECT value FROM state WHERE name = ?", (name,))
 
     def set_state(self, **values: str | int) -> None:
         """Change values that the store keeps about itself."""
         rows = [(value, name) for name, value in values.items()]
-        self.db.executemany("UPDATE keeping SET value = ? WHERE name = ?", rows)
+        self.db.executemany("UPDATE state SET value = ? WHERE name = ?", rows)
 
     def add_to_state(self, name: str, change: int) -> None:
         """Add to a number that the store keeps about itself."""
-        self.db.execute("UPDATE keeping SET value = value + ? WHERE name = ?", (change, name))
+        self.db.execute("UPDATE state SET value = value + ? WHERE name = ?", (change, name))
 
     def translate(self, error: Exception) -> NoReturn:
         """Raise the memglot error that corresponds to an SQLite error."""

@@ -70,9 +70,9 @@ def _values(filter: Filter) -> list[Part]:
         found.append(("memglot_holds(records.meta, ?)", [canonical(filter.meta).decode()]))
     if filter.source and {} not in filter.source:
         objects = [{"source": source} for source in filter.source]
-        found.append(("memglot_holds_any(records.rest, ?)", [_json(objects)]))
+        found.append(("memglot_holds_any(records.other_fields, ?)", [_json(objects)]))
     if not filter.with_conversations:
-        found.append(("json_extract(records.rest, '$.source.conversation') IS NULL", []))
+        found.append(("json_extract(records.other_fields, '$.source.conversation') IS NULL", []))
     return found
 
 

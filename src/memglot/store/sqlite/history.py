@@ -20,7 +20,9 @@ class SqliteHistory:
 
     def add_revisions(self, revisions: Sequence[Revision]) -> None:
         """Add the states before a change."""
-        sql = "INSERT INTO revisions (kind, key, at, deed, before, batch, origin) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        sql = (
+            "INSERT INTO revisions (kind, key, at, action, before, batch, previous_batch) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
         self._db.executemany(
             sql,
             [
@@ -44,9 +46,10 @@ class SqliteHistory:
         if key is not None:
             where, bindings = "WHERE key = ?", key
         else:
-            where = f"WHERE {'origin' if previous_batches else 'batch'} IN (SELECT value FROM json_each(?))"
+            where = f"WHERE {'previous_batch' if previous_batches else 'batch'} IN (SELECT value FROM json_each(?))"
             bindings = msgspec.json.encode(list(previous_batches or batches)).decode()
-        sql = f"SELECT number, kind, key, at, deed, before, batch, origin FROM revisions {where} ORDER BY number"
+        columns = "number, kind, key, at, action, before, batch, previous_batch"
+        sql = f"SELECT {columns} FROM revisions {where} ORDER BY number"
         for number, kind, name, at, action, before, batch, previous_batch in self._connection.rows(sql, (bindings,)):
             value = None if before is None else msgspec.json.decode(before)
             yield Revision(
@@ -110,7 +113,7 @@ class SqliteHistory:
     def chain_head(self) -> tuple[int, str]:
         """Return the number and the hash of the last row, as recorded apart from the rows."""
         # One statement, because another process may add a row at any moment.
-        found = dict(self._connection.rows("SELECT name, value FROM keeping WHERE name LIKE 'chain_%'"))
+        found = dict(self._connection.rows("SELECT name, value FROM state WHERE name LIKE 'chain_%'"))
         return int(found["chain_seq"]), str(found["chain_hash"])
 
     def put_import(self, entry: Import) -> None:

@@ -94,7 +94,7 @@ def _rest_of(record: Record) -> str | None:
     return None
 
 
-SEARCHED = ("title", "content_hash", "tags", "tree", "meta", "scope", "rest")
+SEARCHED = ("title", "content_hash", "tags", "tree", "meta", "scope", "other_fields")
 """The columns that tell whether an index has to change; a vector is made of the first two."""
 DIGEST = -2
 """Where the digest stands in a row."""

@@ -1,4 +1,4 @@
-"""The tables of the SQLite store, as numbered migrations that only go forward."""
+"""The tables of the SQLite store, as a new store gets them; `migrations.py` brings older stores to the same."""
 
 APPLICATION_ID = 0x6D676C74  # "mglt"
 
@@ -15,7 +15,7 @@ RECORD_COLUMNS = (
     "status",
     "created_at",
     "updated_at",
-    "rest",
+    "other_fields",
     "content",
 )
 THING_TABLES = (
@@ -29,8 +29,20 @@ THING_TABLES = (
     "blobs",
 )
 
-# `rest` is a JSON object of the fields that most records leave at their default: fewer columns are faster both ways.
-# Content stands last, so that the other columns can be read without the pages that a long text overflows into.
+TEXT_INDEX = """
+CREATE VIRTUAL TABLE record_text USING fts5 (
+    content, title, tags, tree, meta, content='', contentless_delete=1,
+    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
+);
+INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
+"""
+"""The text index. It stores words, not texts: a function fills it, and a record is removed by its number alone, so that
+it stays intact even if the words of a text were once made by other rules. `TOKENIZER` names its rules."""
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "0", "categories", "L* N* Co M*"])
+"""How the text index splits a text into words."""
+
+# `other_fields` is a JSON object of the fields that most records leave at their default: fewer columns are faster both
+# ways. Content comes last, so that the other columns can be read without the pages that a long text overflows into.
 _RECORDS = """
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
@@ -46,7 +58,7 @@ CREATE TABLE records (
     status TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    rest TEXT,
+    other_fields TEXT,
     content_hash BLOB NOT NULL,
     digest BLOB NOT NULL,
     batch INTEGER,
@@ -54,19 +66,30 @@ CREATE TABLE records (
 );
 CREATE UNIQUE INDEX records_id ON records (id);
 CREATE INDEX records_deleted ON records (seq) WHERE status = 'deleted';
-CREATE VIRTUAL TABLE record_text USING fts5 (
-    content, title, tags, tree, content='records', content_rowid='seq', tokenize='unicode61 remove_diacritics 2'
+CREATE TABLE turns (
+    seq INTEGER PRIMARY KEY, thread INTEGER NOT NULL, position INTEGER NOT NULL, speaker TEXT NOT NULL,
+    words INTEGER NOT NULL, traits INTEGER NOT NULL
 );
-INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
+CREATE INDEX turns_thread ON turns (thread, position);
+CREATE INDEX turns_speaker ON turns (speaker) WHERE speaker <> '';
+CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 """
 
-_KEEPING = """
+_THINGS = """
+CREATE TABLE {table} (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, second_key TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
+);
+CREATE INDEX {table}_owner ON {table} (owner);
+CREATE INDEX {table}_other ON {table} (second_key);
+"""
+
+_HISTORY = """
 CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
 CREATE INDEX batches_import ON batches (import_id);
 CREATE TABLE revisions (
-    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, deed TEXT NOT NULL,
-    before TEXT, batch INTEGER, origin INTEGER
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, action TEXT NOT NULL,
+    before TEXT, batch INTEGER, previous_batch INTEGER
 );
 CREATE INDEX revisions_key ON revisions (key);
 CREATE INDEX revisions_batch ON revisions (batch) WHERE batch IS NOT NULL;
@@ -75,69 +98,22 @@ CREATE TABLE events (
     scope TEXT NOT NULL, details TEXT NOT NULL, prev_hash TEXT NOT NULL, this_hash TEXT NOT NULL
 );
 CREATE INDEX events_target ON events (target);
-CREATE TABLE keeping (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO keeping VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', '');
-"""
-
-_THING = """
-CREATE TABLE {table} (
-    key TEXT PRIMARY KEY, owner TEXT NOT NULL, other TEXT NOT NULL, doc TEXT NOT NULL, data BLOB, batch INTEGER
-);
-CREATE INDEX {table}_owner ON {table} (owner);
-CREATE INDEX {table}_other ON {table} (other);
-"""
-
-# A clash was two sides of one merge; it is now the set of values that a field has at one time. One that was settled is
-# gone with the edit that settled it. The text of a value inside a document is its canonical JSON.
-_VALUES = """
-    '{{"clock":' || max({doc} ->> '$.local_clock', {doc} ->> '$.remote_clock') || ',"field":' || ({doc} -> '$.field')
-    || ',"record":' || ({doc} -> '$.record') || ',"values":[' || min({doc} -> '$.local', {doc} -> '$.remote') || ','
-    || max({doc} -> '$.local', {doc} -> '$.remote') || ']}}'
-"""
-_CLASHES = f"""
-DELETE FROM conflicts WHERE coalesce(doc ->> '$.state', 'open') <> 'open' OR doc -> '$.local' = doc -> '$.remote';
-UPDATE conflicts SET other = doc ->> '$.field', doc = {_VALUES.format(doc="doc")};
-UPDATE revisions SET before = {_VALUES.format(doc="before")} WHERE kind = 'conflict' AND before IS NOT NULL;
 CREATE INDEX events_hash ON events (this_hash);
 """
 
-# The index takes words, not texts: it is filled through a function, and forgets a record by its number alone, so that
-# it stays whole even where the words of a text were once made otherwise. Vectors of one model at a time are kept.
-TEXT_INDEX = """
-CREATE VIRTUAL TABLE record_text USING fts5 (
-    content, title, tags, tree, meta, content='', contentless_delete=1,
-    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
-);
-INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
-"""
-"""The full text index, also where it must be made anew. `TOKENIZER` names the same rules."""
-TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "0", "categories", "L* N* Co M*"])
-"""How the index cuts what it is given into words."""
-_WORDS_AND_MEANING = f"""
-DROP TABLE IF EXISTS record_text;
-{TEXT_INDEX}
-UPDATE keeping SET value = 0 WHERE name = 'indexed_to';
-CREATE TABLE turns (
-    seq INTEGER PRIMARY KEY, thread INTEGER NOT NULL, position INTEGER NOT NULL, speaker TEXT NOT NULL,
-    words INTEGER NOT NULL, traits INTEGER NOT NULL
-);
-CREATE INDEX turns_thread ON turns (thread, position);
-CREATE INDEX turns_speaker ON turns (speaker) WHERE speaker <> '';
-CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
-INSERT INTO keeping VALUES ('languages', ''), ('upgraded', 0);
-INSERT INTO keeping VALUES ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
+# Values that the store keeps about itself, and named settings.
+_STATE = """
+CREATE TABLE state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO state VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', ''), ('languages', ''),
+    ('upgraded', 0), ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
 """
 
-MIGRATIONS: tuple[str, ...] = (
-    _RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),
-    _CLASHES,
-    _WORDS_AND_MEANING,
-)
-"""Migration number n, counted from 1, brings a store from version n - 1 to version n. Past ones are never edited."""
+SCHEMA = _RECORDS + TEXT_INDEX + _HISTORY + _STATE + "".join(_THINGS.format(table=table) for table in THING_TABLES)
+"""Everything that a new store consists of, except for `DEFERRED_INDEXES`."""
 
 DEFERRED_INDEXES = {
     "records_content": "CREATE INDEX records_content ON records (substr(content_hash, 1, 8))",
     "records_created": "CREATE INDEX records_created ON records (created_at, id)",
     "records_tree": "CREATE INDEX records_tree ON records (tree)",
 }
-"""Indexes that a load into an empty store builds at its end; every writing open creates those that are missing."""
+"""Indexes that a bulk load builds at its end; every open for writing creates those that are missing."""

@@ -37,11 +37,11 @@ WHERE other.scope = own.scope AND own.seq NOT IN (SELECT seq FROM turns) AND oth
 """
 _RELATED = """
 SELECT own.seq, other.seq FROM json_each(?1) JOIN records AS own ON own.seq = value
-JOIN relations ON relations.owner = own.id JOIN records AS other ON other.id = relations.other
+JOIN relations ON relations.owner = own.id JOIN records AS other ON other.id = relations.second_key
 WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
 UNION
 SELECT own.seq, other.seq FROM json_each(?1) JOIN records AS own ON own.seq = value
-JOIN relations ON relations.other = own.id JOIN records AS other ON other.id = relations.owner
+JOIN relations ON relations.second_key = own.id JOIN records AS other ON other.id = relations.owner
 WHERE coalesce(relations.doc ->> '$.status', 'active') = 'active'
 """
 _THERE = f"seq NOT IN (SELECT gone.seq FROM records AS gone WHERE gone.status = '{DELETED}')"
@@ -308,7 +308,8 @@ class SqliteSearch:
     def signals(self, numbers: Sequence[int]) -> dict[int, Signals]:
         """Return the status, age, strength and access count of records."""
         sql = (
-            "SELECT seq, status, created_at, rest ->> '$.strength', coalesce(rest ->> '$.access_count', 0) "
+            "SELECT seq, status, created_at, other_fields ->> '$.strength', "
+            "coalesce(other_fields ->> '$.access_count', 0) "
             "FROM json_each(?) JOIN records ON seq = value"
         )
         return {seq: Signals(*values) for seq, *values in self._connection.rows(sql, (listed(numbers),))}

@@ -99,16 +99,16 @@ class SqliteStore:
     def settings(self) -> dict[str, str]:
         """Return all named settings of this store."""
         start = len(_SETTING)
-        sql = "SELECT name, value FROM keeping WHERE name >= ? AND name < ?"
+        sql = "SELECT name, value FROM state WHERE name >= ? AND name < ?"
         rows = self.connection.rows(sql, (_SETTING, _SETTING[:-1] + ";"))
         return {name[start:]: value for name, value in rows}
 
     def put_setting(self, name: str, value: str | None) -> None:
         """Set a named setting; `None` removes it."""
         if value is None:
-            self.connection.db.execute("DELETE FROM keeping WHERE name = ?", (_SETTING + name,))
+            self.connection.db.execute("DELETE FROM state WHERE name = ?", (_SETTING + name,))
         else:
-            self.connection.db.execute("INSERT OR REPLACE INTO keeping VALUES (?, ?)", (_SETTING + name, value))
+            self.connection.db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (_SETTING + name, value))
 
     # The complete file
 

@@ -206,12 +206,13 @@ class TextIndex:
     def _add_turns(self, where: str, bindings: tuple[int, ...]) -> None:
         """Store the positions of records that belong to a conversation, a session or a note."""
         sql = (
-            f"SELECT seq, scope, meta, rest, content FROM records WHERE ({where}) AND ({MAY_HAVE_THREAD}) ORDER BY seq"
+            "SELECT seq, scope, meta, other_fields, content FROM records "
+            f"WHERE ({where}) AND ({MAY_HAVE_THREAD}) ORDER BY seq"
         )
         last: dict[int, tuple[int, int]] = {}
         rows = []
-        for seq, scope, meta, rest, content in self._connection.rows(sql, bindings):
-            source = _decode(rest).get("source") or {} if rest else {}
+        for seq, scope, meta, other_fields, content in self._connection.rows(sql, bindings):
+            source = _decode(other_fields).get("source") or {} if other_fields else {}
             turn = turn_of(scope, _decode(meta) if meta else {}, source, content)
             if turn is not None:
                 position = self._next_position(turn, seq, last)

@@ -20,7 +20,7 @@ class SqliteThings:
         rows: dict[str, list[tuple[Any, ...]]] = {}
         for thing in things:
             rows.setdefault(TABLES[type(thing)], []).append(thing_row(thing, batch))
-        columns = "(key, owner, other, doc, data, batch) VALUES (?, ?, ?, ?, ?, ?)"
+        columns = "(key, owner, second_key, doc, data, batch) VALUES (?, ?, ?, ?, ?, ?)"
         for table, found in rows.items():
             self._db.executemany(f"INSERT OR REPLACE INTO {table} {columns}", found)
 
@@ -69,7 +69,7 @@ class SqliteThings:
 
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield the things with this second key."""
-        sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE other = ? ORDER BY key"
+        sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE second_key = ? ORDER BY key"
         for doc, data in self._connection.rows(sql, (other,)):
             yield thing_of(kind, doc, data)
 

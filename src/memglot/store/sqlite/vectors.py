@@ -16,7 +16,7 @@ class SqliteVectors:
 
     def state(self) -> VectorState:
         """Return the model and the number of vectors."""
-        sql = "SELECT name, value FROM keeping WHERE name LIKE 'vector_%' OR name = 'records'"
+        sql = "SELECT name, value FROM state WHERE name LIKE 'vector_%' OR name = 'records'"
         found = dict(self._connection.rows(sql))
         return VectorState(
             model=found["vector_model"],
