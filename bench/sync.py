@@ -18,10 +18,10 @@ _READ = """
 import sys
 from memglot.formats import registry
 from memglot.formats.base import Options
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.report import Report
 for path in sys.argv[1:]:
-    for item in read_inputs([path], registry.get("memories-json"), Report(), Options()):
+    for item in read_items([path], registry.get("memories-json"), Report(), Options()):
         pass
 """
 

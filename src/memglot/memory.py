@@ -25,7 +25,7 @@ from memglot.errors import AlreadyThere, HiddenMemory, HiddenScope, MemglotError
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
 from memglot.notes import note_unfinished
-from memglot.report import Report
+from memglot.report import Report, ShowProgress
 from memglot.search import run as searching
 from memglot.search.results import Results
 from memglot.search.semantic import EmbedResult, SemanticIndex
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from memglot.formats.core.read import Input
     from memglot.importing.options import ImportOptions
     from memglot.results import ExportResult, ImportResult
-
-Progress = Callable[[Report], None]
 
 
 class Memory:
@@ -369,7 +367,7 @@ class Memory:
         accept_broken_audit: bool = False,
         embed: bool = False,
         isolate: bool = False,
-        progress: Progress | None = None,
+        progress: ShowProgress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
@@ -449,7 +447,7 @@ class Memory:
         force: bool = False,
         stream: Any = None,
         created_at: bool = True,
-        progress: Progress | None = None,
+        progress: ShowProgress | None = None,
         **filters: Any,
     ) -> ExportResult:
         """Write memories to a file or folder, or to a binary stream; without either, `result.content` holds them.
@@ -498,7 +496,7 @@ class Memory:
         chunk_size_mb: int = 5,
         force: bool = False,
         stream: Any = None,
-        progress: Progress | None = None,
+        progress: ShowProgress | None = None,
     ) -> ExportResult:
         """Write memories.json, for another machine, for memoryd or for mcp-memory-service.
 
@@ -533,7 +531,7 @@ class Memory:
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
 
     def diff_with_remote(
-        self, path: str | Path, *, passphrase: Passphrase = None, progress: Progress | None = None
+        self, path: str | Path, *, passphrase: Passphrase = None, progress: ShowProgress | None = None
     ) -> RemoteDiff:
         """What `sync_import` of a file would do, without doing it."""
         from memglot.exporting.sync import diff_with_remote

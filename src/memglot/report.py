@@ -1,10 +1,10 @@
-"""What happened on the way: counts, errors with their places, notes, losses, progress."""
+"""Results of a command: counts, errors with their places, notes and losses; and its progress."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -12,13 +12,12 @@ from memglot.disk import DiskList
 from memglot.display import printable
 from memglot.errors import MemglotError
 
-T = TypeVar("T")
 _TICK = 1_000
-"""After so many records that failed a progress bar moves on, though none landed."""
+"""Number of failed records after which progress is shown, even if none was imported."""
 
 
 class Fault(msgspec.Struct, omit_defaults=True):
-    """One thing that could not be read: where it stands, and why."""
+    """One error in an input: where it is, and the reason."""
 
     source: str
     error: str
@@ -26,7 +25,7 @@ class Fault(msgspec.Struct, omit_defaults=True):
     line: int | None = None
     hint: str | None = None
     batch: int | None = None
-    """Which batch could not land, from 0, where it is one; `count` and `ids` tell what was in it."""
+    """Number of the batch, from 0, if a batch could not be stored; `count` and `ids` describe its records."""
     count: int = 0
     ids: list[str] = []
 
@@ -40,49 +39,88 @@ class Fault(msgspec.Struct, omit_defaults=True):
 
 
 class Proof(msgspec.Struct, omit_defaults=True):
-    """The end mark of a record file: how many records it holds, and their joint digest."""
+    """The end mark of a file of records: their number, and their joint digest."""
 
     count: int
     digest: str
     beside: int = 0
-    """How many things lie beside the file."""
+    """Number of items in the sidecar file."""
     alone: bool = False
-    """Whether the digest is that of the records alone, without what rides with them."""
+    """Whether the digest covers the records only, without their attached items."""
     rest: str = ""
-    """The digest of all that is no record, in the order of the file; empty where it is not proved."""
+    """Digest of all items that are not records, in the order of the file; empty if they are not covered."""
 
 
 class FailFast(Exception):
-    """The first fault, where a caller wants no second."""
+    """Raised at the first error, if the caller asked for that."""
 
 
 class Stopped(Exception):
-    """Raised by a progress callback whose caller wants no more: whole batches stay."""
+    """Raised by a progress callback to stop the command; batches that are complete stay."""
+
+
+class Measured(Protocol):
+    """An input whose reading position is known."""
+
+    @property
+    def size(self) -> int | None:
+        """Size in bytes, if known."""
+
+    @property
+    def consumed(self) -> int:
+        """Number of bytes read so far."""
+
+
+class Progress:
+    """How far a command is; the callback shows it, or raises `Stopped`."""
+
+    def __init__(self, callback: Callable[[Progress], None] | None = None) -> None:
+        self._callback = callback
+        self.source = ""
+        """Name of the input that is being read."""
+        self.position: Measured | None = None
+        """Position in this input, if it is one file."""
+        self.read = self.imported = self.failed = self.written = 0
+
+    def tick(self) -> None:
+        """Call the callback."""
+        if self._callback is not None:
+            self._callback(self)
+
+
+ShowProgress: TypeAlias = Callable[[Progress], None]
+"""A callback that shows progress."""
+
+
+class InputFacts:
+    """What inputs say about themselves, apart from their items."""
+
+    def __init__(self) -> None:
+        self.proof: Proof | None = None
+        """The proof in the source that was read last."""
+        self.sensitive: set[str] = set()
+        """Scopes marked as sensitive; readers add a scope before they yield its records."""
+        self.broken_chain: str | None = None
+        """What is wrong with an audit chain that was accepted anyway."""
+        self.unopened = 0
+        """Number of encrypted items that could not be read without a passphrase."""
 
 
 class Report:
-    """Collects what one deed has to tell.
+    """Collects the results of one command."""
 
-    Readers set `line` and `item` before they yield a record; where the line is dear to know, `find_line` finds it.
-    They add to `sensitive` the scopes that their input marks so, before they yield records of such a scope.
-    """
-
-    def __init__(self, progress: Callable[[Report], None] | None = None) -> None:
-        self.source = ""
+    def __init__(self, progress: ShowProgress | None = None) -> None:
+        self.progress = Progress(progress)
+        self.inputs = InputFacts()
         self.fail_fast = False
-        self.line: int | None = None
-        self.item: int | None = None
-        self.offset = 0
-        self.find_line: Callable[[], int] | None = None
         self.read = self.imported = self.merged = self.skipped = self.failed = self.conflicts = 0
-        self.written_count = 0
         self.batches = 0
-        """How many batches landed, or failed to."""
+        """Number of batches that were stored, or failed."""
         self.format = ""
-        self.current: Any = None
+        """Name of the format that was read last, or written."""
         self.errors: DiskList[dict[str, Any]] = DiskList()
         self.error_counts: DiskList[int] = DiskList()
-        """How many records each of the errors is about."""
+        """Number of records that each of the errors affects."""
         self.ids: DiskList[str] = DiskList()
         self.skipped_ids: DiskList[str] = DiskList()
         self.notes: list[str] = []
@@ -91,84 +129,136 @@ class Report:
         self.carried: Counter[str] = Counter()
         self.dropped_counts: Counter[str] = Counter()
         self.dropped_records: DiskList[tuple[str, str]] = DiskList()
-        self.broken_chain: str | None = None
-        """What is wrong with an audit chain that was taken all the same."""
-        self.unopened = 0
-        """What was sealed, and could not be read for want of a passphrase."""
-        self.sensitive: set[str] = set()
         self.marked: list[str] = []
-        self.end: Proof | None = None
-        self._progress = progress
-
-    def failed_record(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
-        """Count a record that could not be read or kept, and say why."""
-        self.read += 1
-        self.failed += 1
-        if not self.failed % _TICK:
-            self.tick()
-        if line is None:
-            line = self.line if self.find_line is None else self.find_line()
-        self.fault(error, line=line, item=item or self.item, count=1)
+        """Scopes that an import marked as sensitive."""
+        self.proof: Proof | None = None
+        """The proof of what was written."""
 
     def fault(
-        self, error: MemglotError | str, *, line: int | None = None, item: int | None = None, count: int | None = None
+        self,
+        error: MemglotError | str,
+        source: str,
+        *,
+        line: int | None = None,
+        item: int | None = None,
+        count: int = 0,
     ) -> None:
-        """Tell of something wrong with an input that is none of its records, or with so many of them."""
+        """Add an error in a source that affects `count` records."""
         reason = getattr(error, "reason", None) or str(error)
-        fault = Fault(printable(self.source), printable(reason), item, line, getattr(error, "hint", None))
-        self._tell(fault, count or 0)
+        self._add(Fault(printable(source), printable(reason), item, line, getattr(error, "hint", None)), count)
 
-    def _tell(self, fault: Fault, count: int) -> None:
+    def _add(self, fault: Fault, count: int) -> None:
         self.errors.append(msgspec.to_builtins(fault))
         self.error_counts.append(count)
         if self.fail_fast:
             raise FailFast
 
-    def lost_batch(self, error: MemglotError, count: int, ids: list[str]) -> None:
-        """Count the records of a batch that could not land, and say why."""
+    def failed_batch(self, error: MemglotError, source: str, count: int, ids: list[str]) -> None:
+        """Count the records of a batch that could not be stored, and add the reason."""
         self.failed += count
-        fault = Fault(printable(self.source), str(error), None, None, error.hint, self.batches, count, ids)
-        self._tell(fault, count)
+        self._add(Fault(printable(source), str(error), None, None, error.hint, self.batches, count, ids), count)
 
-    def refused(self, error: MemglotError, count: int, source: str) -> None:
-        """Count records of an input that may not be taken, and say why; others may have been read since."""
+    def refused(self, error: MemglotError, source: str, count: int) -> None:
+        """Count records of a source that may not be imported, and add the reason."""
         self.failed += count
-        self._tell(Fault(printable(source), str(error), hint=error.hint), count)
+        self._add(Fault(printable(source), str(error), hint=error.hint), count)
 
     def faults(self) -> Iterator[Fault]:
-        """The errors, in the order they were met."""
+        """Return the errors in the order they were found."""
         for error in self.errors:
             yield msgspec.convert(error, Fault)
 
     def note(self, text: str) -> None:
-        """Keep a sentence that a person should read; the same sentence once."""
+        """Add a note, unless the same note was added before."""
         text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
 
     def dropped(self, field: str, record: str) -> None:
-        """Record that a field of a record did not survive."""
+        """Record that a field of a record was lost."""
         self.dropped_counts[field] += 1
         self.dropped_records.append((field, record))
 
     def losses(self) -> list[dict[str, Any]]:
-        """What was dropped, by field, with the records it was dropped from."""
+        """Return what was dropped, by field, with the records it was dropped from."""
         found: dict[str, list[str]] = {}
         for field, record in self.dropped_records:
             found.setdefault(field, []).append(record)
         return [{"field": field, "records": records} for field, records in sorted(found.items())]
 
-    def written(self, end: Proof) -> None:
-        """Say what a writer wrote."""
-        self.end = end
+    def tick(self) -> None:
+        """Show the progress."""
+        progress = self.progress
+        progress.read, progress.imported, progress.failed = self.read, self.imported, self.failed
+        progress.tick()
+
+
+class Place:
+    """Where a reader is: the source, its format, and the line and number of the current item, if known.
+
+    A reader has one place, which moves with it: read it before you ask for the next item.
+    """
+
+    __slots__ = ("format", "item", "line", "source")
+
+    def __init__(self, source: str = "", format: str = "") -> None:
+        self.source = source
+        self.format = format
+        self.line: int | None = None
+        self.item: int | None = None
+
+
+class SourceReport(Place):
+    """Reports what happens while one source is read, with its place.
+
+    Readers set `line` and `item` before they yield a record; if the line is expensive to know, they set `find_line`.
+    """
+
+    __slots__ = ("find_line", "offset", "results")
+
+    def __init__(self, results: Report | None = None, source: str = "", format: str = "") -> None:
+        super().__init__()
+        self.results = results or Report()
+        self.format = format
+        self.start_source(source)
 
     def start_source(self, name: str) -> None:
-        """Begin with the next input."""
-        self.source = name
-        self.line = self.item = self.find_line = None
-        self.end = None
+        """Begin with the next source; a folder that is read as one has several."""
+        self.source = self.results.progress.source = name
+        self.line = self.item = None
+        self.find_line: Callable[[], int] | None = None
+        self.offset = 0
+        """Position of the current item in bytes."""
+        self.inputs.proof = None
 
-    def tick(self) -> None:
-        """Let a progress bar move on."""
-        if self._progress is not None:
-            self._progress(self)
+    def watch(self, position: Measured) -> None:
+        """Show the progress by the position in an input."""
+        self.results.progress.position = position
+
+    @property
+    def inputs(self) -> InputFacts:
+        """What the inputs say about themselves."""
+        return self.results.inputs
+
+    def failed_record(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
+        """Count a record that could not be read, and add the reason."""
+        results = self.results
+        results.read += 1
+        results.failed += 1
+        if not results.failed % _TICK:
+            results.tick()
+        if line is None:
+            line = self.line if self.find_line is None else self.find_line()
+        results.fault(error, self.source, line=line, item=item or self.item, count=1)
+
+    def fault(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
+        """Add an error in the source that affects none of its records."""
+        self.results.fault(error, self.source, line=line, item=item)
+
+    def note(self, text: str) -> None:
+        """Add a note, unless the same note was added before."""
+        self.results.note(text)
+
+    def dropped(self, field: str, record: str) -> None:
+        """Record that a field of a record was lost."""
+        self.results.dropped(field, record)

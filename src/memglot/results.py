@@ -89,8 +89,8 @@ class ExportResult:
         self.format = format
         self.path = path
         self.content = content
-        self.count = report.end.count if report.end else 0
-        self.digest = report.end.digest if report.end else ""
+        self.count = report.proof.count if report.proof else 0
+        self.digest = report.proof.digest if report.proof else ""
         self.losses = dict(report.dropped_counts)
         self.notes = report.notes
 

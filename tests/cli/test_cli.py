@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from memglot import Memory
 from memglot.cli.main import COMMANDS, cli, run
 from memglot.cli.session import Session
-from memglot.report import Report
+from memglot.report import Progress
 
 MEMGLOT = [sys.executable, "-m", "memglot"]
 
@@ -152,10 +152,10 @@ def test_a_progress_bar_shows_after_a_second(monkeypatch: pytest.MonkeyPatch) ->
     from memglot.cli import progress
 
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    report = Report()
-    report.source, report.read = "notes.json", 12_000
+    shown = Progress()
+    shown.source, shown.read = "notes.json", 12_000
     with progress.Bar("importing") as bar:
-        bar.show(report)
+        bar.show(shown)
         task = bar._progress.tasks[0]
         assert task.fields["count"] == "12,000"
         assert "notes.json" in task.description

@@ -15,6 +15,7 @@ from memglot.editing.scopes import mark_all, scopes, sensitive_scopes
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats import registry
 from memglot.formats.base import Options
+from memglot.formats.core.read import Read
 from memglot.importing.options import ImportOptions
 from memglot.importing.run import import_into
 from memglot.model import (
@@ -34,7 +35,7 @@ from memglot.model import (
     canonical,
     to_builtins,
 )
-from memglot.report import Report
+from memglot.report import Place, Report
 from memglot.store.contract import Store
 from memglot.store.hidden import Hiding
 from memglot.store.location import open_store
@@ -228,10 +229,9 @@ def test_a_scope_is_marked_before_its_first_memory_lands(memory: Memory, monkeyp
     report = Report()
 
     def inputs(*_: Any) -> Any:
-        report.format = "json"
-        report.sensitive.add("health")
+        report.inputs.sensitive.add("health")
         for number in range(1_500):
-            yield make(f"{number}", scope="health")
+            yield Read(make(f"{number}", scope="health"), Place("content", "json"))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("memglot.importing.run.read_inputs", inputs)

@@ -23,7 +23,7 @@ from memglot.exporting.verify import verify_path
 from memglot.formats.agentos.sqlite import FORMAT
 from memglot.formats.agentos.sqlite_schema import INDEXES, TABLES, TEXT, quoted
 from memglot.formats.base import Options
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.formats.core.sidecar import line_of
 from memglot.formats.core.target import Target
 from memglot.model import (
@@ -99,8 +99,7 @@ def sql(value: Any) -> str:
 def read(path: Path, options: Options = Options()) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_inputs([path], None, report, options):
-        report.read += isinstance(item, Record)
+    for item in read_items([path], None, report, options):
         found.append(item)
     return found, report
 

@@ -67,9 +67,8 @@ def read(*chats: Chat | bytes) -> tuple[list[Record], Report]:
     given = chats[0] if isinstance(chats[0], bytes) else encoded(*(chat for chat in chats if isinstance(chat, Chat)))
     report = Report()
     found = []
-    for item in read_source(Source.text(given), FORMAT, report, Options()):
+    for item, _ in read_source(Source.text(given), FORMAT, report, Options()):
         assert isinstance(item, Record)
-        report.read += 1
         check_record(item)
         found.append(item)
     assert len({record.id for record in found}) == len(found)

@@ -15,14 +15,14 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax import json_split
 from memglot.formats.syntax.json_split import depth
 from memglot.formats.syntax.json_stream import decode_value, objects
-from memglot.report import Report
+from memglot.report import SourceReport
 from strategies import OBJECTS
 
 SPACES = st.sampled_from(["", " ", "\n", "\r\n  ", "\t" * 5])
 
 
 def split_values(text: bytes) -> tuple[list[Any], list[str]]:
-    report = Report()
+    report = SourceReport()
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     found: list[Any] = []
     for raw, _ in objects(Source("x", io.BytesIO(text)), report, decode):
@@ -30,7 +30,7 @@ def split_values(text: bytes) -> tuple[list[Any], list[str]]:
             found.append(decode_value(raw, report))
         except BadRecord as error:
             report.failed_record(error)
-    return found, [str(fault) for fault in report.faults()]
+    return found, [str(fault) for fault in report.results.faults()]
 
 
 @given(values=st.lists(OBJECTS, max_size=5), space=SPACES, indent=st.sampled_from([0, 2]), read=st.integers(1, 40))
@@ -58,7 +58,7 @@ def test_an_object_that_opens_on_its_second_line() -> None:
 
 
 def test_a_malformed_first_line_is_still_lines() -> None:
-    report = Report()
+    report = SourceReport()
     source = Source("x", io.BytesIO(b'{"content": }\n{"content":"b"}\n'))
     assert [raw.strip() for raw, _ in objects(source, report, msgspec.json.decode)] == [
         b'{"content": }',
@@ -103,7 +103,7 @@ def test_an_array_without_commas_is_read_and_told() -> None:
 
 @pytest.mark.parametrize("first", [b'{"content": "a"', b"[1]", b"nonsense"])
 def test_a_bad_first_line_costs_only_itself(first: bytes) -> None:
-    report = Report()
+    report = SourceReport()
     source = Source("x", io.BytesIO(first + b'\n{"content":"b"}\n{"content":"c"}\n'))
     assert len(list(objects(source, report, msgspec.json.Decoder(dict[str, Any]).decode))) == 3
 

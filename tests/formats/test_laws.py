@@ -13,7 +13,7 @@ from memglot.exporting.verify import verify_path
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
 from memglot.formats.core.carry import is_slot
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import FIELDS, Item, Record, to_builtins
 from memglot.report import Report
@@ -38,8 +38,7 @@ def write(items: list[Item], shape: Shape, path: Path, *, plain_only: bool = Fal
 def read(path: Path, shape: Shape) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_inputs([path], shape[0], report, Options()):
-        report.read += isinstance(item, Record)
+    for item in read_items([path], shape[0], report, Options()):
         found.append(item)
     return found, report
 

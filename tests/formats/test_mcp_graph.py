@@ -17,7 +17,7 @@ from memglot import Memory
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
 from memglot.formats.base import Options
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import (
     Endpoint,
@@ -73,8 +73,7 @@ def graph(*lines: Value) -> bytes:
 def read(given: bytes | Path, **options: Any) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_inputs([given], FORMAT, report, Options(**options)):
-        report.read += isinstance(item, Record)
+    for item in read_items([given], FORMAT, report, Options(**options)):
         found.append(item)
     return found, report
 
@@ -433,7 +432,7 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
             assign_id_and_times(item, Minter(1_700_000_000_000))
     there = tmp_path / ("there" if other.folder else "there" + other.extensions[0])
     other.write(iter(found), Target(there), Report(), Options(dialect=dialect))
-    back = list(read_inputs([there], other, Report(), Options()))
+    back = list(read_items([there], other, Report(), Options()))
     write(back, tmp_path / "back.jsonl")
     assert counted(lines(tmp_path / "back.jsonl")) == counted(given)
     again, _ = read(tmp_path / "back.jsonl")

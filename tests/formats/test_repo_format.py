@@ -23,7 +23,7 @@ from memglot.errors import CannotWrite, TargetExists, Unreadable
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
 from memglot.formats.base import Options
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import Blob, Endpoint, Foreign, Item, Record, Relation, Supersession, derive_id, to_builtins
 from memglot.project.storage import shapes
@@ -57,8 +57,7 @@ def write(items: list[Item], path: Path, **options: Any) -> Report:
 
 def read(path: Path, **options: Any) -> tuple[list[Item], Report]:
     report, found = Report(), []
-    for item in read_inputs([path], None, report, Options(**options)):
-        report.read += isinstance(item, Record)
+    for item in read_items([path], None, report, Options(**options)):
         found.append(item)
     return found, report
 
@@ -633,7 +632,7 @@ def test_nodes_come_back_from_any_format(other: str, items: list[Item]) -> None:
         write(items, Path(folder) / "first/out")
         there = Path(folder) / ("there" if format.folder else f"there{format.extensions[0]}")
         format.write(iter(read(Path(folder) / "first/out")[0]), Target(there), Report(), Options())
-        write(list(read_inputs([there], format, Report(), Options())), Path(folder) / "second/out")
+        write(list(read_items([there], format, Report(), Options())), Path(folder) / "second/out")
         assert in_order(read(Path(folder) / "second/out")[0]) == in_order(items)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memglot import Memory
 from memglot.errors import StoreError
-from memglot.report import Report, Stopped
+from memglot.report import Progress, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from refusing_stores import lines, poison
 
@@ -59,8 +59,8 @@ def test_without_isolation_the_first_such_batch_ends_the_import(tmp_path: Path) 
 
 
 def test_a_stop_keeps_whole_batches_and_says_so(tmp_path: Path) -> None:
-    def stop(report: Report) -> None:
-        if report.imported >= 2 * BATCH_SIZE:
+    def stop(progress: Progress) -> None:
+        if progress.imported >= 2 * BATCH_SIZE:
             raise Stopped
 
     bad = b'{"content": ""}\n'

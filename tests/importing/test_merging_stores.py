@@ -100,8 +100,8 @@ def test_many_groups_share_their_tags_while_others_write(tmp_path: Path, monkeyp
                     other.add("another")
                 yield wanted
 
-        monkeypatch.setattr(run, "twins", lacking)
-        monkeypatch.setattr(run, "with_tags", meanwhile)
+        monkeypatch.setattr(run, "missing_shared_tags", lacking)
+        monkeypatch.setattr(run, "add_shared_tags", meanwhile)
         assert two.import_from(tmp_path / "a.db").imported == 1_200
         assert two.count(tags=["x", "y"]) == 2_400 and two.get(edited).tags == ["x", "y", "z"]
         assert two.doctor().ok

@@ -189,7 +189,7 @@ def test_bad_records_alone_tell_progress_too(tmp_path: Path) -> None:
     (tmp_path / "bad.ndjson").write_text('{"content": ""}\n' * 5_000)
     told: list[int] = []
     with Memory.open(tmp_path / "s.db") as memory:
-        memory.import_from(tmp_path / "bad.ndjson", progress=lambda report: told.append(report.failed))
+        memory.import_from(tmp_path / "bad.ndjson", progress=lambda progress: told.append(progress.failed))
     assert told == [1_000, 2_000, 3_000, 4_000, 5_000]
 
 

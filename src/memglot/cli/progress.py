@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from memglot.report import Report
+from memglot.report import Progress
 
 _PATIENCE = 1.0
 
@@ -26,19 +26,19 @@ class Bar:
         if self._progress is not None:
             self._progress.stop()
 
-    def show(self, report: Report) -> None:
+    def show(self, progress: Progress) -> None:
         """Move on."""
         if not self._is_shown():
             return
-        source = report.current
-        total = source.size if source is not None else None
-        done = source.consumed if source is not None else report.written_count
+        position = progress.position
+        total = position.size if position is not None else None
+        done = position.consumed if position is not None else progress.written
         self._progress.update(
             self._task,
             total=total,
             completed=done,
-            description=f"{self._what} {report.source}",
-            count=f"{max(report.read, report.written_count):,}",
+            description=f"{self._what} {progress.source}",
+            count=f"{max(progress.read, progress.written):,}",
         )
 
     def count(self, done: int, total: int) -> None:

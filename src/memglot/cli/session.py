@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from memglot.memory import Memory
-    from memglot.report import Fault, Report
+    from memglot.report import Fault, ShowProgress
 
 F = TypeVar("F", bound=Callable[..., Any])
 LIMIT = click.IntRange(0, 2**63 - 1)
@@ -49,7 +49,7 @@ class Session:
                         self.print_note(note)
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[Report], None] | None]:
+    def progress(self, what: str) -> Iterator[ShowProgress | None]:
         """Show a progress bar on a terminal if the work takes longer than a second."""
         if self.quiet or self.no_progress or not sys.stderr.isatty():
             yield None

@@ -7,7 +7,7 @@ from memglot.formats.base import Options
 from memglot.formats.core.source import Source
 from memglot.formats.memory_engine.markdown import read, to_text
 from memglot.model import Record
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 
 def markdown_of(record: Record) -> str:
@@ -18,11 +18,11 @@ def markdown_of(record: Record) -> str:
 
 def changes_from_markdown(text: str) -> dict[str, Any]:
     """What an edited Markdown form says of a memory; raises `BadRecord` for what is not valid."""
-    report = Report()
+    report = SourceReport()
     found = [item for item in read(Source.text(text.encode("utf-8")), report, Options()) if isinstance(item, Record)]
-    for fault in report.faults():
+    for fault in report.results.faults():
         raise BadRecord(fault.error, fault.hint)
-    for note in report.notes:
+    for note in report.results.notes:
         raise BadRecord(note)
     fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status", "extra")
     return {field: getattr(found[0], field) for field in fields}

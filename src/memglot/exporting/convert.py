@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -13,12 +13,12 @@ import msgspec
 from memglot.errors import UsageError
 from memglot.formats import registry
 from memglot.formats.base import STORE, Format, Options
-from memglot.formats.core.read import Input, read_inputs
+from memglot.formats.core.read import Input, read_items
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
 from memglot.model import FIELDS, Item, Minter, Record, assign_id_and_times, now, owner_of, to_builtins
 from memglot.notes import note_sensitive, note_twice
-from memglot.report import Fault, Report
+from memglot.report import Fault, Report, ShowProgress
 from memglot.settings import Passphrase
 
 
@@ -31,7 +31,7 @@ def convert_items(
     reader = registry.get(from_) if from_ else None
     # What another tool can read is an export, whatever it is made of.
     reading = replace(options, sensitive=format.name == STORE)
-    found = read_inputs([given], reader, report, reading)
+    found = read_items([given], reader, report, reading)
     if not (options.plaintext or format.seals or format.name == STORE):
         found = _open_only(found, report)
     items = _watched(found, format, report)
@@ -50,11 +50,10 @@ def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
     memories = others = 0
     for item in items:
         scope = getattr(item, "scope", None)
-        if isinstance(scope, str) and scope in report.sensitive:
+        if isinstance(scope, str) and scope in report.inputs.sensitive:
             scopes.add(scope)
             if isinstance(item, Record):
                 memories += 1
-                report.read += 1
                 report.skipped += 1
             else:
                 others += 1
@@ -73,7 +72,6 @@ def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[
     twice = 0
     for item in items:
         if isinstance(item, Record):
-            report.read += 1
             if format.folder and item.id in seen:
                 # A note is named by its id, so a second of one name would take the first one's place.
                 twice += 1
@@ -113,7 +111,7 @@ def convert(
     passphrase: Passphrase = None,
     plaintext: bool = False,
     stream: BinaryIO | None = None,
-    progress: Callable[[Report], None] | None = None,
+    progress: ShowProgress | None = None,
 ) -> Conversion:
     """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
     if dst is None and stream is None:
@@ -131,7 +129,7 @@ class Conversion:
     def __init__(self, report: Report, format: str) -> None:
         self._report = report
         self.format = format
-        self.count = report.end.count if report.end else 0
+        self.count = report.proof.count if report.proof else 0
         self.kept = kept_fields(report)
         self.carried = sorted(report.carried)
         self.dropped = report.losses()

@@ -9,7 +9,7 @@ import msgspec
 from memglot.disk import DiskList, DiskMap
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats.base import Options
-from memglot.formats.core.read import read_inputs
+from memglot.formats.core.read import read_items
 from memglot.formats.sqlite import is_store
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, to_builtins
 from memglot.report import Report
@@ -36,11 +36,13 @@ def items_of(path: str, report: Report, format: str | None = None, options: Opti
         store = open_store(path, write=False)
         try:
             # Nothing leaves this machine, so sensitive scopes are compared too.
-            yield from store_items(store, ExportOptions(sensitive=INCLUDE), report)
+            for item in store_items(store, ExportOptions(sensitive=INCLUDE), report):
+                report.read += isinstance(item, Record)
+                yield item
         finally:
             store.close()
     else:
-        yield from read_inputs([path], registry.get(format) if format else None, report, options)
+        yield from read_items([path], registry.get(format) if format else None, report, options)
 
 
 def diff(
@@ -55,13 +57,13 @@ def diff(
     options = Options(passphrase=passphrase)
     keys: DiskList[str] = DiskList()
     with DiskMap() as unmatched:
-        for key, record in _keyed(items_of(before, report, options=options), report):
+        for key, record in _keyed(items_of(before, report, options=options)):
             while key in unmatched:
                 # A second record with the same id is compared with the second one on the other side.
                 key += "+"
             unmatched[key] = canonical(record).decode()
             keys.append(key)
-        for key, record in _keyed(items_of(after, report, options=options), report):
+        for key, record in _keyed(items_of(after, report, options=options)):
             while (stored := unmatched.get(key)) is None and key in unmatched:
                 key += "+"
             if stored is None:
@@ -83,12 +85,11 @@ def diff(
                 yield Difference("removed", old.id, old.content)
 
 
-def _keyed(items: Iterator[Item], report: Report) -> Iterator[tuple[str, Record]]:
+def _keyed(items: Iterator[Item]) -> Iterator[tuple[str, Record]]:
     seen: dict[str, int] = {}
     for item in items:
         if not isinstance(item, Record):
             continue
-        report.read += 1
         if item.id:
             yield item.id, item
         else:

@@ -63,12 +63,12 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     if format.name == STORE and not options.closed:
         # What is left of a store is a store too, and says as well which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
-        report.sensitive |= sensitive_scopes(store)
+        report.inputs.sensitive |= sensitive_scopes(store)
     items = store_items(store, options, report)
     if format.audits:
         items = with_audit(store, items, wanted=options.audit)
     format.write(items, target, report, options.writing)
-    if report.end is not None and not report.end.count and not options.filter.is_all:
+    if report.proof is not None and not report.proof.count and not options.filter.is_all:
         if not store.records.count(options.filter):
             report.note("no memory matches the filter")
     return format
@@ -176,4 +176,4 @@ def _copy(store: Store, target: Target, report: Report) -> None:
             raise CannotWrite(str(target.path or "stream"), str(error)) from error
         for record in store.records.select(Filter(with_deleted=True), sealed=True):
             prover.add(record)
-    report.written(prover.end(alone=True))
+    report.proof = prover.end(alone=True)

@@ -28,8 +28,8 @@ from memglot.formats.syntax.json_shape import first_keys
 from memglot.importing.access import open_to
 from memglot.merging.records import merge_records
 from memglot.merging.things import Meeting
-from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Item, Record, Thing, Tombstone
-from memglot.report import Report
+from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
+from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Store
 from memglot.store.hidden import sensitive_scopes
@@ -109,7 +109,7 @@ def wrote(path: Path | None) -> bool:
     try:
         if next(iter(first_keys(source.head)), None) != "export_metadata":
             return False
-        key, _, value = next(sections(source, Report(), msgspec.json.decode), ("", b"", None))
+        key, _, value = next(sections(source, SourceReport(), msgspec.json.decode), ("", b"", None))
         own = value.get(KEY) if isinstance(value, dict) else None
         return key == "export_metadata" and isinstance(own, dict) and "version" in own
     finally:
@@ -162,22 +162,17 @@ def diff_with_remote(
     """What `sync import` of a file would do, without doing it, and without a word about `hidden` scopes."""
     found = RemoteDiff()
     found.report = report
-    items = _counted(read_inputs([path], registry.get(FORMAT), report, options), report)
+    items = ((item, place.source) for item, place in read_inputs([path], registry.get(FORMAT), report, options))
     while batch := list(islice(items, BATCH_SIZE)):
-        records = [item for item in batch if isinstance(item, Record)]
-        things: list[Thing] = [item for item in batch if not isinstance(item, Record)]
+        records = [item for item, _ in batch if isinstance(item, Record)]
+        things: list[Thing] = [item for item, _ in batch if not isinstance(item, Record)]
         if hidden:
-            records, things = open_to(store, hidden | report.sensitive, records, things, report)
+            sources = [source for item, source in batch if isinstance(item, Record)]
+            records, things = open_to(store, hidden | report.inputs.sensitive, records, things, report, sources)
         _compare_records(found, store, records)
         _compare_things(found, store, things)
         report.tick()
     return found
-
-
-def _counted(items: Iterator[Item], report: Report) -> Iterator[Item]:
-    for item in items:
-        report.read += isinstance(item, Record)
-        yield item
 
 
 def _compare_records(found: RemoteDiff, store: Store, records: list[Record]) -> None:

@@ -18,7 +18,7 @@ from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 from memglot.settings import Passphrase
 from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Store
@@ -85,16 +85,16 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Opt
     # A chain that is broken is what is to be told, not what keeps from looking at the rest.
     prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
     problems = [str(fault) for fault in report.faults()]
-    end = report.end
-    if report.unopened:
-        problems = [_unopened(report.unopened)]
+    end = report.inputs.proof
+    if report.inputs.unopened:
+        problems = [_unopened(report.inputs.unopened)]
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
-        problems += [report.broken_chain] if report.broken_chain is not None else []
+        problems += [report.inputs.broken_chain] if report.inputs.broken_chain is not None else []
         problems.append("no end mark: the file was cut off, or never carried a proof")
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
-    if report.broken_chain is not None:
-        problems.append(report.broken_chain)
+    if report.inputs.broken_chain is not None:
+        problems.append(report.inputs.broken_chain)
     amiss = _compare(end, (alone if end.alone else prover).end())
     if not amiss and end.alone and format.proves_rest and end.rest != rest:
         amiss = ["something that is no memory was dropped, added or edited: an entity, a relation, an audit row"]
@@ -121,11 +121,10 @@ def _prove(source: Source, format: Format, report: Report, options: Options) -> 
     prover, alone, rest = Prover(), Prover(), BesideSum()
     record: Record | None = None
     riders: list[Item] = []
-    for item in read_source(source, format, report, options):
+    for item, _ in read_source(source, format, report, options):
         if isinstance(item, Record):
             if record is not None:
                 prover.add(record, riders)
-            report.read += 1
             record, riders = item, []
             alone.add(record)
             continue
@@ -177,7 +176,7 @@ def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
 def _digest_in_folder(place: Path, format: Format, options: Options) -> str | None:
     if format.digest_file is not None:
         return format.digest_file(place) if place.is_file() else None
-    return file_digest(place, lambda source: format.read(source, Report(), options))
+    return file_digest(place, lambda source: format.read(source, SourceReport(), options))
 
 
 def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:

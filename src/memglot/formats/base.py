@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.model import FIELDS, Item, Record
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 from memglot.settings import Passphrase
 
 
@@ -51,10 +51,10 @@ class Options:
         return self.passphrase() if callable(self.passphrase) else self.passphrase
 
 
-Read: TypeAlias = Callable[[Source, Report, Options], Iterator[Item]]
-Write: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
-ReadHome: TypeAlias = Callable[[Path, Report, Options], Iterator[Item]]
-ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, Report, Options], Iterator[Item]]
+Reader: TypeAlias = Callable[[Source, SourceReport, Options], Iterator[Item]]
+Writer: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
+ReadHome: TypeAlias = Callable[[Path, SourceReport, Options], Iterator[Item]]
+ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, SourceReport, Options], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
 STORE = "sqlite"
 """The format that is a store itself."""
@@ -100,8 +100,8 @@ class Format:
     extensions: tuple[str, ...]
     homes: frozenset[str]
     carry: str
-    read: Read
-    write: Write | None
+    read: Reader
+    write: Writer | None
     dedup: str = "id"
     conflict: str = "skip"
     folder: bool = False

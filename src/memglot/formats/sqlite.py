@@ -13,7 +13,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.syntax.sqlite_input import application_id, check_whole, is_database
 from memglot.model import Item, Record, Thing
 from memglot.notes import note_twice
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.hidden import SENSITIVE, Hiding, sensitive_scopes
@@ -26,7 +26,7 @@ def recognise(head: bytes) -> bool:
     return is_database(head) and application_id(head) == APPLICATION_ID
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield everything a store holds, deleted memories too."""
     from memglot.store.location import open_store
 
@@ -38,7 +38,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
             store = open_store(str(path), write=False)
             try:
                 number = 0
-                report.sensitive |= (marked := sensitive_scopes(store))
+                report.inputs.sensitive |= (marked := sensitive_scopes(store))
                 hiding = Hiding(store, marked) if marked and not options.sensitive else None
                 for item in all_items(store, hiding=hiding):
                     if isinstance(item, Record):
@@ -46,7 +46,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
                         report.item = number
                     yield item
                 if hiding is not None:
-                    hiding.tell(report)
+                    hiding.tell(report.results)
             finally:
                 store.close()
         except StoreError as error:
@@ -66,14 +66,14 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
                     filling.take(item)
                 filling.land()
             with store.writing():
-                for scope in sorted(report.sensitive):
+                for scope in sorted(report.inputs.sensitive):
                     store.put_setting(SENSITIVE + scope, "")
         finally:
             store.close()
         quiet(path)
     if filling.twice:
         report.note(note_twice(filling.twice))
-    report.written(filling.prover.end(alone=True))
+    report.proof = filling.prover.end(alone=True)
 
 
 class _Filling:
@@ -109,7 +109,7 @@ class _Filling:
         for record in new:
             self.prover.add(record)
         self._records, self._things = {}, []
-        self._report.written_count = self.prover.count
+        self._report.progress.written = self.prover.count
         self._report.tick()
 
     def _double(self, record: Record) -> None:

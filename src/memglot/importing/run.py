@@ -14,7 +14,7 @@ from memglot.errors import StoreError
 from memglot.formats import registry
 from memglot.formats.base import STORE
 from memglot.formats.core.audit_chain import is_audit
-from memglot.formats.core.read import Input, read_inputs
+from memglot.formats.core.read import Input, Read, read_inputs
 from memglot.importing.access import open_to
 from memglot.importing.apply import Changes
 from memglot.importing.duplicates import Doubles
@@ -35,7 +35,7 @@ from memglot.model import (
     now,
 )
 from memglot.notes import note_unfinished
-from memglot.report import FailFast, Report, Stopped
+from memglot.report import FailFast, Place, Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
 
@@ -63,11 +63,11 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     return importer.entry if importer.started else None
 
 
-def _take_all(importer: _Importer, items: Iterable[Item]) -> None:
+def _take_all(importer: _Importer, reads: Iterable[Read]) -> None:
     try:
         with suppress(FailFast):
-            for item in items:
-                importer.take(item)
+            for item, place in reads:
+                importer.take(item, place)
         importer.land()
         importer.land_waiting()
         importer.reunite()
@@ -101,7 +101,7 @@ class _Importer:
         self._tally = Tally(report)
         self._things: list[Thing] = []
         self._explicit: set[str] = set()
-        self._format = ""
+        self._format = self._source = ""
         self._planner = Planner(store, self.entry, options.restore_deleted)
         self.doubles = Doubles(store)
         self._changes = Changes(store, self.doubles, self.entry.at)
@@ -111,19 +111,19 @@ class _Importer:
         self._prefix = check_tree(options.tree)
         self._gives = bool(self._prefix or options.tags)
 
-    def take(self, item: Item) -> None:
+    def take(self, item: Item, place: Place) -> None:
         """Take one item; land a batch when there are enough."""
-        if self.report.format != self._format:
+        self._source = place.source
+        if place.format != self._format:
             self.land()
             self.land_waiting()
-            self._set_format(self.report.format)
+            self._set_format(place.format)
         if not isinstance(item, Record):
             self._take_thing(item)
             return
         if self._things and self._bury:
             # What comes after a deletion must meet it in the store.
             self.land()
-        self.report.read += 1
         if item.id:
             if item.id in self._explicit and self._is_double(item.id):
                 return
@@ -134,7 +134,7 @@ class _Importer:
         if self._records and self._weight + weight > BATCH_BYTES:
             self.land()
         self._records.append(item)
-        self._sources += [] if self.options.sensitive else [self.report.source]
+        self._sources += [] if self.options.sensitive else [place.source]
         self._weight += weight
         if len(self._records) >= BATCH_SIZE:
             self.land()
@@ -187,22 +187,22 @@ class _Importer:
         try:
             self._mark()
             if not self.options.sensitive:
-                hidden = sensitive_scopes(self.store) | self.report.sensitive
+                hidden = sensitive_scopes(self.store) | self.report.inputs.sensitive
                 records, things = open_to(self.store, hidden, records, things, self.report, sources)
             self._land(records, things) if self.started else self._land_first(records, things)
         except StoreError as error:
             if not self.options.isolate:
                 raise
             self.entry.imported, self.entry.merged, self.report.formats = kept.imported, kept.merged, formats
-            self.report.lost_batch(error, len(records), explicit)
+            self.report.failed_batch(error, self._source, len(records), explicit)
         self.report.batches += 1
         self.report.tick()
 
     def _mark(self) -> None:
         """Mark the scopes that the input calls sensitive, before any memory of theirs is there to be exported."""
-        if self.options.sensitive and not self.report.sensitive <= self._marked:
-            self._newly += mark_all(self.store, sorted(self.report.sensitive - self._marked), sensitive=True)
-            self._marked |= self.report.sensitive
+        if self.options.sensitive and not self.report.inputs.sensitive <= self._marked:
+            self._newly += mark_all(self.store, sorted(self.report.inputs.sensitive - self._marked), sensitive=True)
+            self._marked |= self.report.inputs.sensitive
 
     def land_waiting(self) -> None:
         """Land the relations that waited for all memories of their format."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ from pydantic import BaseModel
 
 from memglot.mcp.errors import no_client_folder, silent_client
 from memglot.mcp.roots import folders_from_uris
-from memglot.report import Report, Stopped
+from memglot.report import Progress, ShowProgress, Stopped
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 _PROGRESS_SECONDS = 0.25
@@ -73,17 +72,17 @@ def _usable(uris: list[str]) -> list[Path]:
     return found
 
 
-def progress_reporter(context: Context, stop: threading.Event) -> Callable[[Report], None]:
+def progress_reporter(context: Context, stop: threading.Event) -> ShowProgress:
     """Tells the client how far something is, not too often, and ends it when nobody wants it any more."""
     last = time.monotonic()
 
-    def report_progress(report: Report) -> None:
+    def report_progress(progress: Progress) -> None:
         nonlocal last
         if stop.is_set():
             raise Stopped
         if time.monotonic() - last >= _PROGRESS_SECONDS:
             last = time.monotonic()
-            done = report.read or report.written_count
+            done = progress.read or progress.written
             anyio.from_thread.run(context.session.report_progress, float(done), None, f"{done:,} memories")
 
     return report_progress

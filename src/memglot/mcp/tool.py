@@ -16,7 +16,7 @@ from memglot.mcp.errors import no_parameter
 from memglot.mcp.roots import Roots
 from memglot.mcp.store_pool import StorePool
 from memglot.memory import Memory
-from memglot.report import Report
+from memglot.report import ShowProgress
 
 A = TypeVar("A", bound="Arguments")
 
@@ -46,7 +46,7 @@ class Call:
         config: ServerConfig,
         pool: StorePool,
         roots: Roots,
-        progress: Callable[[Report], None] | None = None,
+        progress: ShowProgress | None = None,
         client: str = "",
     ) -> None:
         self.config, self.roots, self.progress, self.client = config, roots, progress, client

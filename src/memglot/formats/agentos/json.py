@@ -25,7 +25,7 @@ from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 KNOWN = {
     **{name: name for name in ("id", "type", "scope", "content", "strength", "tags", "emotions", "metadata")},
@@ -48,7 +48,7 @@ def recognise(head: bytes) -> bool:
     return "content" in keys and (not _SIGNS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the traces of lines, of an array or of the program's object."""
     space = options.space or (source.path.stem if source.path else "")
     keys = first_keys(source.head)

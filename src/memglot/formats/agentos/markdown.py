@@ -28,7 +28,7 @@ from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_as_note
 from memglot.model.record_errors import empty_content
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
 _FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
@@ -50,17 +50,20 @@ def recognise_folder(glimpse: Glimpse) -> bool:
     return any(map(recognise, glimpse.heads(".md")))
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the trace of one note."""
     path = "/".join(source.path.parts[-3:]) if source.path else "note.md"
     yield from read_folder([(path, source)], "", report, options)
 
 
-def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, options: Options) -> Iterator[Item]:
+def read_folder(
+    files: Iterable[tuple[str, Source]], name: str, report: SourceReport, options: Options
+) -> Iterator[Item]:
     """Yield the traces of all notes of a folder."""
     for path, source in files:
         report.start_source(source.name)
-        report.item, report.current = 1, source
+        report.item = 1
+        report.watch(source)
         try:
             yield from _items(path, source, options.space or name, report, options)
         except BrokenYaml as error:
@@ -68,11 +71,10 @@ def read_folder(files: Iterable[tuple[str, Source]], name: str, report: Report, 
         except BadRecord as error:
             report.failed_record(error)
         finally:
-            report.current = None
             source.close()
 
 
-def _items(path: str, source: Source, space: str, report: Report, options: Options) -> Iterator[Item]:
+def _items(path: str, source: Source, space: str, report: SourceReport, options: Options) -> Iterator[Item]:
     raw = source.whole()
     text = decode_note(raw, source.start)
     frame = split_note(text, options.lenient)
@@ -149,7 +151,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, notes, report):
             _write_note(bundle, files, report, options, space)
         files.finish()
-        report.written(notes.finish("agentos-markdown", report))
+        report.proof = notes.finish("agentos-markdown", report)
 
 
 def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Options, space: str) -> None:

@@ -23,14 +23,14 @@ from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import object_of
 from memglot.model import Blob, Entity, Item, Relation, Thing
 from memglot.model.record_errors import bad_syntax
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 TABLES = {"documents": "documents", "chunks": "document_chunks", "images": "document_images"}
 TABLES |= {"conversations": "conversations", "messages": "messages"}
 _BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", "embedding")}
 
 
-def read_program(source: Source, report: Report, known: dict[str, str], space: str | None) -> Iterator[Item]:
+def read_program(source: Source, report: SourceReport, known: dict[str, str], space: str | None) -> Iterator[Item]:
     """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
     reader = _ProgramReader(report, known, space)
     for section, raw, value in sections(source, report, msgspec.json.decode, memories="traces"):
@@ -49,7 +49,7 @@ def read_program(source: Source, report: Report, known: dict[str, str], space: s
 class _ProgramReader:
     """An object under way."""
 
-    def __init__(self, report: Report, known: dict[str, str], space: str | None) -> None:
+    def __init__(self, report: SourceReport, known: dict[str, str], space: str | None) -> None:
         self._report, self._known, self._space = report, known, space
         self._graphs: dict[str, KnowledgeGraph] = {}
         self._edges: DiskList[Any] = DiskList()
@@ -90,7 +90,7 @@ class _ProgramReader:
                 yield row_blob(META, {"key": key, "value": text}, self._space or self._main or "")
 
 
-def _fault(section: str, error: BadRecord, report: Report) -> None:
+def _fault(section: str, error: BadRecord, report: SourceReport) -> None:
     if section == "traces":
         report.failed_record(error)
     else:
@@ -125,7 +125,7 @@ def write_program(
         buffer.write(out, report)
         out.write(b"\n}\n")
     buffer.written_ids.close()
-    report.written(prover.end(target.beside_count, alone=True))
+    report.proof = prover.end(target.beside_count, alone=True)
 
 
 def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:

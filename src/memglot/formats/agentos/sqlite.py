@@ -11,10 +11,10 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.trace import HOMES, TOOL
 from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield all that a brain of either schema holds."""
     # SQLite is loaded when a brain is read or written, not when formats are listed.
     from memglot.formats.agentos.sqlite_reader import read_brain

@@ -23,7 +23,7 @@ from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trac
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
 from memglot.model.record_errors import bad_bytes, bad_syntax
-from memglot.report import Proof, Report
+from memglot.report import Proof, SourceReport
 
 if TYPE_CHECKING:
     import apsw
@@ -32,7 +32,7 @@ ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
 """What stands in our own table: things, what a row stands for, the space of its ids, and the proof."""
 
 
-def read_brain(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read_brain(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield all that a brain holds."""
     with database(source) as db:
         brain = _BrainReader(db, source, report, options.space)
@@ -50,7 +50,7 @@ def read_brain(source: Source, report: Report, options: Options) -> Iterator[Ite
 class _BrainReader:
     """A brain that is being read."""
 
-    def __init__(self, db: apsw.Connection, source: Source, report: Report, space: str | None) -> None:
+    def __init__(self, db: apsw.Connection, source: Source, report: SourceReport, space: str | None) -> None:
         self._db, self._report = db, report
         self.tables, self._virtual = list_tables(db)
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
@@ -180,7 +180,7 @@ class _BrainReader:
         self._report.item = None
         for line in self._lines(END):
             try:
-                self._report.end = msgspec.json.decode(line, type=Proof)
+                self._report.inputs.proof = msgspec.json.decode(line, type=Proof)
             except msgspec.MsgspecError as error:
                 self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
 

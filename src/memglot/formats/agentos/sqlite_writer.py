@@ -63,7 +63,7 @@ def write_brain(items: Iterable[Item], target: Target, report: Report, options: 
                 writer.close()
         except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
             raise CannotWrite(str(target.path or name), str(error)) from error
-    report.written(end)
+    report.proof = end
 
 
 class _BrainWriter:

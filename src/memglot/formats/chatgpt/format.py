@@ -21,14 +21,14 @@ from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import objects
 from memglot.model import Record
 from memglot.notes.tools import note_no_current, note_no_messages, note_no_parent
-from memglot.report import Report
+from memglot.report import SourceReport
 
 _NAME = re.compile(r"conversations(-\d+)?\.json")
 _INSTRUCTIONS = 1_000
 """How many different custom instructions are held until the end of a file; real ones are a few."""
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Record]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Record]:
     """Yield the memories of each conversation, holding one at a time."""
     tally = Tally()
     told: dict[str, int] = {}
@@ -62,7 +62,7 @@ def _all_instructions(told: dict[str, int]) -> Iterator[Record]:
     told.clear()
 
 
-def _tell(name: str, tally: Tally, report: Report) -> None:
+def _tell(name: str, tally: Tally, report: SourceReport) -> None:
     """Say once a file what a person should know."""
     if tally.empty:
         report.note(note_no_messages(name, tally.empty))

@@ -9,7 +9,7 @@ from memglot.errors import BadRecord
 from memglot.formats.chatgpt.pairs import Gathering, Pair, Said, Saved
 from memglot.formats.chatgpt.wire import Conversation, Tally, place
 from memglot.model import Foreign, Record, check_value, derive_id
-from memglot.report import Report
+from memglot.report import SourceReport
 
 TOOL = "chatgpt"
 # What moves on while a conversation does: kept, it would clash with itself in next month's export. The messages
@@ -30,7 +30,7 @@ _REPEATED = 1 << 22
 """How many characters of questions a conversation may repeat before its branches: more is a bomb."""
 
 
-def records(conversation: Conversation, gathering: Gathering, report: Report, tally: Tally) -> Iterator[Record]:
+def records(conversation: Conversation, gathering: Gathering, report: SourceReport, tally: Tally) -> Iterator[Record]:
     """The records of a conversation."""
     meta, extra = _settings(conversation, report)
     allowance = _REPEATED
@@ -145,7 +145,7 @@ def _record(conversation: Conversation, id: str, said: list[Said], branch: bool)
     )
 
 
-def _settings(conversation: Conversation, report: Report) -> tuple[dict[str, Any], dict[str, Any]]:
+def _settings(conversation: Conversation, report: SourceReport) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is said of a conversation as a whole, where it says anything."""
     rest = conversation.rest
     meta = {name: True for name in ("archived", "starred") if rest.get(f"is_{name}") is True}

@@ -7,7 +7,7 @@ from itertools import chain
 from memglot.display import shorten
 from memglot.errors import BadRecord
 from memglot.formats.chatgpt.wire import Conversation, Node, Tally, place
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Line:
     branch: bool
 
 
-def lines(conversation: Conversation, report: Report, tally: Tally) -> Iterator[Line]:
+def lines(conversation: Conversation, report: SourceReport, tally: Tally) -> Iterator[Line]:
     """All places of the tree, each once: first the line to the current one, then the branches as they were made."""
     nodes = conversation.nodes
     parents = _parents(conversation, tally)

@@ -11,7 +11,7 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.syntax.json_stream import decode_value
 from memglot.model import EARLIEST, LATEST, parse_time
-from memglot.report import Report
+from memglot.report import SourceReport
 
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -99,7 +99,7 @@ class Tally:
         return text.replace("\0", _UNKNOWN)
 
 
-def decode(raw: bytes, report: Report, tally: Tally) -> Conversation:
+def decode(raw: bytes, report: SourceReport, tally: Tally) -> Conversation:
     """The conversation in a text of JSON; raises `BadRecord` for what is none."""
     try:
         top = _top(raw)
@@ -139,12 +139,12 @@ def microseconds(seconds: float | None) -> int:
     return at if EARLIEST <= at <= LATEST else 0
 
 
-def place(report: Report) -> dict[str, int | None]:
+def place(report: SourceReport) -> dict[str, int | None]:
     """Where the present conversation stands, for a fault that is not its end."""
     return {"line": report.line if report.find_line is None else report.find_line(), "item": report.item}
 
 
-def _mended(value: Any, report: Report, tally: Tally) -> Node:
+def _mended(value: Any, report: SourceReport, tally: Tally) -> Node:
     """A place of the tree with all of its fields that are as they should be."""
     try:
         return msgspec.convert(value, Node | None) or Node()

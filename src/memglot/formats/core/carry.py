@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from memglot.display import excerpt
 from memglot.errors import BadRecord
 from memglot.model import (
     DELETED,
@@ -27,7 +28,7 @@ from memglot.model import (
 )
 from memglot.model.record_errors import not_a_slot
 from memglot.notes import note_foreign_carry
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 
 KEY = "memglot"
 
@@ -99,7 +100,7 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_delete
             if current is not None:
                 count += 1
                 if count % 1_000 == 0:
-                    report.written_count = count
+                    report.progress.written = count
                     report.tick()
                 yield current, riders, False
                 riders = []
@@ -190,7 +191,7 @@ def pack_found(
         found.setdefault(_RIDERS[type(rider)], []).append(to_builtins(rider))
     if plain_only:
         for name in found:
-            report.dropped(name, record.id or f"item {report.item}")
+            report.dropped(name, record.id or excerpt(record.content))
         return {}
     for name in found:
         report.carried[name] += 1
@@ -215,7 +216,7 @@ def _join(extra: dict[str, Any], carried: dict[str, Any]) -> None:
         extra[tool] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
 
 
-def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
+def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[Thing]:
     """Put what rode in the carry slot back into the record, and return what rode with it.
 
     Raises `msgspec.ValidationError` or `BadRecord` for a slot that this tool cannot have written.
@@ -238,7 +239,7 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
     if unknown:
         record.extra[KEY] = unknown
     if carry.end is not None:
-        report.end = carry.end
+        report.inputs.proof = carry.end
     if carry.created_at is not None and carry.updated_at is None:
         record.updated_at = carry.created_at
     if record.id:
@@ -249,7 +250,7 @@ def unpack(slot: dict[str, Any], record: Record, report: Report) -> list[Thing]:
     return [check_thing(rider) for rider in riders]
 
 
-def take_slot(holder: dict[str, Any], record: Record, report: Report) -> list[Any] | None:
+def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> list[Any] | None:
     """Take the carry slot out of the object that holds it, and return what rode with the record.
 
     What is not ours stays where it was, with a note, and `None` is returned.

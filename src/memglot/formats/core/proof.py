@@ -44,7 +44,7 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
         if last:
             end = prover.end(target.beside_count)
         yield bundle, end
-    report.written(end or prover.end())
+    report.proof = end or prover.end()
 
 
 def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | None:

@@ -1,99 +1,115 @@
-"""Reads whatever a user points at: files, folders, standard input, text in memory."""
+"""Read inputs: files, folders, zip archives, standard input, content in memory."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, Options
 from memglot.formats.core.folder_proof import FolderProof
-from memglot.formats.core.sidecar import beside_items, read_beside
+from memglot.formats.core.sidecar import beside_items, beside_path
 from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
 from memglot.formats.core.zip import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
-from memglot.model import Item
-from memglot.report import Report
+from memglot.model import Item, Record
+from memglot.report import Place, Report, SourceReport
 
 Input: TypeAlias = str | Path | bytes
 """A path, `-` for standard input, or bytes that are the content itself."""
 
 
-def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, options: Options) -> Iterator[Item]:
-    """All items of all inputs, in order. What cannot be read is reported, and the next input goes on."""
+class Read(NamedTuple):
+    """An item, and where it was read."""
+
+    item: Item
+    place: Place
+
+
+def read_items(inputs: Iterable[Input], format: Format | None, report: Report, options: Options) -> Iterator[Item]:
+    """Yield the items of all inputs without their places."""
+    return (item for item, _ in read_inputs(inputs, format, report, options))
+
+
+def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+    """Yield the items of all inputs, in order. An input that cannot be read is reported, and the next one is read."""
     for given in inputs:
         try:
             yield from _read_input(given, format, report, options)
         except Unreadable as error:
-            report.source = error.name
-            report.fault(error)
+            report.fault(error, error.name)
         except OSError as error:
-            report.source = "content" if isinstance(given, bytes) else str(given)
-            report.fault(Unreadable(report.source, (error.strerror or str(error)).lower()))
+            name = "content" if isinstance(given, bytes) else str(given)
+            report.fault(Unreadable(name, (error.strerror or str(error)).lower()), name)
 
 
-def _read_input(given: Input, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
+def _read_input(given: Input, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
     if isinstance(given, bytes):
-        yield from read_source(Source.text(given), format, report, options)
-    elif str(given) == "-":
+        return read_source(Source.text(given), format, report, options)
+    if str(given) == "-":
         if sys.stdin.closed:
             raise Unreadable("standard input", "it was read already")
-        yield from read_source(Source("standard input", sys.stdin.buffer), format, report, options)
-    elif (path := Path(given)).is_dir():
-        yield from _read_folder(path, format, report, options)
-    else:
-        if not path.exists():
-            raise Unreadable(str(path), "no such file or folder")
-        if path.is_file() and is_zip(path):
-            yield from _read_zip(path, format, report, options)
-            return
-        yield from _read_file(path, str(given), format, report, options)
+        return read_source(Source("standard input", sys.stdin.buffer), format, report, options)
+    path = Path(given)
+    if path.is_dir():
+        return _read_folder(path, format, report, options)
+    if not path.exists():
+        raise Unreadable(str(path), "no such file or folder")
+    if path.is_file() and is_zip(path):
+        return _read_zip(path, format, report, options)
+    return _read_file(path, str(given), format, report, options)
 
 
-def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
-    format = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
+def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
+    """Yield items with their place, and count the records: the one place where that happens."""
+    results = report.results
+    for item in items:
+        if isinstance(item, Record):
+            results.read += 1
+        yield Read(item, report)
+
+
+def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+    format = used = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
     known = frozenset(format.extensions) if format else registry.extensions()
     found = zip_sources(path, str(path), known, report, format.takes if format else None)
     first = next(found, None)
     if first is not None and format is not None and format.read_folder is not None:
-        report.format = format.name
-        try:
-            yield from _read_zipped_folder(path, format, chain([first], found), report, options)
-        except BROKEN as error:
-            report.fault(Unreadable(report.source, str(error).lower()))
+        yield from _read_zipped_folder(path, format, chain([first], found), report, options)
     else:
         for source in chain([] if first is None else [first], found):
             try:
                 if source.name.endswith(BESIDE):
-                    yield from beside_items(source, report)
+                    yield from _read_sidecar(source, used, report)
                 else:
-                    yield from read_source(source, format, report, options)
+                    used = yield from read_source(source, format, report, options)
             except Unreadable as error:
-                report.fault(error)
+                report.fault(error, source.name)
             except BROKEN as error:
-                report.fault(Unreadable(source.name, str(error).lower()))
-    yield from _proofs_in_zip(path, report)
+                report.fault(Unreadable(source.name, str(error).lower()), source.name)
+    yield from _proofs_in_zip(path, used, report)
     if first is None:
         raise Unreadable(str(path), "no file of a known format in it")
 
 
 def _read_zipped_folder(
     path: Path, format: Format, sources: Iterable[Source], report: Report, options: Options
-) -> Iterator[Item]:
-    """The notes of a zip as those of a folder: the one that all of it lies in, if there is one."""
+) -> Iterator[Read]:
+    """Read the notes of a zip like those of a folder: of the folder that contains all of them, if there is one."""
     assert format.read_folder is not None
     tops = {name.partition("/")[0] if "/" in name else "" for name in zip_names(path)} - {"__MACOSX"}
     top = tops.pop() if len(tops) == 1 else ""
     start = len(top) + 1 if top else 0
+    reading = _begin(str(path), format, report)
     with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
         for name, text in zip_proofs(path):
             if name == f"{top}/{FOLDER_PROOF}".lstrip("/"):
@@ -102,21 +118,35 @@ def _read_zipped_folder(
             if (proof := FolderProof.at(Path(folder))) is not None:
                 options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
         named = ((str(source.path)[start:], source) for source in sources)
-        yield from format.read_folder(named, top or path.stem, report, options)
+        try:
+            yield from _counted(format.read_folder(named, top or path.stem, reading, options), reading)
+        except BROKEN as error:
+            reading.fault(Unreadable(reading.source, str(error).lower()))
 
 
-def _proofs_in_zip(path: Path, report: Report) -> Iterator[Item]:
-    """What the exported folders in a zip keep beside their notes."""
+def _begin(name: str, format: Format, report: Report) -> SourceReport:
+    """Begin to read something in a format."""
+    report.format = format.name
+    return SourceReport(report, name, format.name)
+
+
+def _proofs_in_zip(path: Path, format: Format | None, report: Report) -> Iterator[Read]:
+    """Read what the exported folders in a zip keep next to their notes."""
     for name, text in zip_proofs(path):
         with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
             (Path(folder) / FOLDER_PROOF).write_bytes(text)
-            report.start_source(f"{path}/{name}")
             proof = FolderProof.at(Path(folder))
             if proof is not None:
-                yield from _beside_notes(proof, report)
+                yield from _read_proof(proof, f"{path}/{name}", format, report)
 
 
-def _beside_notes(proof: FolderProof, report: Report) -> Iterator[Item]:
+def _read_proof(proof: FolderProof, name: str, format: Format | None, report: Report) -> Iterator[Read]:
+    """Read the items that a folder's proof holds because they belong to none of its notes."""
+    reading = SourceReport(report, name, format.name if format else "")
+    yield from _counted(_valid(proof, reading), reading)
+
+
+def _valid(proof: FolderProof, report: SourceReport) -> Iterator[Item]:
     for item in proof.items():
         if isinstance(item, BadRecord):
             report.failed_record(item)
@@ -124,12 +154,20 @@ def _beside_notes(proof: FolderProof, report: Report) -> Iterator[Item]:
             yield item
 
 
-def _read_file(path: Path, name: str, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
-    yield from read_source(Source.file(path, name), format, report, options)
-    yield from read_beside(path, report)
+def _read_file(path: Path, name: str, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+    used = yield from read_source(Source.file(path, name), format, report, options)
+    sidecar = beside_path(path)
+    if sidecar is not None:
+        yield from _read_sidecar(Source.file(sidecar), used, report)
 
 
-def _read_folder(folder: Path, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
+def _read_sidecar(source: Source, format: Format | None, report: Report) -> Iterator[Read]:
+    """Read the sidecar of a file in this format."""
+    reading = SourceReport(report, source.name, format.name if format else "")
+    yield from _counted(beside_items(source, reading), reading)
+
+
+def _read_folder(folder: Path, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
     proof = FolderProof.at(folder)
     format = format or _folder_format(folder, proof)
     if format is not None and format.read_home is not None:
@@ -137,11 +175,12 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
         return
     found = False
     if format is not None and format.read_folder is not None:
-        report.format = format.name
         if proof is not None:
             options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
-        files = _Files(folder, walk(folder, frozenset(format.extensions), report, vault=True, own=options.own), report)
-        yield from format.read_folder(files, folder.resolve().name, report, options)
+        reading = _begin(str(folder), format, report)
+        paths = walk(folder, frozenset(format.extensions), report, vault=True, own=options.own)
+        files = _Files(folder, paths, report)
+        yield from _counted(format.read_folder(files, folder.resolve().name, reading, options), reading)
         found = files.found
     else:
         known = frozenset(format.extensions) if format else registry.extensions()
@@ -150,11 +189,9 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
             try:
                 yield from _read_file(path, str(path), format, report, options)
             except Unreadable as error:
-                report.source = error.name
-                report.fault(error)
+                report.fault(error, error.name)
     if proof is not None:
-        report.start_source(str(folder))
-        yield from _beside_notes(proof, report)
+        yield from _read_proof(proof, str(folder), format, report)
     elif not found and format is not None and format.recognise_folder is not None:
         report.note(_no_records(str(folder)))
     elif not found:
@@ -162,7 +199,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
 
 
 def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
-    """The format that a folder's proof names; else the one that what lies in it tells."""
+    """Return the format that a folder's proof names; without a proof, the one its files show."""
     if proof is None:
         return detect_folder(glance_at(folder))
     try:
@@ -171,22 +208,21 @@ def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
         raise Unreadable(str(folder), str(error), "name another with `--format`") from error
 
 
-def _read_home(folder: Path, format: Format, report: Report, options: Options) -> Iterator[Item]:
-    """What a format keeps in a folder of its own name."""
+def _read_home(folder: Path, format: Format, report: Report, options: Options) -> Iterator[Read]:
+    """Read what a format keeps in a folder of its own name."""
     assert format.read_home is not None
-    report.format = format.name
     proof = FolderProof.at(folder)
     before, faults = report.read, len(report.errors)
-    yield from format.read_home(folder, report, options)
+    reading = _begin(str(folder), format, report)
+    yield from _counted(format.read_home(folder, reading, options), reading)
     if proof is not None:
-        report.start_source(str(folder))
-        yield from _beside_notes(proof, report)
+        yield from _read_proof(proof, str(folder), format, report)
     if report.read == before and len(report.errors) == faults:
         report.note(_no_records(str(folder)))
 
 
 class _Files:
-    """The files of a folder, each opened when its turn comes; one that cannot be opened is reported."""
+    """The files of a folder, each opened when it is needed; a file that cannot be opened is reported."""
 
     def __init__(self, folder: Path, paths: Iterable[Path], report: Report) -> None:
         self._folder, self._paths, self._report = folder, paths, report
@@ -202,16 +238,15 @@ class _Files:
             try:
                 source = Source.file(path, name)
             except Unreadable as error:
-                self._report.start_source(error.name)
-                self._report.fault(error)
+                self._report.fault(error, error.name)
                 continue
             yield name[start:].replace(os.sep, "/"), source
 
 
-def read_source(source: Source, format: Format | None, report: Report, options: Options) -> Iterator[Item]:
-    """The items of one source. Its proof, if it has one, is compared with what was read."""
-    report.start_source(source.name)
-    report.current = source
+def read_source(
+    source: Source, format: Format | None, report: Report, options: Options
+) -> Generator[Read, None, Format]:
+    """Yield the items of one source, and return its format. If it has a proof, compare the count with what was read."""
     try:
         if format is None:
             format = detect(source)
@@ -220,24 +255,25 @@ def read_source(source: Source, format: Format | None, report: Report, options: 
                 f"{source.name} was named `{format.name}` and has the shape of `{other.name}`: it was read as that"
             )
             format = other
-        report.format = format.name
+        reading = _begin(source.name, format, report)
+        reading.watch(source)
         if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
             raise EmptyInput(source.name)
         before, faults = report.read, len(report.errors)
-        yield from format.read(source, report, options)
-        read = report.read - before
+        yield from _counted(format.read(source, reading, options), reading)
+        read, proof = report.read - before, report.inputs.proof
         if not read and len(report.errors) == faults:
             report.note(_no_records(source.name))
-        if report.end is not None and report.end.count != read:
+        if proof is not None and proof.count != read:
             report.note(
-                f"{source.name} says it holds {report.end.count:,} memories, but {read:,} were read: `memglot "
-                "verify` tells more"
+                f"{source.name} says it holds {proof.count:,} memories, but {read:,} were read: `memglot verify` "
+                "tells more"
             )
+        return format
     finally:
-        report.current = None
+        report.progress.position = None
         source.close()
 
 
 def _no_records(source: str) -> str:
-    """A well-formed input that holds nothing."""
     return f"{source} holds no memories"

@@ -14,7 +14,7 @@ from memglot.errors import BadRecord
 from memglot.formats.core.source import BESIDE, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
 from memglot.model.record_errors import bad_syntax
-from memglot.report import Proof, Report
+from memglot.report import Proof, SourceReport
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}
 _NAMES = {struct: name for name, struct in _KINDS.items()}
@@ -80,17 +80,8 @@ def beside_path(path: Path) -> Path | None:
     return place if place.is_file() and not place.is_symlink() else None
 
 
-def read_beside(path: Path, report: Report) -> Iterator[Record | Thing]:
-    """The items beside a file of records, if there are any."""
-    place = beside_path(path)
-    if place is None:
-        return
-    yield from beside_items(Source.file(place), report)
-
-
-def beside_items(source: Source, report: Report) -> Iterator[Record | Thing]:
+def beside_items(source: Source, report: SourceReport) -> Iterator[Record | Thing]:
     """The items in the lines of a source."""
-    report.start_source(source.name)
     for number, line in enumerate(source.stream, 1):
         report.line = report.item = number
         if line.startswith(_END):

@@ -246,7 +246,7 @@ def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
             # A folder sorts by its name and a slash, as the whole path of a file in it would.
             return sorted(entries, key=lambda entry: entry.name + "/" * entry.is_dir(follow_symlinks=False))
     except OSError as error:
-        report.fault(Unreadable(folder, (error.strerror or str(error)).lower()))
+        report.fault(Unreadable(folder, (error.strerror or str(error)).lower()), folder)
         return []
 
 

@@ -23,7 +23,7 @@ from memglot.model import (
     derive_id,
     is_id,
 )
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 
 TOOL = "agentos"
 HOMES = frozenset(
@@ -86,13 +86,13 @@ def is_unique(foreign_id: str) -> bool:
     return not foreign_id or _UNIQUE.fullmatch(foreign_id) is not None or is_id(foreign_id)
 
 
-def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: Report) -> Iterator[Item]:
+def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: SourceReport) -> Iterator[Item]:
     """The memory of a trace, and what rides with it; raises `BadRecord`."""
     check_content(trace.content)
     yield from items_of_trace(record_from_trace(trace, space, dialect), trace, report)
 
 
-def items_of_trace(record: Record, trace: Trace, report: Report) -> Iterator[Item]:
+def items_of_trace(record: Record, trace: Trace, report: SourceReport) -> Iterator[Item]:
     """The memory that the trace's own fields tell of, with what its carry slot adds, and what rides with it."""
     riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
     yield record

@@ -71,8 +71,7 @@ def zip_sources(
             shown_name = f"{shown}/{info.filename}"
             kind = _kind(info, extensions)
             if kind == "outside":
-                report.source = shown_name
-                report.fault(Unreadable(shown_name, "its path leaves the archive"))
+                report.fault(Unreadable(shown_name, "its path leaves the archive"), shown_name)
             elif kind == "known" and (takes is None or takes(info.filename)):
                 yield from _source(archive, info, shown_name, report)
             elif kind != "hidden":
@@ -110,6 +109,5 @@ def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: 
         stream = cast(BinaryIO, archive.open(info))
         return [Source(name, stream, path=Path(info.filename), size=info.file_size)]
     except (*BROKEN, RuntimeError, NotImplementedError) as error:
-        report.source = name
-        report.fault(Unreadable(name, str(error).lower()))
+        report.fault(Unreadable(name, str(error).lower()), name)
         return []

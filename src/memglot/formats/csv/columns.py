@@ -20,7 +20,7 @@ from memglot.model import (
     set_times_from_id,
 )
 from memglot.model.record_errors import empty_content
-from memglot.report import Report
+from memglot.report import SourceReport
 
 TOOL = "csv"
 AGENTOS = "agentos"
@@ -34,7 +34,7 @@ _YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
 class Reading:
     """The file that rows are read from: what tells its ids from those of other files, and who is told of them."""
 
-    def __init__(self, space: str, report: Report) -> None:
+    def __init__(self, space: str, report: SourceReport) -> None:
         self.space, self.report = space, report
 
     def keep(self, record: Record, column: str, text: str, wanted: str) -> None:

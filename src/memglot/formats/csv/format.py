@@ -13,7 +13,7 @@ from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, Columns, Reading
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 
 HOMES = frozenset(
     {
@@ -29,7 +29,7 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]|\A\s|\s\Z')
 _AT_ONCE = 200
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the memory of each row."""
     found = rows(source, find_delimiter(source.head))
     header = next(found, None)
@@ -83,7 +83,7 @@ class _Writing:
         self._report, self._plain = report, options.plain
         self._columns = Columns(HEADER)
         # Reading back what is written tells what the columns alone would lose; nobody needs to hear of that.
-        self._reading = Reading("", Report())
+        self._reading = Reading("", SourceReport())
 
     def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
         """A record as the cells of a row."""

@@ -68,7 +68,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
                 out.write(before + _encoded(held, plain=options.plain))
     finally:
         writer.close()
-    report.written(end)
+    report.proof = end
 
 
 def _encoded(line: GraphLine, *, plain: bool) -> bytes:

@@ -31,10 +31,10 @@ from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
 from memglot.model.record_errors import not_a_slot, wrong_type
 from memglot.notes import note_foreign_carry
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
-def read_graph(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read_graph(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield entities and memories, each followed by its observations, relations, and lines that the server ignores."""
     reader = _GraphReader(report, options.space or "")
     try:
@@ -52,7 +52,7 @@ def read_graph(source: Source, report: Report, options: Options) -> Iterator[Ite
 class _GraphReader:
     """A graph under way."""
 
-    def __init__(self, report: Report, space: str) -> None:
+    def __init__(self, report: SourceReport, space: str) -> None:
         self._report = report
         self.counter = LineCounter(space)
         self.ignored = 0
@@ -73,7 +73,7 @@ class _GraphReader:
             yield from self._entity(line, slot)
         yield from self._add_items(slot)
         if slot.end is not None:
-            self._report.end = slot.end
+            self._report.inputs.proof = slot.end
 
     def _slot(self, line: dict[str, Any]) -> LineSlot:
         """Take our key off a line; what is not ours stays there, with a note."""

@@ -10,10 +10,10 @@ from memglot.formats.core.source import Source
 from memglot.formats.memory_engine.wire import Wire, careful_items, quick_record
 from memglot.formats.syntax.json_stream import check_depth, decode_value, objects
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
-def read_json(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read_json(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the memories of an array, a single object or lines, each checked by itself."""
     for raw, wire in objects(source, report, msgspec.json.Decoder(Wire).decode):
         try:

@@ -18,12 +18,12 @@ from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item, Record, check_value, format_time
 from memglot.model.record_errors import empty_content
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 
 _RESERVED = HOMES | {"created_at", KEY}
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the one memory of a file, and what rides with it."""
     report.item, report.line = 1, None
     raw = source.whole()
@@ -40,7 +40,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
         report.failed_record(error)
 
 
-def _items(front: dict[str, Any], content: str, report: Report, options: Options) -> Iterator[Item]:
+def _items(front: dict[str, Any], content: str, report: SourceReport, options: Options) -> Iterator[Item]:
     # The body is the content, and `created_at` is for people; a `content` key is one more unknown key.
     kept = {key: front[key] for key in ("content", KEY) if key in front}
     known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
@@ -66,7 +66,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, notes, report):
             text = to_text(bundle, report, options, None)
             notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
-        report.written(notes.finish("markdown", report))
+        report.proof = notes.finish("markdown", report)
 
 
 def _digest_of(path: Path) -> str | None:
@@ -74,7 +74,7 @@ def _digest_of(path: Path) -> str | None:
 
     def as_written(source: Source) -> list[Item]:
         text = source.whole()
-        items = list(read(Source.text(text), Report(), Options()))
+        items = list(read(Source.text(text), SourceReport(), Options()))
         if not items or not isinstance(items[0], Record):
             return []
         riders = [item for item in items[1:] if not isinstance(item, Record)]
@@ -96,7 +96,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
         if first is not None:
             prover.add(first[0], first[1])
             out.write(to_text(first, report, options, prover.end(target.beside_count)))
-    report.written(prover.end(target.beside_count))
+    report.proof = prover.end(target.beside_count)
 
 
 def to_text(bundle: Bundle, report: Report, options: Options, end: Proof | None) -> bytes:

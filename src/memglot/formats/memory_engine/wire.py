@@ -27,7 +27,7 @@ from memglot.model import (
     set_times_from_id,
 )
 from memglot.model.record_errors import bad_temporal, bad_time, missing_content, not_an_object, wrong_type
-from memglot.report import Proof, Report
+from memglot.report import Proof, Report, SourceReport
 
 TOOL = "memory-engine"
 HOMES = frozenset({"id", "content", "meta", "tree", "temporal"})
@@ -43,7 +43,7 @@ class Wire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=Fa
     temporal: Any = msgspec.UNSET
 
 
-def quick_record(wire: Wire, report: Report) -> Record | None:
+def quick_record(wire: Wire, report: SourceReport) -> Record | None:
     """The record of a plain memory; `None` when it needs the careful way of `careful_items`."""
     if KEY in wire.meta:
         return None
@@ -70,7 +70,7 @@ def quick_record(wire: Wire, report: Report) -> Record | None:
     )
 
 
-def careful_items(data: Any, report: Report, options: Options, *, json: bool) -> Iterator[Item]:
+def careful_items(data: Any, report: SourceReport, options: Options, *, json: bool) -> Iterator[Item]:
     """The record in a decoded value, then what rides with it; raises `BadRecord`.
 
     `json` tells whether the object form of `temporal` is allowed.
@@ -151,7 +151,7 @@ def _temporal_out(temporal: Temporal, *, json: bool) -> Any:
     return {"start": start, "end": end} if json else [start, end]
 
 
-def _temporal(value: Any, report: Report, object_allowed: bool, id: str) -> Temporal:
+def _temporal(value: Any, report: SourceReport, object_allowed: bool, id: str) -> Temporal:
     if isinstance(value, dict):
         if not object_allowed:
             raise BadRecord(

@@ -14,14 +14,14 @@ from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wi
 from memglot.formats.syntax.yaml_reader import BrokenYaml, YamlReader
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 # Each restart reads the file from its start again, so a file that is no YAML at all must come to an end.
 _MOST_RESTARTS = 100
 _ITEM = re.compile(rb"-\s")
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the memories of a list, or the one of a single mapping.
 
     After a fault that ends the parser's work, reading goes on at the next line that begins an item of the list.
@@ -33,7 +33,7 @@ def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
         rest.stream.close()
 
 
-def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+def _read(source: Source, rest: "_Rest", report: SourceReport, options: Options) -> Iterator[Item]:
     while True:
         values = YamlReader(rest.stream, start=rest.offset, size=source.size)
         try:
@@ -54,7 +54,7 @@ def _read(source: Source, rest: "_Rest", report: Report, options: Options) -> It
                 return
 
 
-def _memories(values: YamlReader, rest: "_Rest", report: Report, options: Options) -> Iterator[Item]:
+def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: Options) -> Iterator[Item]:
     found = False
     for value in values.values():
         found = True
@@ -110,7 +110,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     with target.file() as out:
         for bundle, end in proved(items, target, report):
             out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
-        if report.end is not None and not report.end.count:
+        if report.proof is not None and not report.proof.count:
             out.write(b"[]\n")
 
 

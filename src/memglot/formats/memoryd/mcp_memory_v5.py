@@ -46,7 +46,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         body.seek(0)
         shutil.copyfileobj(body, out, 1 << 20)
         out.write(b"\n]\n}\n" if end.count else b"]\n}\n")
-    report.written(end)
+    report.proof = end
 
 
 def _head(end: Proof, vectors: bool, options: Options) -> bytes:

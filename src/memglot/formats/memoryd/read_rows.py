@@ -31,7 +31,7 @@ from memglot.model import (
     set_times_from_id,
 )
 from memglot.model.record_errors import bad_syntax, missing_content, not_an_object, wrong_type
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 ENCRYPTED = "sealed"
 REPEATS = "repeats"
@@ -60,7 +60,7 @@ class RowContext:
     """What stands in the lists of rows, for the reader to take once all sections are known."""
 
 
-def read_row(row: Any, file: RowContext, report: Report) -> tuple[Record, list[Thing]]:
+def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, list[Thing]]:
     """The record of a row and what rides with it; raises `BadRecord`."""
     if not isinstance(row, dict):
         raise not_an_object(type_name(row))
@@ -82,11 +82,11 @@ def read_row(row: Any, file: RowContext, report: Report) -> tuple[Record, list[T
         read_tool_keys(record, row, file.links, strict=file.strict)
         check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
-        report.sensitive.add(record.scope)
+        report.inputs.sensitive.add(record.scope)
     return record, [*_vector(record, row, report), *riders]
 
 
-def _decrypted(row: dict[str, Any], file: RowContext, report: Report) -> tuple[dict[str, Any], bool]:
+def _decrypted(row: dict[str, Any], file: RowContext, report: SourceReport) -> tuple[dict[str, Any], bool]:
     """A row of this tool whose fields are sealed, with what was sealed in its place; and whether it is such a row."""
     metadata = row.get("metadata")
     slot = metadata.get(KEY) if isinstance(metadata, dict) else None
@@ -104,14 +104,14 @@ def _decrypted(row: dict[str, Any], file: RowContext, report: Report) -> tuple[d
     return {**row, **inner}, True
 
 
-def _not_decrypted(file: RowContext, report: Report) -> BadRecord:
+def _not_decrypted(file: RowContext, report: SourceReport) -> BadRecord:
     if file.lacks_encryption_block:
         return BadRecord("it is sealed, and the file does not say how: it has no `encryption`")
-    report.unopened += 1
+    report.inputs.unopened += 1
     return needs_passphrase()
 
 
-def _content(row: dict[str, Any], file: RowContext, report: Report, bound: bool) -> str:
+def _content(row: dict[str, Any], file: RowContext, report: SourceReport, bound: bool) -> str:
     """The body of a row, wherever it is, held to its hash.
 
     A body that is sealed or lies apart has a proof of its own, and another hash is only told; but where the hash was
@@ -136,7 +136,7 @@ def _content(row: dict[str, Any], file: RowContext, report: Report, bound: bool)
     return found
 
 
-def _stored_apart(row: dict[str, Any], file: RowContext, report: Report) -> str | None:
+def _stored_apart(row: dict[str, Any], file: RowContext, report: SourceReport) -> str | None:
     """A body that is sealed, or lies in a file of its own."""
     if row.get("cipher_blob"):
         if file.cipher is None:
@@ -148,7 +148,7 @@ def _stored_apart(row: dict[str, Any], file: RowContext, report: Report) -> str 
     return read_chunk(row, file.path) if not row.get("content") and has_chunk(row) else None
 
 
-def _set_times(record: Record, row: dict[str, Any], report: Report) -> None:
+def _set_times(record: Record, row: dict[str, Any], report: SourceReport) -> None:
     first, last = row.get("created_at"), row.get("updated_at")
     if type(first) is float and type(last) is float and 0 < first < _USUAL and 0 < last < _USUAL:
         # What nearly every row has, the quick way.
@@ -175,7 +175,7 @@ def _set_meta(record: Record, row: dict[str, Any]) -> None:
         record.extra[SERVICE] = {"metadata": metadata}
 
 
-def _own(record: Record, row: dict[str, Any], report: Report) -> list[Thing] | None:
+def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thing] | None:
     """Take what this tool put into a row, which is the truth about it; `None` where somebody else put it there."""
     slot = record.meta[KEY]
     if not isinstance(slot, dict) or not isinstance(slot.get("id"), str):
@@ -214,7 +214,7 @@ def _apply_simple_slot(record: Record, slot: dict[str, str]) -> list[Thing]:
     return []
 
 
-def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
+def _vector(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thing]:
     numbers = row.get("embedding")
     if not isinstance(numbers, list) or not numbers:
         return []
@@ -235,8 +235,8 @@ def _vector(record: Record, row: dict[str, Any], report: Report) -> list[Thing]:
 
 
 def report_losses(record: Record, row: dict[str, Any], riders: Sequence[Thing], report: Report) -> None:
-    """Report them: what a reader makes of the row tells."""
-    found, _ = read_row({**row, "content": record.content}, RowContext(), Report())
+    """Report the fields that a reader cannot get from the row."""
+    found, _ = read_row({**row, "content": record.content}, RowContext(), SourceReport())
     for name in FIELDS:
         if getattr(found, name) != getattr(record, name):
             report.dropped(name, record.id)

@@ -25,13 +25,13 @@ from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import object_of, objects
 from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
-from memglot.report import Report
+from memglot.report import SourceReport
 
 _FRONT = 1 << 14
 _LISTS = frozenset({"memories", "entities", "relations", "supersedes_chain", "audit_chain", KEY})
 
 
-def read_file(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read_file(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """All that a file holds; raises `Unreadable` for one whose audit chain is broken, or a wrong passphrase."""
     if source.head.lstrip()[:1] == b"[":
         yield from _read_list(source, report)
@@ -42,14 +42,14 @@ def read_file(source: Source, report: Report, options: Options) -> Iterator[Item
     with source.as_file() as copy:
         # A stream comes only once, and may have to be looked through first.
         again = Source.file(copy, source.name)
-        report.current = again
+        report.watch(again)
         try:
             yield from _FileReader(again, source, report, options).items()
         finally:
             again.close()
 
 
-def _read_list(source: Source, report: Report) -> Iterator[Item]:
+def _read_list(source: Source, report: SourceReport) -> Iterator[Item]:
     """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
     file = RowContext(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
     report.note(_no_metadata(source.name))
@@ -57,7 +57,7 @@ def _read_list(source: Source, report: Report) -> Iterator[Item]:
         yield from _row(raw, value, file, report)
 
 
-def _row(raw: bytes, value: Any, file: RowContext, report: Report) -> Iterator[Item]:
+def _row(raw: bytes, value: Any, file: RowContext, report: SourceReport) -> Iterator[Item]:
     try:
         record, riders = read_row(object_of(raw, value, report), file, report)
     except BadRecord as error:
@@ -70,7 +70,7 @@ def _row(raw: bytes, value: Any, file: RowContext, report: Report) -> Iterator[I
 class _FileReader:
     """A file under way."""
 
-    def __init__(self, source: Source, given: Source, report: Report, options: Options) -> None:
+    def __init__(self, source: Source, given: Source, report: SourceReport, options: Options) -> None:
         self._source, self._report = source, report
         self._header, cipher = scan_file(source, report, options)
         self._file = RowContext(path=given.path if given.on_disk else None, cipher=cipher)
@@ -97,7 +97,7 @@ class _FileReader:
         file.strict, file.at = header.strict, header.at
         file.ours = own is not None
         if (end := header.proof(file.cipher)) is not None:
-            self._report.end = end
+            self._report.inputs.proof = end
 
     def _section(self, key: str, raw: bytes, value: Any) -> Iterator[Item]:
         if key in _LISTS and self._report.item is None:
@@ -166,7 +166,7 @@ class _FileReader:
             item = item_of(self._file.cipher.decrypt(row[ENCRYPTED], KEY))
             if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
                 # A relation may be sealed for what it leads to; all else for its own scope.
-                self._report.sensitive.add(scope)
+                self._report.inputs.sensitive.add(scope)
             yield item
 
     def _other(self, key: str, value: Any) -> Iterator[Item]:
@@ -215,7 +215,7 @@ class _FileReader:
         if self._links:
             report.note(_linked_rows(self._links))
         if self._encrypted:
-            report.unopened += self._encrypted
+            report.inputs.unopened += self._encrypted
             report.fault(needs_passphrase(self._encrypted))
 
 

@@ -22,7 +22,7 @@ from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import DEFAULT_SCOPE
-from memglot.report import Proof, Report
+from memglot.report import Proof, SourceReport
 
 STRICT = "memoryd-1"
 ENCRYPTED_PROOF = "sealed_proof"
@@ -82,7 +82,7 @@ class Header:
         return inner if isinstance(inner, dict) else self.encryption
 
 
-def scan_file(source: Source, report: Report, options: Options) -> tuple[Header, Cipher | None]:
+def scan_file(source: Source, report: SourceReport, options: Options) -> tuple[Header, Cipher | None]:
     """What must be known of a file first, and what opens its blobs; raises `Unreadable` for one that is refused."""
     keys = list(first_keys(source.head))
     header = Header()
@@ -92,7 +92,7 @@ def scan_file(source: Source, report: Report, options: Options) -> tuple[Header,
         _read_through(Source(source.name, again), header, report, options)
     cipher = _cipher_of(source.name, header, options)
     # What cannot be opened will not be there to be kept from others.
-    report.sensitive |= header.scopes if cipher is None else header.scopes | header.encrypted_scopes
+    report.inputs.sensitive |= header.scopes if cipher is None else header.scopes | header.encrypted_scopes
     return header, cipher
 
 
@@ -133,13 +133,13 @@ def _has_scanned_keys(text: bytes) -> bool:
     return b"\\u00" in text and _ESCAPED.search(text) is not None
 
 
-def _read_through(source: Source, header: Header, report: Report, options: Options) -> None:
+def _read_through(source: Source, header: Header, report: SourceReport, options: Options) -> None:
     _check_audit(_scan_sections(source, header), header, source.name, report, options)
 
 
 def _scan_sections(source: Source, header: Header) -> ChainCheck | None:
     check: ChainCheck | None = None
-    looking = Report()
+    looking = SourceReport()
     for key, raw, value in sections(source, looking, _raw):
         if key == "memories":
             if b"sensitive" in raw or b"cipher_blob" in raw or b"\\u00" in raw:
@@ -160,7 +160,7 @@ def _checker(header: Header) -> ChainCheck:
     return ChainCheck(ours=own is not None, scoped=own is not None and own.get("scope") is not None)
 
 
-def _check_audit(check: ChainCheck | None, header: Header, name: str, report: Report, options: Options) -> None:
+def _check_audit(check: ChainCheck | None, header: Header, name: str, report: SourceReport, options: Options) -> None:
     head = (header.metadata or {}).get("audit_chain_head")
     if check is None:
         if header.own is None or not head:
@@ -172,8 +172,8 @@ def _check_audit(check: ChainCheck | None, header: Header, name: str, report: Re
         number, reason = check.broken
         if not options.accept_broken_audit:
             raise _broken_audit(name, number, reason)
-        report.broken_chain = f"the audit chain of {name} is broken at row {number:,}: {reason}"
-        report.note(report.broken_chain)
+        report.inputs.broken_chain = f"the audit chain of {name} is broken at row {number:,}: {reason}"
+        report.note(report.inputs.broken_chain)
     elif check.count:
         report.note(_audit(check.count, check.verified, check.linked))
 

@@ -92,7 +92,7 @@ class SectionBuffer:
 
     def is_sensitive(self, scope: str) -> bool:
         """Tell whether a scope is marked as sensitive, in the store or in what was read."""
-        return scope in self._marked or scope in self._report.sensitive
+        return scope in self._marked or scope in self._report.inputs.sensitive
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep an item for its section."""
@@ -158,7 +158,7 @@ class SectionBuffer:
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that nobody here knows, and our own."""
         if (self.omitted_memories or self._omitted_items) and not self._options.closed:
-            scopes = sorted(self._omitted_scopes or {*self._marked, *self._report.sensitive})
+            scopes = sorted(self._omitted_scopes or {*self._marked, *self._report.inputs.sensitive})
             self._report.note(note_sensitive(self.omitted_memories, self._omitted_items, scopes))
         for name, spool in self._unknown.items():
             self._write_unknown(out, name, spool)
@@ -213,7 +213,7 @@ class SectionBuffer:
         found = [rider for rider in riders if isinstance(rider, Relation)]
         found += [msgspec.convert(value, Relation) for value in self._by_source.get(record.id)]
         older = [_older_text(rider) for rider in riders if isinstance(rider, Supersession)]
-        may_encrypt = not self._options.plaintext and bool(self._marked or self._report.sensitive)
+        may_encrypt = not self._options.plaintext and bool(self._marked or self._report.inputs.sensitive)
         if may_encrypt and not encrypted:
             found = [relation for relation in found if not self._omits(relation, record)]
             older = []

@@ -43,7 +43,7 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: O
         raise
     finally:
         writing.buffer.close()
-    report.written(writing.end)
+    report.proof = writing.end
     if others := writing.chunks.count_unused():
         report.note(_other_bodies(target.path.name if target.path else "", others))
 

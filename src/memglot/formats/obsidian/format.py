@@ -20,12 +20,12 @@ from memglot.formats.obsidian.note import RESIDUE, TOOL
 from memglot.formats.obsidian.reader import read_vault
 from memglot.formats.obsidian.writer import VaultWriter, untouched
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 _WIKILINK = re.compile(rb"\[\[[^\[\]\s][^\[\]\n]*\]\]")
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the memory of one note; links to other notes lead nowhere."""
     name = source.path.name if source.path else "note.md"
     folder = source.path.parent.name if source.path else ""
@@ -42,7 +42,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, writer, report):
             writer.take(bundle)
         writer.finish()
-        report.written(notes.finish("obsidian", report))
+        report.proof = notes.finish("obsidian", report)
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from memglot.formats.obsidian.markup import Link
 from memglot.model import Endpoint, Relation, derive_id
 from memglot.notes.tools import note_ambiguous_links, note_broken_links
-from memglot.report import Report
+from memglot.report import SourceReport
 
 TOOL = "obsidian"
 _BATCH = 1_000
@@ -82,7 +82,7 @@ class Web:
         self._db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?)", self._links)
         self._names, self._links = [], []
 
-    def relations(self, report: Report) -> Iterator[Relation]:
+    def relations(self, report: SourceReport) -> Iterator[Relation]:
         """The links that lead to a note; broken and ambiguous ones are told, and stay in the text."""
         self._flush()
         self._db.execute("CREATE INDEX by_name ON names (name, level)")

@@ -32,26 +32,28 @@ from memglot.formats.obsidian.render import Layout, render, text_mark
 from memglot.formats.syntax.markdown_frame import NoteFrame, decode_note, split_note, without_front_matter
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_as_note
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 _MARKS = ("own", "text")
 
 
-def read_vault(files: Iterable[tuple[str, Source]], vault: str, report: Report, options: Options) -> Iterator[Item]:
+def read_vault(
+    files: Iterable[tuple[str, Source]], vault: str, report: SourceReport, options: Options
+) -> Iterator[Item]:
     """Yield the memories of all notes, then what connects them."""
     web = Web()
     vault = options.space or vault
     ids = DiskMap()
     for path, source in files:
         report.start_source(source.name)
-        report.item, report.current = 1, source
+        report.item = 1
+        report.watch(source)
         try:
             check_text(path, "the path")
             yield from _Note(path, source, vault, options).items(web, ids, report)
         except BadRecord as error:
             report.failed_record(error)
         finally:
-            report.current = None
             source.close()
     yield from web.relations(report)
 
@@ -71,7 +73,7 @@ class _Note:
         self._is_edited = written is not None and not self._is_written
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
-    def items(self, web: Web, ids: DiskMap, report: Report) -> Iterator[Item]:
+    def items(self, web: Web, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
         """The memory of the note, and what rides with it; its names and links go into the web."""
         try:
             text = decode_note(self._raw)
@@ -113,13 +115,13 @@ class _Note:
         yield record
         yield from riders
 
-    def _bytes(self, error: BadRecord, report: Report) -> Blob:
+    def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
         """A note that is no text is kept as it is."""
         report.fault(_kept_whole(str(error)))
         data = (self._mark.encode() if self._mark else b"") + self._raw
         return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
 
-    def _frame(self, text: str, report: Report) -> NoteFrame:
+    def _frame(self, text: str, report: SourceReport) -> NoteFrame:
         try:
             return split_note(text)
         except BrokenYaml as error:
@@ -137,7 +139,7 @@ class _Note:
         only = slot["own"] if isinstance(slot.get("own"), list) else None
         return own_lines(body, front_tags(frame.front), only), slot
 
-    def _take_slots(self, record: Record, front: dict[str, Any], report: Report) -> list[Thing]:
+    def _take_slots(self, record: Record, front: dict[str, Any], report: SourceReport) -> list[Thing]:
         riders: list[Thing] = []
         given = front.get(KEY)
         if isinstance(given, dict) and (is_slot(given) or given.keys() <= set(_MARKS) and given):

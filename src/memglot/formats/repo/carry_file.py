@@ -25,7 +25,7 @@ from memglot.files import path_inside
 from memglot.model import Relation, check_thing, is_id
 from memglot.model.record_errors import bad_syntax
 from memglot.project.storage.paths import OWN_FOLDER
-from memglot.report import Report
+from memglot.report import SourceReport
 
 CARRY = f"{OWN_FOLDER}/carry.jsonl"
 _FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", "superseded_by": ""}
@@ -56,7 +56,7 @@ class Line(msgspec.Struct, omit_defaults=True):
 class Carried:
     """What a store carries, by the ids of its nodes and relations."""
 
-    def __init__(self, folder: Path, report: Report) -> None:
+    def __init__(self, folder: Path, report: SourceReport) -> None:
         self.head = Head()
         self._nodes, self._links = DiskMap(), DiskMap()
         for line in _lines(folder, report):
@@ -109,7 +109,7 @@ def digest(raw: bytes) -> str:
     return sha256(raw).hexdigest()[:16]
 
 
-def _lines(folder: Path, report: Report) -> Iterator[Line]:
+def _lines(folder: Path, report: SourceReport) -> Iterator[Line]:
     place = path_inside(folder, CARRY)
     if place is None or not place.is_file():
         return

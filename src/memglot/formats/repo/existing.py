@@ -17,7 +17,7 @@ from memglot.project.storage import paths
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.layout import Layout, layout_of
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
 class There:
@@ -39,7 +39,7 @@ class There:
             self._look()
 
     def _look(self) -> None:
-        self._carried = carried = Carried(self._folder, Report())
+        self._carried = carried = Carried(self._folder, SourceReport())
         self.config, value = read_config(self._folder)
         self.space = space_of(self._folder, value, Options(), carried)
         self.origin = carried.head.space or self.space

@@ -27,15 +27,15 @@ from memglot.model import Item
 from memglot.project.storage.errors import linked
 from memglot.project.storage.lock import exclusive
 from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, RELATIONS
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
 
-def read(source: Source, report: Report, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
     """Refuse a single file: nodes lie in two files, and speak of each other."""
     raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
 
 
-def read_home(folder: Path, report: Report, options: Options) -> Iterator[Item]:
+def read_home(folder: Path, report: SourceReport, options: Options) -> Iterator[Item]:
     """Yield the memories, relations, settings and log of a `.memory` folder."""
     return read_storage(folder, report, options)
 
@@ -54,7 +54,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         for bundle in bundles(items, writer, report):
             writer.take(bundle)
         writer.finish()
-        report.written(notes.finish("repo", report))
+        report.proof = notes.finish("repo", report)
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:

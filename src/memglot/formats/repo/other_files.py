@@ -18,7 +18,7 @@ from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.ids import project_name, project_slug
-from memglot.report import Report
+from memglot.report import SourceReport
 
 TABLES = {"config": paths.CONFIG, "sync": paths.SYNC_MARKER}
 """The tables of whole files."""
@@ -69,7 +69,7 @@ def small_file(folder: Path, name: str) -> bytes | None:
         return file.read(_LARGEST)
 
 
-def event_blobs(folder: Path, space: str, report: Report) -> Iterator[Blob]:
+def event_blobs(folder: Path, space: str, report: SourceReport) -> Iterator[Blob]:
     """The lines of the log; one that is no event is reported, and not kept: nobody could read the log with it."""
     place = path_inside(folder, paths.EVENTS)
     if place is None or not place.is_file():

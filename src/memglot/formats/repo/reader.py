@@ -23,10 +23,10 @@ from memglot.project.storage.errors import linked
 from memglot.project.storage.find import decoded, read_config, space_of, walk_files
 from memglot.project.storage.ids import is_id
 from memglot.project.storage.paths import JOURNAL
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
-def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Item]:
+def read_storage(folder: Path, report: SourceReport, options: Options) -> Iterator[Item]:
     """All items of a `.memory` folder. Raises `Unreadable` for storage that is none, or of another version."""
     if folder.is_symlink():
         raise linked(str(folder))
@@ -43,7 +43,7 @@ def read_storage(folder: Path, report: Report, options: Options) -> Iterator[Ite
 class _Reading:
     """One store being read."""
 
-    def __init__(self, folder: Path, space: str, carried: Carried, report: Report) -> None:
+    def __init__(self, folder: Path, space: str, carried: Carried, report: SourceReport) -> None:
         self._folder, self._space, self._carried, self._report = folder, space, carried, report
         self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
         self._links, self._older, self._told_links = DiskGroups(), DiskGroups(), DiskMap()

@@ -10,12 +10,12 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_split import Splitter, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
 from memglot.model.record_errors import bad_syntax
-from memglot.report import Report
+from memglot.report import SourceReport
 from memglot.settings import MAX_SECTION_BYTES
 
 
 def sections(
-    source: Source, report: Report, decode: Decode, *, memories: str = "memories"
+    source: Source, report: SourceReport, decode: Decode, *, memories: str = "memories"
 ) -> Iterator[tuple[str, bytes, Any]]:
     """Yield the elements of all lists in an object, each under its list's key; any other value comes as it is.
 
@@ -54,7 +54,7 @@ def sections(
         report.fault(bad_syntax("JSON", "something follows the object"), line=values.line)
 
 
-def _whole(key: str, raw: bytes, report: Report, line: int) -> tuple[Any] | None:
+def _whole(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] | None:
     """A value that is no list, decoded; what cannot be is reported and left out."""
     if len(raw) > MAX_SECTION_BYTES:
         report.fault(

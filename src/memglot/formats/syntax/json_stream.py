@@ -10,14 +10,14 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import Splitter, depth, is_json
 from memglot.model.record_errors import bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
-from memglot.report import Report
+from memglot.report import SourceReport
 from memglot.settings import MAX_DEPTH
 
 Decode = Callable[[bytes], Any]
 _TRUNCATED = "Input data was truncated"
 
 
-def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+def objects(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
     start = source.head.lstrip(b" \t\r\n")
     if not start:
@@ -30,7 +30,7 @@ def objects(source: Source, report: Report, decode: Decode) -> Iterator[tuple[by
         yield from _lines(source, report, decode)
 
 
-def _after_space(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+def _after_space(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """The values behind white space that fills more than the head."""
     values = Splitter(source.stream, source.start)
     report.find_line = lambda: values.line
@@ -61,7 +61,7 @@ def _one_a_line(start: bytes) -> bool:
     return True
 
 
-def _lines(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     item = 0
     offset = source.start
     for number, line in enumerate(source.stream, 1):
@@ -80,7 +80,7 @@ def _lines(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
         yield line, value
 
 
-def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[bytes, Any]]:
+def _array(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     values = Splitter(source.stream, source.start)
     report.find_line = lambda: values.line
     values.peek()
@@ -90,7 +90,9 @@ def _array(source: Source, report: Report, decode: Decode) -> Iterator[tuple[byt
         report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
 
 
-def elements(values: Splitter, report: Report, decode: Decode, *, memories: bool = True) -> Iterator[tuple[bytes, Any]]:
+def elements(
+    values: Splitter, report: SourceReport, decode: Decode, *, memories: bool = True
+) -> Iterator[tuple[bytes, Any]]:
     """The values of a list that was just opened, up to and over its end; a fault is reported.
 
     `memories` tells whether they are such, so that one which is cut off counts as one.
@@ -131,11 +133,11 @@ def elements(values: Splitter, report: Report, decode: Decode, *, memories: bool
     values.skip()
 
 
-def _sequence(source: Source, report: Report) -> Iterator[tuple[bytes, Any]]:
+def _sequence(source: Source, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
     yield from _values(Splitter(source.stream, source.start), report)
 
 
-def _values(values: Splitter, report: Report) -> Iterator[tuple[bytes, Any]]:
+def _values(values: Splitter, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
     item = 0
     while values.peek():
         item += 1
@@ -156,7 +158,7 @@ def check_depth(raw: bytes) -> None:
         raise too_deep("the memory")
 
 
-def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
+def object_of(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any]:
     """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
     check_depth(raw)
     data = decode_value(raw, report) if value is None else value
@@ -165,7 +167,7 @@ def object_of(raw: bytes, value: Any, report: Report) -> dict[str, Any]:
     return data
 
 
-def decode_value(raw: bytes, report: Report) -> Any:
+def decode_value(raw: bytes, report: SourceReport) -> Any:
     """Decode a value that the quick way refused; raises `BadRecord` with the reason."""
     try:
         raw.decode("utf-8")

@@ -17,7 +17,7 @@ from memglot.model.record_errors import bad_syntax, wrong_type
 from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.errors import OtherStorage, linked
 from memglot.project.storage.remote import remote_of
-from memglot.report import Report
+from memglot.report import SourceReport
 
 
 def read_config(folder: Path) -> tuple[bytes, dict[str, Any]]:
@@ -49,7 +49,7 @@ def space_of(folder: Path, config: dict[str, Any], options: Options, carried: Ca
     return (carried.head.space if carried is not None else "") or (id if isinstance(id, str) else "")
 
 
-def walk_files(folder: Path, below: str, ending: str, report: Report | None = None) -> Iterator[str]:
+def walk_files(folder: Path, below: str, ending: str, report: SourceReport | None = None) -> Iterator[str]:
     """The files with an ending below a folder, sorted, as paths below the whole; links are reported, not followed."""
     waiting = [below]
     while waiting:
@@ -85,7 +85,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _entries(folder: Path, place: str, report: Report | None) -> list[os.DirEntry[str]]:
+def _entries(folder: Path, place: str, report: SourceReport | None) -> list[os.DirEntry[str]]:
     try:
         if (folder / place).is_symlink():
             raise linked(str(folder / place))
