@@ -248,7 +248,7 @@ def test_export_inline_and_to_a_path(here: Agent, tmp_path: Path) -> None:
     assert here.gives("me_memory_export", format="json", path="a.json", force=True)["count"] == 2
     assert here.gives("me_memory_export", format="json", tree="nowhere") == {"count": 0, "content": "[]\n"}
     assert "unknown format" in here.refuses("me_memory_export", format="docx")
-    assert "give `path`" in here.refuses("me_memory_export", format="sqlite")
+    assert "give a `path`" in here.refuses("me_memory_export", format="sqlite")
     assert here.gives("me_memory_import", path="a.json")["skipped"] == 2
 
 
@@ -365,19 +365,19 @@ def outside(text: str) -> str:
 def test_bad_input_is_one_sentence_and_the_server_lives_on(everywhere: Agent, tmp_path: Path) -> None:
     refuses = everywhere.refuses
     assert "did you mean `me_memory_get`" in refuses("me_memory_gett")
-    assert "no parameter `colour` (it takes id)" in refuses("me_memory_get", id=FIRST, colour="red")
-    assert "needs `id`" in refuses("me_memory_get")
-    assert "needs `id`" in refuses("me_memory_get", id=None)
+    assert "no parameter `colour` (its parameters are id)" in refuses("me_memory_get", id=FIRST, colour="red")
+    assert "requires `id`" in refuses("me_memory_get")
+    assert "requires `id`" in refuses("me_memory_get", id=None)
     assert "`id`: expected `str`, got `int`" in refuses("me_memory_get", id=7)
     assert "`temporal.start`" in refuses("me_memory_create", content="x", temporal={"start": 7})
     assert "unknown field" in refuses("me_memory_create", content="x", temporal={"start": "2026", "stop": "2027"})
     assert "no memory" in refuses("me_memory_get", id=FIRST)
-    assert "exclude each other" in refuses("me_memory_import", path="a", content="[]", format="json")
-    assert "is needed" in refuses("me_memory_import")
-    assert "needs `format`" in refuses("me_memory_import", content="[]")
+    assert "cannot be used together" in refuses("me_memory_import", path="a", content="[]", format="json")
+    assert "is required" in refuses("me_memory_import")
+    assert "requires `format`" in refuses("me_memory_import", content="[]")
     assert "more than 1 MB" in refuses("me_memory_import", content="x" * ((1 << 20) + 1), format="json")
-    assert "use `path`" in refuses("me_memory_import", content="é" * ((1 << 19) + 1), format="json")
-    assert "use `path`" in refuses("me_memory_create", content="x" * ((1 << 20) + 1))
+    assert "give its `path`" in refuses("me_memory_import", content="é" * ((1 << 19) + 1), format="json")
+    assert "give its `path`" in refuses("me_memory_create", content="x" * ((1 << 20) + 1))
     assert "outside" in refuses("me_memory_import", path=str(tmp_path / "elsewhere.json"))
     assert "no such file" in refuses("me_memory_import", path="nowhere.json")
     assert "MemoryNotInitialized" in refuses("status_memory")
@@ -385,7 +385,7 @@ def test_bad_input_is_one_sentence_and_the_server_lives_on(everywhere: Agent, tm
 
 
 def test_arguments_that_are_no_object(here: Agent) -> None:
-    assert "needs `content`" in text_of(here.ask("me_memory_create", None))
+    assert "requires `content`" in text_of(here.ask("me_memory_create", None))
 
 
 # Read-only and sensitive
@@ -402,7 +402,7 @@ def test_read_only_changes_nothing(tmp_path: Path) -> None:
             assert "read-only" in one.refuses(name)
         assert one.gives("me_memory_get", id=FIRST)["content"] == "kept"
         assert one.gives("me_memory_export", format="json")["count"] == 1
-        assert "writes no files" in one.refuses("me_memory_export", format="json", path="a.json")
+        assert "cannot write a file" in one.refuses("me_memory_export", format="json", path="a.json")
     assert (tmp_path / "store.db").read_bytes() == before and not (tmp_path / "a.json").exists()
 
 

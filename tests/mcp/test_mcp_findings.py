@@ -165,7 +165,7 @@ def test_lists_fit_a_budget_too(here: Agent) -> None:
         here.gives("me_memory_create", content=f"{number} " + "word " * 200)
     assert len(here.reads("me_memory_search", budget=300)) < 2_500
     assert len(here.gives("me_memory_search", budget=300)["results"]) < 10
-    assert "`context` is for searches" in here.refuses("me_memory_search", context=2)
+    assert "`context` only applies to searches" in here.refuses("me_memory_search", context=2)
 
 
 def test_what_is_said_of_a_memory_stands_in_no_heading(here: Agent) -> None:
@@ -202,7 +202,9 @@ def test_errors_of_project_memory_are_one_line(here: Agent, tmp_path: Path) -> N
 def test_clients_that_name_no_folders_of_this_machine(tmp_path: Path) -> None:
     for way in ("stdio-legacy", "stdio-auto"):
         with reached(way, tmp_path / "s.db", cwd=tmp_path, roots=["file://elsewhere/a"]) as one:
-            assert "none of the client's roots is a folder here" in one.refuses("me_memory_import", path="a.json")
+            assert "none of the client's roots is a folder on this machine" in one.refuses(
+                "me_memory_import", path="a.json"
+            )
             assert one.gives("me_memory_search")["total"] == 0
 
 
@@ -238,7 +240,7 @@ def test_an_unfinished_import_still_tells_what_landed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
 def test_the_root_of_the_file_system_is_no_working_directory(tmp_path: Path, way: str) -> None:
     with reached(way, tmp_path / "s.db", cwd=Path("/")) as one:
-        assert "no folder is open to this server" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+        assert "this server may not use any folder" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
         assert "--root" in one.refuses("status_memory")
         one.gives("me_memory_create", content="x")
     with reached(way, tmp_path / "s.db", cwd=Path("/"), roots=[tmp_path.as_uri()]) as one:

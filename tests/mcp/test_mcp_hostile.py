@@ -139,7 +139,7 @@ def test_what_was_done_is_told_however_much_there_is_to_tell(here: Agent, tmp_pa
         large = memory.add("l" * 2_000_000).id
     assert here.gives("me_memory_update", id=large, tags=["t"])["tags"] == ["t"]
     made = here.ask("me_memory_create", {"content": "m", "meta": {"k": "v" * 1_500_000}})
-    assert not made.is_error and "this answer leaves it out" in text_of(made)
+    assert not made.is_error and "this result leaves it out" in text_of(made)
     assert made.structured_content is not None
     with Memory.open(tmp_path / "store.db") as memory:
         assert len(memory.get(made.structured_content["id"]).meta["k"]) == 1_500_000
@@ -186,7 +186,7 @@ def test_an_agent_is_not_told_which_scopes_are_sensitive(tmp_path: Path) -> None
 
 def test_what_no_answer_could_tell_is_refused_first_or_told_without(here: Agent, tmp_path: Path) -> None:
     for labels in ({"title": "t" * 1_200_000}, {"tags": ["t" * 1_200_000]}):
-        assert "belongs in `content`" in here.refuses("me_memory_create", content="x", **labels)
+        assert "put long text in `content`" in here.refuses("me_memory_create", content="x", **labels)
     assert here.gives("me_memory_search")["total"] == 0
     new_project(tmp_path, "acme")
     nodes = [{"kind": "gotcha", "title": f"Large {number}", "body": "b " * 300_000} for number in range(2)]

@@ -1,4 +1,4 @@
-"""What a server asks and tells the client of a call: its name, its folders, and how far something is."""
+"""Requests from the server to the client of a call: its name, its folders, and progress notifications."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import BaseModel
 
-from memglot.mcp.errors import no_client_folder, silent_client
-from memglot.mcp.roots import folders_from_uris
+from memglot.display import shorten
+from memglot.errors import UsageError
+from memglot.mcp.roots import NAME_A_ROOT, folders_from_uris
 from memglot.report import Progress, ShowProgress, Stopped
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 _PROGRESS_SECONDS = 0.25
-"""So many seconds lie between two tellings of progress at the least."""
+"""Minimum time between two progress notifications."""
 _TIMEOUT_SECONDS = 10.0
 _ROOTS_REQUEST = "roots"
 
 
 class _Root(BaseModel):
-    """A folder that a client names; some clients name places that are no files."""
+    """A folder that a client names. The URI is plain text, since some clients name places that are not files."""
 
     uri: str
 
@@ -37,7 +38,7 @@ class _Roots(BaseModel):
 
 
 def client_name(context: Context) -> str:
-    """What the client calls itself; empty where it does not say."""
+    """Return the name that the client gives itself, or an empty string."""
     params = context.session.client_params
     return params.client_info.name if params is not None and params.client_info is not None else ""
 
@@ -45,7 +46,7 @@ def client_name(context: Context) -> str:
 async def client_folders(
     context: Context, params: types.CallToolRequestParams
 ) -> list[Path] | types.InputRequiredResult:
-    """The folders that the client works in; none where it has none to name."""
+    """Return the folders that the client works in, or none if it names none."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return []
@@ -53,27 +54,30 @@ async def client_folders(
     if isinstance(answered, types.ListRootsResult):
         return _usable([str(root.uri) for root in answered.roots])
     if not context.session.can_send_request:
-        # A client of today's protocol is asked by the answer to its call, which it then makes again.
+        # Clients of the current protocol are asked in the result of their call, and then call again.
         return types.InputRequiredResult(input_requests={_ROOTS_REQUEST: types.ListRootsRequest()})
     try:
         with anyio.fail_after(_TIMEOUT_SECONDS), warnings.catch_warnings():
-            # Clients of the protocols before it are asked directly, which is deprecated for those of today.
+            # Clients of earlier protocols are asked directly, which is deprecated for current ones.
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             found = await context.session.send_request(types.ListRootsRequest(), _Roots)
     except (TimeoutError, MCPError, ValueError) as error:
-        raise silent_client(str(error)) from None
+        reason = f": {shorten(str(error), 200)}" if str(error) else ""
+        raise UsageError(f"the client did not say which folders it works in{reason}", NAME_A_ROOT) from None
     return _usable([root.uri for root in found.roots])
 
 
 def _usable(uris: list[str]) -> list[Path]:
     found = folders_from_uris(uris)
     if uris and not found:
-        raise no_client_folder(uris)
+        raise UsageError(
+            f"none of the client's roots is a folder on this machine: {shorten(', '.join(uris), 200)}", NAME_A_ROOT
+        )
     return found
 
 
 def progress_reporter(context: Context, stop: threading.Event) -> ShowProgress:
-    """Tells the client how far something is, not too often, and ends it when nobody wants it any more."""
+    """Return a function that notifies the client of progress, and raises `Stopped` once `stop` is set."""
     last = time.monotonic()
 
     def report_progress(progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Serves clients on this machine over streamable HTTP: whoever has the token, and no web page."""
+"""Serve clients on this machine over streamable HTTP: those that have the token, and no web page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATH = "/mcp"
 
 
 def serve(config: ServerConfig, port: int, token: str, started: Callable[[str], None]) -> None:
-    """Serve until the process is stopped. `started` is told the address once it is listened on; 0 is any free port."""
+    """Serve until the process is stopped. Port 0 means any free port; `started` is called with the server's URL."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -31,7 +31,7 @@ def serve(config: ServerConfig, port: int, token: str, started: Callable[[str], 
         listener.close()
         raise StoreError(
             f"cannot listen on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}",
-            "`--port` takes another one, 0 any free one",
+            "choose another one with `--port`; 0 means any free port",
         ) from None
     listener.listen(128)
     port = listener.getsockname()[1]
@@ -54,21 +54,21 @@ def serve(config: ServerConfig, port: int, token: str, started: Callable[[str], 
 
 
 class RequireToken:
-    """Lets only requests through that carry the token."""
+    """ASGI middleware that rejects requests without the bearer token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._wanted = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Forward a request that has the token; answer any other with status 401."""
         if scope["type"] == "http":
             given = Headers(scope=scope).get("authorization", "").encode("latin-1", "replace")
-            # The scheme may be written in any case; the comparison takes the same time wherever the two differ.
+            # The scheme is case-insensitive. The comparison takes constant time.
             scheme, _, rest = given.partition(b" ")
             if not hmac.compare_digest(scheme.capitalize() + b" " + rest.strip(), self._wanted):
                 refusal = JSONResponse(
-                    {"error": "a bearer token is needed: `memglot mcp token` shows it"},
+                    {"error": "a bearer token is required; print it with `memglot mcp token`"},
                     status_code=401,
                     headers={"WWW-Authenticate": "Bearer"},
                 )

@@ -1,4 +1,4 @@
-"""The shapes of arguments and answers that several tools share, named as agents know them from Memory Engine."""
+"""Schemas that several tools share. Their field names are those that agents know from Memory Engine."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from memglot.model import Record, format_time
 
 Text = Annotated[str, Meta(min_length=1)]
 Natural = Annotated[int, Meta(ge=0, le=2**53)]
-"""A whole number from 0 that every JSON reader can hold."""
+"""An integer from 0 that every JSON parser can represent exactly."""
 
 
 class Span(msgspec.Struct, forbid_unknown_fields=True):
-    """A time that a memory is about: a point, or from `start` up to `end`."""
+    """The time that a memory is about: a point in time, or from `start` to `end`."""
 
-    start: Annotated[str, Meta(description="ISO 8601 time with an offset, such as 2026-01-15T10:00:00Z.")]
-    end: Annotated[str | None, Meta(description="The end, which is no part of it. Leave out for a point in time.")] = (
+    start: Annotated[str, Meta(description="ISO 8601 timestamp with an offset, such as 2026-01-15T10:00:00Z.")]
+    end: Annotated[str | None, Meta(description="End of the time span (exclusive). Leave out for a point in time.")] = (
         None
     )
 
 
 class Range(msgspec.Struct, forbid_unknown_fields=True):
-    """From a time up to another."""
+    """A time range."""
 
     start: Annotated[str, Meta(description="Start of the range, ISO 8601.")]
     end: Annotated[str, Meta(description="End of the range, ISO 8601.")]
 
 
 class TemporalFilter(msgspec.Struct, forbid_unknown_fields=True):
-    """Which times memories must be about; all that are given must hold."""
+    """Conditions on the time that memories are about. All given conditions must hold."""
 
-    contains: Annotated[str | None, Meta(description="About a time that contains this moment.")] = None
-    overlaps: Annotated[Range | None, Meta(description="About a time that overlaps this range.")] = None
-    within: Annotated[Range | None, Meta(description="About a time inside this range.")] = None
-    before: Annotated[str | None, Meta(description="About a time that is over at this moment.")] = None
-    after: Annotated[str | None, Meta(description="About a time that begins after this moment.")] = None
+    contains: Annotated[str | None, Meta(description="The memory's time contains this moment.")] = None
+    overlaps: Annotated[Range | None, Meta(description="The memory's time overlaps this range.")] = None
+    within: Annotated[Range | None, Meta(description="The memory's time is within this range.")] = None
+    before: Annotated[str | None, Meta(description="The memory's time has ended by this moment.")] = None
+    after: Annotated[str | None, Meta(description="The memory's time starts after this moment.")] = None
 
 
 class MemoryOut(msgspec.Struct, kw_only=True):
-    """A memory as tools answer it."""
+    """A memory in a tool result."""
 
     id: str
     content: str
@@ -59,25 +59,25 @@ class MemoryOut(msgspec.Struct, kw_only=True):
 
 
 class CountOut(msgspec.Struct):
-    """How many memories were meant."""
+    """The number of affected memories."""
 
-    count: Annotated[int, Meta(description="How many memories were changed, or would be with `dry_run`.")]
+    count: Annotated[int, Meta(description="Number of memories that were changed, or would be with `dry_run`.")]
 
 
-TreeArg = Annotated[str | None, Meta(description="Dotted path, such as `work.billing`; letters, digits and `_`.")]
+TreeArg = Annotated[str | None, Meta(description="Dotted path of letters, digits and `_`, such as `work.billing`.")]
+TagsArg = Annotated[list[str] | None, Meta(description="Labels, such as `preference`.")]
+TemporalArg = Annotated[Span | None, Meta(description="The time that the memory is about, if any.")]
+MetaArg = Annotated[dict[str, Any] | None, Meta(description="Metadata: any keys and values you like.")]
 TreeFilterArg = Annotated[
     str | None,
-    Meta(description="At this path or below; also patterns such as `work.*`, `*.api.*`, and labels: `api & !old`."),
+    Meta(description="Only memories at or below this path; also accepts patterns: `work.*`, `*.api.*`, `api & !old`."),
 ]
-MetaFilterArg = Annotated[dict[str, Any] | None, Meta(description="Only memories whose metadata contain this object.")]
-TemporalFilterArg = Annotated[TemporalFilter | None, Meta(description="Only memories about such a time.")]
-TagsArg = Annotated[list[str] | None, Meta(description="Labels, such as `preference`.")]
-TemporalArg = Annotated[Span | None, Meta(description="When the memory is about, if it is about a time.")]
-MetaArg = Annotated[dict[str, Any] | None, Meta(description="Any keys and values of your own.")]
+MetaFilterArg = Annotated[dict[str, Any] | None, Meta(description="Only memories whose metadata contains this object.")]
+TemporalFilterArg = Annotated[TemporalFilter | None, Meta(description="Only memories about this time.")]
 
 
 def memory_out(record: Record) -> MemoryOut:
-    """A memory for an answer."""
+    """Return a memory for a tool result."""
     span = record.temporal
     temporal = None
     if span is not None:
@@ -100,14 +100,14 @@ def memory_out(record: Record) -> MemoryOut:
 
 
 def temporal_value(given: Span | None) -> dict[str, str] | None:
-    """A time as the engine takes it."""
+    """Return a time span as `Memory.add` and `Memory.update` accept it."""
     if given is None:
         return None
     return {"start": given.start} | ({"end": given.end} if given.end is not None and given.end != given.start else {})
 
 
 def search_filters(tree: str | None, meta: dict[str, Any] | None, when: TemporalFilter | None) -> dict[str, Any]:
-    """The filters that searches and exports share, as the engine takes them."""
+    """Return the filters that searches and exports share, as `Memory` accepts them."""
     found: dict[str, Any] = {"tree": tree, "meta": meta}
     if when is not None:
         for name in ("contains", "before", "after"):

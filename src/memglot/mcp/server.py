@@ -1,4 +1,4 @@
-"""The server itself: lists the tools, calls them in threads, and turns whatever happens into an answer."""
+"""The MCP server: list the tools, run calls in threads, and turn every outcome into a tool result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from memglot import __version__
+from memglot.display import quoted
 from memglot.errors import MemglotError, StoreError, UsageError
 from memglot.mcp import resources
 from memglot.mcp.client import Context, client_folders, client_name, progress_reporter
 from memglot.mcp.config import ServerConfig
-from memglot.mcp.errors import file_failed, no_root_named, no_tool
 from memglot.mcp.results import error_result, error_text, tool_result
-from memglot.mcp.roots import Roots
+from memglot.mcp.roots import NAME_A_ROOT, Roots
 from memglot.mcp.store_pool import StorePool
 from memglot.mcp.texts import INSTRUCTIONS
 from memglot.mcp.tool import Call, Tool
@@ -33,27 +34,27 @@ from memglot.settings import data_folder
 from memglot.store.own_files import paths_of
 
 _MAX_READERS, _MAX_WRITERS = 8, 4
-"""So many calls run at a time; those that write have places of their own, so that those that read need not wait."""
+"""Maximum number of concurrent calls. Writers are limited separately, so that readers never wait for them."""
 _log = logging.getLogger("memglot.mcp")
 
 
 class MemglotServer:
-    """Answers agents. One of these serves every client of a process."""
+    """Serve the tools and resources of one store to every client of a process."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
         self._pool = StorePool(config)
         self._tools = {name: tool for name, tool in all_tools().items() if tool.read_only or not config.read_only}
         if config.read_only:
-            # It writes no files then, and says so when it is asked to.
+            # This tool can return an export inline; it refuses to write a file itself.
             self._tools["me_memory_export"] = all_tools()["me_memory_export"]
         self._limiters: dict[bool, anyio.CapacityLimiter] = {}
-        # It may be gone later, which is no matter for those who use no files.
+        # Read now, since the folder may be deleted later; only calls that use files need it.
         self._working_folder = Path.cwd()
         self._own_files = [data_folder(), *map(Path, sorted(paths_of(self._pool.url)))]
 
     def server(self) -> Server[Any]:
-        """The SDK's server, which speaks the protocol over any transport."""
+        """Return the SDK's server, which speaks the protocol over any transport."""
         return Server(
             "memglot",
             version=__version__,
@@ -81,7 +82,7 @@ class MemglotServer:
 
     @cached_property
     def _tool_list(self) -> list[types.Tool]:
-        # Making all the schemas takes 20 ms, and every client over HTTP asks for them.
+        # Generating all schemas takes 20 ms, and every client over HTTP asks for them.
         return [describe_tool(tool) for tool in self._tools.values()]
 
     async def _call_tool(
@@ -94,37 +95,37 @@ class MemglotServer:
         except MemglotError as error:
             return error_result(tool, error)
         except OSError as error:
-            return error_result(tool, file_failed(str(error.filename or ""), (error.strerror or str(error)).lower()))
+            reason = (error.strerror or str(error)).lower()
+            return error_result(tool, MemglotError(f"cannot use {quoted(str(error.filename or ''), 200)}: {reason}"))
         except Stopped:
-            return error_result(tool, StoreError("stopped: whole batches stay"))
+            return error_result(tool, StoreError("stopped; batches that were already written are kept"))
         except UnicodeEncodeError as error:
-            return error_result(
-                tool,
-                UsageError(
-                    f"a parameter holds U+{ord(error.object[error.start]):04X}, half of a sign, which is no text"
-                ),
-            )
+            surrogate = f"U+{ord(error.object[error.start]):04X}"
+            message = f"a parameter contains a lone surrogate ({surrogate}), which is not valid text"
+            return error_result(tool, UsageError(message))
         except MCPError:
             raise
-        except Exception as error:  # noqa: BLE001 - a face turns whatever happens into a message
+        except Exception as error:  # noqa: BLE001 - every failure becomes a tool error
             _log.exception("%s failed", params.name)
             return error_result(
                 tool,
-                StoreError(f"`{params.name}` failed: {type(error).__name__}", "the server's standard error tells more"),
+                StoreError(
+                    f"`{params.name}` failed: {type(error).__name__}", "see the server's standard error for details"
+                ),
             )
 
     async def _answer(
         self, context: Context, params: types.CallToolRequestParams, tool: Tool[Any]
     ) -> types.CallToolResult | types.InputRequiredResult:
         given = tool.parse(params.arguments)
-        # Most calls use no files, and need not wait for links to be resolved.
+        # Resolving links takes time, and most calls use no files.
         roots = await self._roots(context, params) if tool.touches_files(given) else Roots(())
         if isinstance(roots, types.InputRequiredResult):
             return roots
         return tool_result(tool, await self._run(context, lambda call: tool.run(call, given), roots, tool.read_only))
 
     async def _roots(self, context: Context, params: types.CallToolRequestParams) -> Roots | types.InputRequiredResult:
-        """The folders that files may lie in: those a person named, else the client's, else the working directory."""
+        """Return the folders that tools may use: those in the config, or the client's, or the working directory."""
         allowed = self._config.roots
         if not allowed:
             asked = await client_folders(context, params)
@@ -132,21 +133,26 @@ class MemglotServer:
                 return asked
             allowed = tuple(asked)
         if not allowed and self._working_folder == Path(self._working_folder.anchor):
-            # Clients with windows start servers there, and whoever wrote that did not mean every file there is.
-            raise no_root_named(str(self._working_folder))
+            # Desktop clients start servers there, which is not meant as access to every file.
+            raise UsageError(
+                f"this server may not use any folder, because it was started in `{self._working_folder}`", NAME_A_ROOT
+            )
         return Roots(allowed or (self._working_folder,), self._own_files)
 
     def _find_tool(self, name: str) -> Tool[Any]:
         if name in self._tools:
             return self._tools[name]
-        raise (
-            UsageError(f"this server is read-only: `{name}` is not open here", "`memglot mcp` without `--read-only`")
-            if name in all_tools()
-            else no_tool(name, list(self._tools))
-        )
+        if name in all_tools():
+            raise UsageError(
+                f"`{name}` is not available, because this server is read-only",
+                "start `memglot mcp` without `--read-only`",
+            )
+        near = get_close_matches(name, list(self._tools), 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"the tools are {', '.join(self._tools)}"
+        raise UsageError(f"there is no tool {quoted(name, 200)}", hint)
 
     async def _run(self, context: Context, function: Callable[[Call], Any], roots: Roots, reads: bool = True) -> Any:
-        """Do something in a thread. When the client cancels it, or goes, it stops where whole batches have landed."""
+        """Run a function in a thread. If the client cancels or disconnects, it stops after the current batch."""
         stop = threading.Event()
         call = Call(self._config, self._pool, roots, progress_reporter(context, stop), client_name(context))
         try:
@@ -155,8 +161,6 @@ class MemglotServer:
             )
         finally:
             stop.set()
-
-    # Resources: the reports of imports, which stay when the conversation is gone.
 
     async def _list_resources(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[resources.IMPORT_LIST])
@@ -179,7 +183,7 @@ class MemglotServer:
 
 
 def describe_tool(tool: Tool[Any]) -> types.Tool:
-    """A tool as clients see it."""
+    """Return a tool as clients see it."""
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -1,4 +1,4 @@
-"""Serves one client over standard input and output."""
+"""Serve one client over standard input and output."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from memglot.mcp.server import MemglotServer
 
 _EXIT_INTERRUPTED = 130
 _GRACE_SECONDS = 2.0
-"""So many seconds are left for answers when the client has nothing more to say; what takes longer is stopped."""
+"""Time left for pending answers after the client closes its end; calls that take longer are stopped."""
 
 
 def serve(config: ServerConfig) -> None:
     """Serve until the client closes its end."""
-    # A read of standard input cannot be given up, so nothing else would end before the client sends something.
-    # What landed is safe, as after any other end.
+    # A blocking read of standard input cannot be cancelled, so exit at once. What was committed is safe.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_EXIT_INTERRUPTED))
     anyio.run(_serve, MemglotServer(config).server())
 
@@ -44,7 +43,7 @@ async def _serve(server: Server[Any]) -> None:
 
 
 class _Pipes:
-    """What lies between the client's pipes and the SDK, which would drop broken lines, and late answers, in silence."""
+    """A layer between the pipes and the SDK, which would silently drop invalid lines and late answers."""
 
     def __init__(self, outgoing: Any) -> None:
         self._outgoing = outgoing
@@ -52,7 +51,7 @@ class _Pipes:
         self._answered = anyio.Event()
 
     async def forward_requests(self, incoming: Any, asked: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        """Pass messages on, answer lines that are none, and wait a little for the last answers."""
+        """Forward messages, answer invalid lines with an error, and wait briefly for the last answers."""
         async with asked:
             async for message in incoming:
                 if isinstance(message, Exception):
@@ -66,33 +65,33 @@ class _Pipes:
                     await self._answered.wait()
 
     def _track(self, message: types.JSONRPCMessage) -> None:
-        """Know which answers are to come: one to each request, unless the client cancels it."""
+        """Record pending requests: each is answered once, unless the client cancels it."""
         if isinstance(message, types.JSONRPCRequest):
             self._pending.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._pending.discard((message.params or {}).get("requestId", ""))
 
     async def forward_answers(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Pass answers on, and know which are still to come."""
+        """Forward answers, and update the pending requests."""
         async for message in given:
             await self._outgoing.send(message)
             if isinstance(message.message, (types.JSONRPCResponse, types.JSONRPCError)):
-                # Not whether it is true: many clients count from 0.
+                # Compare with None, since many clients number their requests from 0.
                 if message.message.id is not None:
                     self._pending.discard(message.message.id)
                 self._answered.set()
 
 
 def _invalid_line_error(error: Exception) -> types.JSONRPCError:
-    """The answer to a line that is no message."""
+    """Return the error response to a line that is not a valid message."""
     faults = error.errors() if isinstance(error, ValidationError) else []
     is_json = all(fault["type"] != "json_invalid" for fault in faults)
-    # Where the line says which request it was to be, its sender waits for that one.
+    # If the line has a request id, the client waits for an answer with it.
     given = next((fault["input"]["id"] for fault in faults if "id" in _mapping(fault["input"])), None)
     id = given if isinstance(given, (int, str)) and not isinstance(given, bool) else None
     data = types.ErrorData(
         code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR,
-        message="this line is no JSON-RPC message" if is_json else "this line is no JSON",
+        message="this line is not a JSON-RPC message" if is_json else "this line is not valid JSON",
     )
     return types.JSONRPCError(jsonrpc="2.0", id=id, error=data)
 

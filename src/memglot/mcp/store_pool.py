@@ -1,4 +1,4 @@
-"""The open stores of a server: each is used by one call at a time, and readers never wait for writers."""
+"""A pool of open stores: each is used by one call at a time, and readers never wait for writers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from memglot.settings import IDLE_SECONDS, store_url
 
 _IN_MEMORY = ":memory:"
 _MAX_IDLE = 4
-"""So many idle stores of a kind stay open: each may hold the vectors of all memories."""
+"""Maximum number of idle stores of each kind; each may hold the vectors of all memories in RAM."""
 
 
 class _IdleStore(NamedTuple):
-    """An open store that nobody uses, which file it is, and since when."""
+    """An open store that no call uses, the inode of its file, and since when it is idle."""
 
     memory: Memory
     inode: int
@@ -29,9 +29,9 @@ class _IdleStore(NamedTuple):
 
 
 class StorePool:
-    """Lends open stores to calls. A store for reading has a connection of its own, so it waits for nobody.
+    """Open stores for calls. Each reader has its own connection, so it never waits for a writer.
 
-    One that is not asked for is closed after a while: only where no process has it open can it be restored.
+    Idle stores are closed after a while, because a store can only be restored when no process has it open.
     """
 
     def __init__(self, config: ServerConfig) -> None:
@@ -39,7 +39,7 @@ class StorePool:
         self._idle: dict[bool, list[_IdleStore]] = {False: [], True: []}
         self._lock = threading.Lock()
         self.url = config.store or store_url()
-        # One that lives in memory is there only once, so calls take turns, and it is never closed.
+        # There is only one in-memory store, so calls take turns, and it is never closed while the server runs.
         self._memory_lock = threading.Lock() if self.url == _IN_MEMORY else None
         self._in_memory: Memory | None = None
         self._closed = False
@@ -47,7 +47,7 @@ class StorePool:
 
     @contextmanager
     def acquire(self, *, write: bool) -> Iterator[Memory]:
-        """A store that nobody else uses meanwhile; it comes back unless something is wrong with it."""
+        """Yield a store for exclusive use; it returns to the pool unless it failed."""
         if self._memory_lock is None:
             with self._acquire_file(write) as memory:
                 yield memory
@@ -55,7 +55,7 @@ class StorePool:
         with self._memory_lock:
             self._in_memory = self._in_memory or self._open(True)[0]
             if not self._in_memory.store.is_resting:
-                # What was left in the middle of something lets go when it is collected.
+                # An unfinished iterator releases its transaction when it is garbage-collected.
                 gc.collect()
             yield self._in_memory
 
@@ -65,7 +65,10 @@ class StorePool:
         try:
             yield memory
         except MemglotError as error:
-            self._release(write, memory, inode) if not isinstance(error, StoreError) else memory.close()
+            if isinstance(error, StoreError):
+                memory.close()
+            else:
+                self._release(write, memory, inode)
             raise
         except BaseException:
             memory.close()
@@ -78,7 +81,7 @@ class StorePool:
                 memory, inode, _ = self._idle[write].pop()
                 if inode == _inode(memory.store.url):
                     return memory, inode
-                # Another file was put in its place, by `memglot restore`, say.
+                # Another file replaced it, for example by `memglot restore`.
                 memory.close()
         return None
 
@@ -89,14 +92,14 @@ class StorePool:
         except NoStore:
             if config.read_only:
                 raise
-            # An agent may look before anybody has kept anything.
+            # Create the store, so that agents can search before anything is stored.
             Memory.open(config.store).close()
             memory = Memory.open(config.store, write=write, sensitive=config.allow_sensitive)
         return memory, _inode(memory.store.url)
 
     def _release(self, write: bool, memory: Memory, inode: int) -> None:
         with self._lock:
-            # One that was left in the middle of something would show that moment for ever.
+            # A store with an unfinished read would show the state of that moment forever.
             if not self._closed and len(self._idle[write]) < _MAX_IDLE and memory.store.is_resting:
                 self._idle[write].append(_IdleStore(memory, inode, time.monotonic()))
                 self._start_timer(IDLE_SECONDS)
@@ -104,14 +107,14 @@ class StorePool:
         memory.close()
 
     def _start_timer(self, seconds: float) -> None:
-        """Look after a while for stores to let go of."""
+        """Schedule closing idle stores."""
         if self._timer is None:
             self._timer = threading.Timer(seconds, self._close_idle)
             self._timer.daemon = True
             self._timer.start()
 
     def _close_idle(self) -> None:
-        """Close the stores that nobody has asked for of late."""
+        """Close the stores that were idle for `IDLE_SECONDS`."""
         gone: list[_IdleStore] = []
         with self._lock:
             self._timer = None
@@ -121,12 +124,12 @@ class StorePool:
                 self._idle[write] = [one for one in idle if now - one.since < IDLE_SECONDS]
             if kept := [one.since for idle in self._idle.values() for one in idle]:
                 self._start_timer(min(kept) + IDLE_SECONDS - now)
-        # The last to close a store also takes in its log, which can take a while.
+        # Closing the last connection checkpoints the write-ahead log, which can take a while.
         for one in gone:
             one.memory.close()
 
     def close(self) -> None:
-        """Close all that are idle; those that are lent are closed when they come back."""
+        """Close all idle stores; those in use are closed when they are released."""
         with self._lock:
             self._closed = True
             if self._timer is not None:
@@ -139,7 +142,7 @@ class StorePool:
 
 
 def _inode(url: str) -> int:
-    """Which file lies at a path."""
+    """Return the inode of the file at a path, or 0."""
     try:
         return os.stat(url).st_ino
     except OSError:

@@ -1,4 +1,4 @@
-"""What a tool is: its name, what it takes and answers, what it may do, and the function that does it."""
+"""Definition of a tool: its name, input and output schemas, annotations, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from memglot.display import quoted
 from memglot.errors import UsageError
 from memglot.mcp.config import ServerConfig
-from memglot.mcp.errors import no_parameter
 from memglot.mcp.roots import Roots
 from memglot.mcp.store_pool import StorePool
 from memglot.memory import Memory
@@ -22,13 +22,13 @@ A = TypeVar("A", bound="Arguments")
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a tool takes. Everything that may be left out may also be null."""
+    """Base class of tool arguments. Every optional parameter may also be null."""
 
 
 class Answer(NamedTuple):
-    """What a tool answers: a value of the shape it promises, and what is shown of it to a model.
+    """The answer of a tool: a value that matches its output schema, and the text that the model reads.
 
-    Without a `text` that is the value as JSON. `notes` are further sentences, `link` the address of more.
+    The text defaults to the value as JSON. `notes` are additional sentences, and `link` is the URI of a resource.
     """
 
     value: Any
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Call:
-    """One call of a tool: what it may use, and whom it tells of its progress."""
+    """One call of a tool: the resources it may use, and where it reports progress."""
 
     def __init__(
         self,
@@ -54,17 +54,17 @@ class Call:
 
     @contextmanager
     def memory(self, *, write: bool = False) -> Iterator[Memory]:
-        """The store that is served."""
+        """Open the served store for the duration of a block."""
         with self._pool.acquire(write=write) as memory:
             yield memory
 
     def resolve(self, path: str) -> Path:
-        """The real place of a path, which must be inside of the allowed folders."""
+        """Return a path with all links resolved. Raise `UsageError` if it is outside of the allowed folders."""
         return self.roots.resolve(path)
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
-    """A tool. Its description, and those of its parameters, are what an agent chooses by."""
+    """A tool. Agents choose it by its description and those of its parameters."""
 
     name: str
     title: str
@@ -73,58 +73,55 @@ class Tool(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
     output: type[Any]
     run: Callable[[Call, A], Answer]
     read_only: bool = False
-    """Whether it changes nothing, in no store and no file."""
+    """Whether it changes neither the store nor any file."""
     destructive: bool = False
     idempotent: bool = False
-    """Whether calling it again with the same arguments changes nothing more."""
+    """Whether a second call with the same arguments has no further effect."""
     touches_files: Callable[[A], bool] = lambda _: False
-    """Whether it needs to know which folders are allowed."""
+    """Return True if a call with these arguments needs to know which folders are allowed."""
 
     def input_schema(self) -> dict[str, Any]:
-        """What it takes, as a JSON schema."""
+        """Return the JSON schema of the arguments."""
         return _schema(self.input)
 
     def output_schema(self) -> dict[str, Any]:
-        """What it answers, as a JSON schema."""
+        """Return the JSON schema of the structured result."""
         return _schema(self.output)
 
     def parse(self, given: dict[str, Any] | None) -> A:
-        """Arguments that fit; raises `UsageError` that says in one sentence what does not."""
+        """Return validated arguments. Raise `UsageError` with one clear sentence if they are not valid."""
         known = _fields(self.input)
         given = given or {}
         for name in given:
             if name not in known:
-                raise no_parameter(self.name, name, list(known))
+                parameters = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+                raise UsageError(f"`{self.name}` has no parameter {quoted(name, 200)}", parameters)
         for name, required in known.items():
             if required and given.get(name) is None:
-                raise UsageError(f"`{self.name}` needs `{name}`")
+                raise UsageError(f"`{self.name}` requires `{name}`")
         try:
             return msgspec.convert(given, self.input)
         except msgspec.ValidationError as error:
             reason, _, place = str(error).partition(" - at `$.")
-            raise _bad_parameter(self.name, place.rstrip("`"), reason[:1].lower() + reason[1:]) from None
+            reason = reason[:1].lower() + reason[1:]
+            raise UsageError(f"`{self.name}`: `{place.rstrip('`')}`: {reason}") from None
 
 
 @cache
 def _fields(kind: type[Arguments]) -> dict[str, bool]:
-    """The names of the parameters, and which are required. Reading the annotations takes a millisecond, so once."""
+    """Return each parameter and whether it is required. Cached, because reading annotations takes a millisecond."""
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
 
 
 def always(_: Any) -> bool:
-    """For tools that touch files whatever they are given."""
+    """Return True: for tools that use files whatever their arguments are."""
     return True
 
 
 def _schema(kind: type[Any]) -> dict[str, Any]:
-    """A schema that is an object itself, as the protocol wants it, with what it refers to inside of it."""
+    """Return a JSON schema of type object with its definitions inlined under `$defs`, as the protocol requires."""
     _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     schema: dict[str, Any] = parts.pop(kind.__name__)
     schema.pop("title", None)
     schema.pop("description", None)
     return {"type": "object", **schema, **({"$defs": parts} if parts else {})}
-
-
-def _bad_parameter(tool: str, name: str, reason: str) -> UsageError:
-    """A parameter of the wrong type or shape."""
-    return UsageError(f"`{tool}`: `{name}`: {reason}")

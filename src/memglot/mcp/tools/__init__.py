@@ -1,4 +1,4 @@
-"""The tools, by the names that agents know."""
+"""The tools that agents call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memglot.mcp.tool import Tool
 
 @cache
 def all_tools() -> dict[str, Tool[Any]]:
-    """Every tool by its name, in the order they are listed."""
+    """Return every tool by its name, in the order in which they are listed."""
     from memglot.mcp.tools import memory, project, search, sync, transfer, tree
 
     found = (*memory.TOOLS, *search.TOOLS, *tree.TOOLS, *transfer.TOOLS, *project.TOOLS, *sync.TOOLS)

@@ -1,4 +1,4 @@
-"""`me_memory_search`: by words and meaning, or by filters alone."""
+"""`me_memory_search`: keyword and semantic search, or a list by filters alone."""
 
 from __future__ import annotations
 
@@ -20,96 +20,98 @@ from memglot.mcp.schemas import (
 from memglot.mcp.texts import recalled_heading
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.memory import Memory
-from memglot.model import Record
 from memglot.notes import note_recalled
-from memglot.search.pack import render_all
+from memglot.search.pack import PackItem, render_all
 from memglot.search.results import Hit, Results, pack_item, pack_results
 
 _DEFAULT_LIMIT, _MAX_LIMIT = 10, 1000
 _MAX_CONTENT = 50_000
-"""So many signs of each text are shown."""
+"""Maximum number of characters of each memory's text in a result."""
 
 
 class SearchWeights(msgspec.Struct, forbid_unknown_fields=True):
-    """How much each way of searching counts."""
+    """Weights of keyword and semantic search."""
 
-    fulltext: Annotated[float | None, Meta(description="0 searches by meaning alone.")] = None
-    semantic: Annotated[float | None, Meta(description="0 searches by words alone.")] = None
+    fulltext: Annotated[float | None, Meta(description="0 turns keyword search off.")] = None
+    semantic: Annotated[float | None, Meta(description="0 turns semantic search off.")] = None
 
 
 class SearchArgs(Arguments):
-    """What to look for, and among which memories."""
+    """Arguments of `me_memory_search`."""
 
     query: Annotated[
         str | None,
-        Meta(description="What you want to know, in words: searched by meaning and by words together. Usually best."),
+        Meta(description="What you want to know: combines semantic and keyword search. Usually the best choice."),
     ] = None
     semantic: Annotated[
-        str | None, Meta(description="A question to compare by meaning alone; with `fulltext`, both are used.")
+        str | None, Meta(description="A question for semantic search only; with `fulltext`, both are combined.")
     ] = None
     fulltext: Annotated[
         str | None,
-        Meta(description='Words to look for; "a phrase" must be there, -word must not; `tag:x`, `after:2026-01`.'),
+        Meta(description='Keywords to search for; "a phrase" must occur, -word must not; `tag:x`, `after:2026-01`.'),
     ] = None
     grep: Annotated[
-        str | None, Meta(description="A regular expression that the text must match, whatever its case.")
+        str | None, Meta(description="A regular expression that the text must match (case-insensitive).")
     ] = None
     meta: MetaFilterArg = None
     tree: TreeFilterArg = None
     temporal: TemporalFilterArg = None
     tags: Annotated[list[str] | None, Meta(description="Only memories with all of these tags.")] = None
     kind: Annotated[str | None, Meta(description="Only memories of this kind.")] = None
-    scope: Annotated[str | None, Meta(description="Only memories of this scope.")] = None
-    weights: Annotated[SearchWeights | None, Meta(description="Other than 0, the search weighs by itself.")] = None
-    candidateLimit: Annotated[int | None, Meta(description="Accepted; the search chooses by itself.")] = None
-    semanticThreshold: Annotated[float | None, Meta(description="Accepted; the search chooses by itself.")] = None
-    limit: Annotated[
-        Annotated[int, Meta(ge=0, le=_MAX_LIMIT)] | None, Meta(description="At most so many results; 10 by default.")
+    scope: Annotated[str | None, Meta(description="Only memories in this scope.")] = None
+    weights: Annotated[
+        SearchWeights | None, Meta(description="Only 0 has an effect; otherwise the search uses its own weights.")
     ] = None
-    offset: Annotated[Natural | None, Meta(description="Leave out so many of the first, for a further page.")] = None
+    candidateLimit: Annotated[int | None, Meta(description="Accepted for compatibility; has no effect.")] = None
+    semanticThreshold: Annotated[float | None, Meta(description="Accepted for compatibility; has no effect.")] = None
+    limit: Annotated[
+        Annotated[int, Meta(ge=0, le=_MAX_LIMIT)] | None, Meta(description="Maximum number of results (default: 10).")
+    ] = None
+    offset: Annotated[Natural | None, Meta(description="Number of results to skip, for paging.")] = None
     order_by: Annotated[
-        Literal["asc", "desc"] | None, Meta(description="For lists by filters alone: oldest or newest (default) first.")
+        Literal["asc", "desc"] | None,
+        Meta(description="For lists by filters alone: `desc` (newest first, default) or `asc`."),
     ] = None
     budget: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="Pack the results into a text of at most so many tokens, cutting long ones."),
+        Meta(description="Pack the results into a text of at most this many tokens, truncating long ones."),
     ] = None
     context: Annotated[
         Annotated[int, Meta(ge=0, le=20)] | None,
-        Meta(description="Show so many memories before and after each result, too."),
+        Meta(description="Number of memories to show before and after each result."),
     ] = None
 
 
 class FoundMemory(MemoryOut, kw_only=True):
-    """A memory that was found."""
+    """A search result."""
 
-    score: Annotated[float, Meta(description="The greater the better; 1 in lists by filters alone.")]
-    why: Annotated[list[str], Meta(description="Why it was found, in words.")]
+    score: Annotated[float, Meta(description="Higher is better; 1 in lists by filters alone.")]
+    why: Annotated[list[str], Meta(description="Why this memory matches.")]
     context: list[MemoryOut] = []
 
 
 class SearchOut(msgspec.Struct, kw_only=True):
-    """What was found."""
+    """The results of a search."""
 
     results: list[FoundMemory]
-    total: Annotated[int, Meta(description="How many there are in all.")]
+    total: Annotated[int, Meta(description="Total number of matching memories.")]
     limit: int
     notes: list[str] = []
 
 
 def search(call: Call, given: SearchArgs) -> Answer:
-    """Find memories."""
+    """Search memories, or list them if only filters are given."""
     limit = given.limit or _DEFAULT_LIMIT
     filters = search_filters(given.tree, given.meta, given.temporal)
     filters |= {name: getattr(given, name) for name in ("tags", "kind", "scope") if getattr(given, name)}
     words, meaning, mode = _parse_query(given)
-    asks = bool(words or given.grep)
-    if asks and given.order_by is not None:
-        raise UsageError("`order_by` is for lists: leave out `query`, `semantic`, `fulltext` and `grep`")
-    if not asks and given.context:
-        raise UsageError("`context` is for searches: give `query`, `semantic`, `fulltext` or `grep` too")
+    is_search = bool(words or given.grep)
+    if is_search and given.order_by is not None:
+        raise UsageError("`order_by` only applies to lists; leave out `query`, `semantic`, `fulltext` and `grep`")
+    if not is_search and given.context:
+        raise UsageError("`context` only applies to searches; give `query`, `semantic`, `fulltext` or `grep`")
     with call.memory() as memory:
-        if asks:
+        if is_search:
             results = memory.search(
                 words or "",
                 meaning=meaning,
@@ -127,7 +129,7 @@ def search(call: Call, given: SearchArgs) -> Answer:
 
 
 def _parse_query(given: SearchArgs) -> tuple[str | None, str | None, str]:
-    """The words to look for, the wording to compare by meaning where that is another, and how to search."""
+    """Return the keywords, the text for semantic search if it differs, and the search mode."""
     words = given.fulltext or given.query or given.semantic or None
     meaning = next((text for text in (given.semantic, given.query) if text and text != words), None)
     if not given.query and not (given.semantic and given.fulltext):
@@ -137,7 +139,7 @@ def _parse_query(given: SearchArgs) -> tuple[str | None, str | None, str]:
 
 
 def _list_by_time(memory: Memory, given: SearchArgs, limit: int, filters: dict[str, Any]) -> Results:
-    """Memories by time, where nothing is asked but by filters."""
+    """List memories by time, when only filters are given."""
     newest = given.order_by != "asc"
     records = memory.list(limit=limit, offset=given.offset or 0, newest_first=newest, **filters)
     results = Results([Hit(record, 1.0, []) for record in records], memory.count(**filters))
@@ -151,61 +153,55 @@ def _answer(results: Results, given: SearchArgs, limit: int, store: str) -> Answ
     weights = given.weights
     if weights and (weights.fulltext not in (None, 0) or weights.semantic not in (None, 0)):
         unused.append("weights")
-    notes = [
-        *results.notes,
-        *(
-            [f"{', '.join(f'`{name}`' for name in unused)} had no effect: this search ranks by its own weights"]
-            if unused
-            else []
-        ),
-        *_truncate_contents(results),
-    ]
+    notes = list(results.notes)
+    if unused:
+        names = ", ".join(f"`{name}`" for name in unused)
+        notes.append(f"{names} had no effect, because this search uses its own weights")
+    if truncated := _truncate_contents(results):
+        ids = ", ".join(truncated[:5]) + (" and others" if len(truncated) > 5 else "")
+        notes.append(f"showing only the first {_MAX_CONTENT:,} characters of {ids}")
     found = [_found_memory(hit) for hit in results if hit.packed != "left out"]
     value = SearchOut(results=found, total=results.total, limit=limit, notes=notes)
     if results.block is not None:
         text = f"{recalled_heading(len(found), store)}\n\n{results.block.removeprefix(note_recalled()).lstrip()}"
     else:
-        items = [item for hit in results for item in (pack_item(hit.record), *_context_items(hit))]
-        opening = recalled_heading(len(found), store) if found else ""
-        text = f"{opening}\n\n{render_all(items)}{_count_line(len(found), results.total)}".lstrip()
+        heading = recalled_heading(len(found), store) if found else ""
+        text = f"{heading}\n\n{render_all(_pack_items(results))}{len(found):,} of {results.total:,} found".lstrip()
     return Answer(value, "\n".join([text, *notes]))
 
 
 def _truncate_contents(results: Results) -> list[str]:
-    """Cut very long texts, so that one of them does not cost the answer to a search; a note says whose."""
-    cut = []
+    """Truncate very long texts, so that no search fails because of one; return the ids of their memories."""
+    truncated = []
     for record in (record for hit in results for record in (hit.record, *hit.context)):
         if len(record.content) > _MAX_CONTENT:
-            cut.append(record.id)
+            truncated.append(record.id)
             record.content = record.content[:_MAX_CONTENT]
-    return (
-        [f"of {', '.join(cut[:5])}{' and others' if len(cut) > 5 else ''} the first {_MAX_CONTENT:,} signs are shown"]
-        if cut
-        else []
-    )
+    return truncated
 
 
-def _context_items(hit: Hit) -> list[Any]:
-    return [pack_item(record, hit.id) for record in hit.context]
+def _pack_items(results: Results) -> list[PackItem]:
+    items = []
+    for hit in results:
+        items.append(pack_item(hit.record))
+        items += [pack_item(record, hit.id) for record in hit.context]
+    return items
 
 
 def _found_memory(hit: Hit) -> FoundMemory:
-    def fields(record: Record) -> dict[str, Any]:
-        one = memory_out(record)
-        return {name: getattr(one, name) for name in one.__struct_fields__}
-
-    return FoundMemory(
-        **fields(hit.record), score=hit.score, why=hit.why, context=[memory_out(one) for one in hit.context]
-    )
+    memory = memory_out(hit.record)
+    fields = {name: getattr(memory, name) for name in memory.__struct_fields__}
+    context = [memory_out(record) for record in hit.context]
+    return FoundMemory(**fields, score=hit.score, why=hit.why, context=context)
 
 
 TOOLS: list[Tool[Any]] = [
     Tool(
         name="me_memory_search",
         title="Search memories",
-        description="Search what the user and their agents have kept. Use it before asking the user for something they "
-        "may have said before, and whenever earlier decisions, preferences, people or projects may matter. Give "
-        "`query` for most questions; `fulltext` for exact names and identifiers; filters alone list by time.",
+        description="Search what the user and their agents have stored. Use it before you ask the user for something "
+        "they may have said before, and whenever earlier decisions, preferences, people or projects may matter. Use "
+        "`query` for most questions and `fulltext` for exact names and identifiers; filters alone list by time.",
         input=SearchArgs,
         output=SearchOut,
         run=search,
@@ -213,8 +209,3 @@ TOOLS: list[Tool[Any]] = [
         idempotent=True,
     ),
 ]
-
-
-def _count_line(shown: int, total: int) -> str:
-    """How many there are in all."""
-    return f"{shown:,} of {total:,} found"

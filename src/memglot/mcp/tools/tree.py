@@ -1,4 +1,4 @@
-"""`me_memory_tree`, `mv`, `delete_tree`: the tree of memories."""
+"""`me_memory_tree`, `me_memory_mv` and `me_memory_delete_tree`."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from msgspec import Meta
 from memglot.mcp.schemas import CountOut, Natural, Text
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 
-DryRunArg = Annotated[bool, Meta(description="true only counts; false does it. Begin with true.")]
+DryRunArg = Annotated[bool, Meta(description="true only counts the memories; false makes the change. Start with true.")]
 
 
 class TreeArgs(Arguments):
-    """Which part of the tree."""
+    """Arguments of `me_memory_tree`."""
 
-    tree: Annotated[str | None, Meta(description="The path to begin at; leave out for the whole tree.")] = None
-    levels: Annotated[Natural | None, Meta(description="So many levels below it; leave out for all.")] = None
+    tree: Annotated[str | None, Meta(description="The path to start at. Leave out for the entire tree.")] = None
+    levels: Annotated[Natural | None, Meta(description="Number of levels below it. Leave out for all.")] = None
 
 
 class MoveArgs(Arguments):
-    """From where to where."""
+    """Arguments of `me_memory_mv`."""
 
-    source: Annotated[Text, Meta(description="The path to move, with all below it.")]
-    destination: Annotated[str, Meta(description="The path that takes its place.")]
+    source: Annotated[Text, Meta(description="The path to move, with everything below it.")]
+    destination: Annotated[str, Meta(description="The new path.")]
     dry_run: DryRunArg
 
 
 class DeleteTreeArgs(Arguments):
-    """Which branch."""
+    """Arguments of `me_memory_delete_tree`."""
 
-    tree: Annotated[Text, Meta(description="The path to delete, with all below it.")]
+    tree: Annotated[Text, Meta(description="The path to delete, with everything below it.")]
     dry_run: DryRunArg
 
 
 class TreeNode(msgspec.Struct):
-    """A path, how many memories lie at and below it, and how many at it."""
+    """A path, the number of memories at or below it (`count`), and directly at it (`here`)."""
 
     path: str
     count: int
@@ -44,14 +44,14 @@ class TreeNode(msgspec.Struct):
 
 
 class TreeOut(msgspec.Struct):
-    """The tree, the root first, and how many memories it holds in all."""
+    """The nodes of the tree, root first, and the total number of memories."""
 
     nodes: list[TreeNode]
     total: int
 
 
 def tree(call: Call, given: TreeArgs) -> Answer:
-    """Show the tree."""
+    """Return the tree."""
     path = given.tree or ""
     with call.memory() as memory:
         found = memory.tree(path, depth=given.levels or None)
@@ -75,8 +75,8 @@ TOOLS: list[Tool[Any]] = [
     Tool(
         name="me_memory_tree",
         title="Show the tree",
-        description="See how memories are ordered and how many lie where, before you choose a path for a new one or "
-        "narrow a search.",
+        description="Show the tree of memories with the number at each path, before you choose a path for a new memory "
+        "or narrow a search.",
         input=TreeArgs,
         output=TreeOut,
         run=tree,
@@ -86,8 +86,8 @@ TOOLS: list[Tool[Any]] = [
     Tool(
         name="me_memory_mv",
         title="Move a branch",
-        description="Rename or reorder a branch of the tree: every memory at and below `source` goes to `destination`. "
-        "All move, or none.",
+        description="Rename or move a branch of the tree: every memory at or below `source` moves to `destination`. "
+        "Either all memories move or none.",
         input=MoveArgs,
         output=CountOut,
         run=move,
@@ -96,7 +96,7 @@ TOOLS: list[Tool[Any]] = [
     Tool(
         name="me_memory_delete_tree",
         title="Delete a branch",
-        description="Delete every memory at and below a path. Only when the user asks for it; count first with "
+        description="Delete every memory at or below a path. Only do this when the user asks for it; count first with "
         "`dry_run`.",
         input=DeleteTreeArgs,
         output=CountOut,
