@@ -11,7 +11,7 @@ import pytest
 
 from memglot import Memory
 from memglot.formats.base import Options
-from memglot.formats.chatgpt.format import FORMAT, takes
+from memglot.formats.chatgpt.format import FORMAT, is_conversations_file
 from memglot.formats.core.read import read_source
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import first_keys
@@ -468,8 +468,9 @@ def test_a_single_conversation_and_one_a_line_are_read_too(memory: Memory, tmp_p
 
 
 def test_the_files_of_an_export_are_known_by_their_names() -> None:
-    assert all(map(takes, ["conversations.json", "a/conversations-012.json"]))
-    assert not any(map(takes, ["shared_conversations.json", "conversations-x.json", "conversations.jsonl", "a.json"]))
+    assert all(map(is_conversations_file, ["conversations.json", "a/conversations-012.json"]))
+    others = ["shared_conversations.json", "conversations-x.json", "conversations.jsonl", "a.json"]
+    assert not any(map(is_conversations_file, others))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot import Memory, verify
-from memglot.formats.obsidian.code import without_code
-from memglot.formats.obsidian.markup import links_in, tags_in
+from memglot.formats.obsidian.markup import links_in, tags_in, without_code
 
 SHARED = Path(__file__).parents[3] / "shared"
 CORPORA = [SHARED / "corpora" / "vault", SHARED / "corpora" / "scripts", SHARED / "fixtures" / "agentos" / "obsidian"]

@@ -10,7 +10,7 @@ from memglot.formats.base import ALL_FIELDS, STORE, Format, Options
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.syntax.sqlite_input import application_id, check_whole, is_database
+from memglot.formats.syntax.sqlite_input import application_id, check_complete, is_database
 from memglot.model import Item, Record, Thing
 from memglot.notes import note_twice
 from memglot.report import Report, SourceReport
@@ -33,7 +33,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
     if not is_database(source.head):
         raise NotADatabase(source.name)
     with source.as_file() as path:
-        check_whole(source, path)
+        check_complete(source, path)
         try:
             store = open_store(str(path), write=False)
             try:

@@ -23,7 +23,7 @@ from memglot.formats.core.trace import HOMES, PAGE, TOOL, Trace, read_trace, tra
 from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
-from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.formats.syntax.json_stream import decode_object, objects
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
@@ -57,7 +57,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
         return
     for raw, value in objects(source, report, msgspec.json.decode):
         try:
-            data = object_of(raw, value, report)
+            data = decode_object(raw, value, report)
             place = options.space or str(data.get("brain_id") or space)
             yield from read_trace(parse_trace(data, KNOWN), place, PAGE, report)
         except BadRecord as error:

@@ -20,7 +20,7 @@ from memglot.formats.core.trace import PROGRAM, TOOL, Trace, find_space, read_tr
 from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
-from memglot.formats.syntax.json_stream import object_of
+from memglot.formats.syntax.json_stream import decode_object
 from memglot.model import Blob, Entity, Item, Relation, Thing
 from memglot.model.record_errors import bad_syntax
 from memglot.report import Report, SourceReport
@@ -38,7 +38,7 @@ def read_program(source: Source, report: SourceReport, known: dict[str, str], sp
             if section == "meta" and isinstance(value, dict):
                 reader.meta.update(value)
             else:
-                yield from reader.row(section, object_of(raw, value, report))
+                yield from reader.row(section, decode_object(raw, value, report))
         except BadRecord as error:
             _fault(section, error, report)
         except msgspec.ValidationError as error:

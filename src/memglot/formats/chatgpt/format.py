@@ -10,12 +10,13 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import Format, Glimpse, Options
-from memglot.formats.chatgpt.pairs import Gathering
-from memglot.formats.chatgpt.records import TOOL, instructions, records
-from memglot.formats.chatgpt.tree import lines
-from memglot.formats.chatgpt.wire import Tally, decode
+from memglot.formats.chatgpt.conversation import ReadCounts, decode
+from memglot.formats.chatgpt.pairs import PairCollector
+from memglot.formats.chatgpt.records import TOOL, conversation_records, instructions_record
+from memglot.formats.chatgpt.tree import branches
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import objects
@@ -30,63 +31,64 @@ _INSTRUCTIONS = 1_000
 
 def read(source: Source, report: SourceReport, options: Options) -> Iterator[Record]:
     """Yield the memories of each conversation, holding one at a time."""
-    tally = Tally()
-    told: dict[str, int] = {}
+    counts = ReadCounts()
+    instructions_at: dict[str, int] = {}
     # No end of a conversation is found by decoding alone, so the stream is spared the work.
     for raw, _ in objects(source, report, msgspec.json.Decoder(msgspec.Raw).decode):
         try:
-            conversation = decode(raw, report, tally)
+            conversation = decode(raw, report, counts)
         except BadRecord as error:
             report.failed_record(error)
             continue
-        gathering = Gathering(conversation, tally)
-        for line in lines(conversation, report, tally):
-            gathering.take(line)
+        collector = PairCollector(conversation, counts)
+        for branch in branches(conversation, report, counts):
+            collector.add(branch)
         found = False
-        for record in records(conversation, gathering, report, tally):
+        for record in conversation_records(conversation, collector, report, counts):
             found = True
             yield record
-        for text, at in gathering.instructions:
+        for text, at in collector.instructions:
             # The earliest time is the same in every export, whichever conversation comes first in it.
             at = at or conversation.created_at
-            told[text] = min(filter(None, (at, told.get(text))), default=0)
-        if len(told) > _INSTRUCTIONS:
-            yield from _all_instructions(told)
-        tally.empty += not found and not gathering.instructions
-    yield from _all_instructions(told)
-    _tell(source.name, tally, report)
+            instructions_at[text] = min(filter(None, (at, instructions_at.get(text))), default=0)
+        if len(instructions_at) > _INSTRUCTIONS:
+            yield from _all_instructions(instructions_at)
+        counts.empty += not found and not collector.instructions
+    yield from _all_instructions(instructions_at)
+    _add_notes(source.name, counts, report)
 
 
-def _all_instructions(told: dict[str, int]) -> Iterator[Record]:
-    yield from (instructions(text, at) for text, at in told.items())
-    told.clear()
+def _all_instructions(instructions_at: dict[str, int]) -> Iterator[Record]:
+    yield from (instructions_record(text, at) for text, at in instructions_at.items())
+    instructions_at.clear()
 
 
-def _tell(name: str, tally: Tally, report: SourceReport) -> None:
+def _add_notes(name: str, counts: ReadCounts, report: SourceReport) -> None:
     """Say once a file what a person should know."""
-    if tally.empty:
-        report.note(note_no_messages(name, tally.empty))
-    if tally.no_current:
-        report.note(note_no_current(name, tally.no_current, tally.first_no_current))
-    if tally.orphans:
-        report.note(note_no_parent(name, tally.orphans, tally.first_orphan))
-    if tally.unknown:
+    if counts.empty:
+        report.note(note_no_messages(name, counts.empty))
+    if counts.no_current:
+        report.note(note_no_current(name, counts.no_current, counts.first_no_current))
+    if counts.orphans:
+        report.note(note_no_parent(name, counts.orphans, counts.first_orphan))
+    if counts.unknown:
         report.note(
             f"{name}: no text could be had from "
-            + ", ".join(f"{count:,} of `{type}`" for type, count in sorted(tally.unknown.items())[:10])
+            + ", ".join(f"{count:,} of `{type}`" for type, count in sorted(counts.unknown.items())[:10])
         )
-    if tally.replaced:
-        report.note(f"{name}: replaced {tally.replaced:,} NUL or halved characters by U+FFFD")
-    if tally.unpaired:
+    if counts.replaced:
+        report.note(f"{name}: replaced {counts.replaced:,} NUL or halved characters by U+FFFD")
+    if counts.unpaired:
         report.note(
-            f"{name}: left out {tally.unpaired:,} messages of tools or the system that belong to no question "
+            f"{name}: left out {counts.unpaired:,} messages of tools or the system that belong to no question "
             "and no answer"
         )
-    if tally.mended:
-        report.note(f"{name}: {tally.mended:,} messages have fields of an unexpected type; the rest of them was read")
+    if counts.repaired:
+        messages = plural(counts.repaired, "message")
+        report.note(f"{name}: ignored fields of an unexpected type in {messages}; the other fields were read")
 
 
-def takes(path: str) -> bool:
+def is_conversations_file(path: str) -> bool:
     """Tell whether a file of an export holds conversations: the whole of them, or one of the numbered pieces."""
     return _NAME.fullmatch(PurePosixPath(path).name) is not None
 
@@ -98,7 +100,7 @@ def recognise(head: bytes) -> bool:
 
 def recognise_folder(glance: Glimpse) -> bool:
     """Tell an export that was unpacked, or its zip, by its files of conversations."""
-    return any(map(takes, glance.names))
+    return any(map(is_conversations_file, glance.names))
 
 
 FORMAT = Format(
@@ -117,5 +119,5 @@ FORMAT = Format(
     conflict="merge",
     recognise=recognise,
     recognise_folder=recognise_folder,
-    takes=takes,
+    takes=is_conversations_file,
 )

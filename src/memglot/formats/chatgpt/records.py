@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from memglot.display import shorten
 from memglot.errors import BadRecord
-from memglot.formats.chatgpt.pairs import Gathering, Pair, Said, Saved
-from memglot.formats.chatgpt.wire import Conversation, Tally, place
+from memglot.formats.chatgpt.conversation import Conversation, ReadCounts, place
+from memglot.formats.chatgpt.pairs import PairCollector, QuestionAnswer, SavedMemory, Utterance
 from memglot.model import Foreign, Record, check_value, derive_id
 from memglot.report import SourceReport
 
 TOOL = "chatgpt"
+Found: TypeAlias = QuestionAnswer | SavedMemory
 # What moves on while a conversation does: kept, it would clash with itself in next month's export. The messages
 # themselves tell their times and models.
-_MOVING = frozenset(
+_CHANGING = frozenset(
     {
         "update_time",
         "default_model_slug",
@@ -30,12 +31,14 @@ _REPEATED = 1 << 22
 """How many characters of questions a conversation may repeat before its branches: more is a bomb."""
 
 
-def records(conversation: Conversation, gathering: Gathering, report: SourceReport, tally: Tally) -> Iterator[Record]:
+def conversation_records(
+    conversation: Conversation, collector: PairCollector, report: SourceReport, counts: ReadCounts
+) -> Iterator[Record]:
     """The records of a conversation."""
     meta, extra = _settings(conversation, report)
     allowance = _REPEATED
-    for found, id in _identified(gathering.found, tally):
-        if isinstance(found, Saved):
+    for found, id in _identified(collector.found, counts):
+        if isinstance(found, SavedMemory):
             record = _record(conversation, id, [found.said], found.branch)
             record.content, record.kind = found.said.text, "semantic"
             record.meta["saved"] = True
@@ -44,7 +47,7 @@ def records(conversation: Conversation, gathering: Gathering, report: SourceRepo
             if question and found.repeats:
                 allowance -= len(question[0].text)
                 question = question if allowance >= 0 else []
-            record = _of_pair(conversation, id, found, question)
+            record = _pair_record(conversation, id, found, question)
         record.meta |= meta
         if extra:
             record.extra.setdefault(TOOL, {}).update(extra)
@@ -53,7 +56,7 @@ def records(conversation: Conversation, gathering: Gathering, report: SourceRepo
         yield record
 
 
-def instructions(text: str, at: int) -> Record:
+def instructions_record(text: str, at: int) -> Record:
     """The record of custom instructions; its id comes from their text, which every conversation repeats."""
     id = f"custom-instructions/{sha256(text.encode()).hexdigest()}"
     return Record(
@@ -68,19 +71,19 @@ def instructions(text: str, at: int) -> Record:
     )
 
 
-def _identified(found: list[Pair | Saved], tally: Tally) -> Iterator[tuple[Pair | Saved, str]]:
+def _identified(found: list[Found], counts: ReadCounts) -> Iterator[tuple[Found, str]]:
     """What becomes a record, each with its id within the conversation.
 
     Of several answers to a question the oldest has the question's own id, whichever branch it is on: a later export
     with one answer more gives all others the ids they had.
     """
-    asked: dict[str, list[Pair]] = {}
+    asked: dict[str, list[QuestionAnswer]] = {}
     for pair in found:
-        if isinstance(pair, Pair) and pair.question is not None:
+        if isinstance(pair, QuestionAnswer) and pair.question is not None:
             asked.setdefault(pair.question.id, []).append(pair)
     oldest = {id: _oldest(pairs) for id, pairs in asked.items()}
     for pair in found:
-        if isinstance(pair, Saved):
+        if isinstance(pair, SavedMemory):
             yield pair, pair.said.id
             continue
         question = pair.question
@@ -94,20 +97,20 @@ def _identified(found: list[Pair | Saved], tally: Tally) -> Iterator[tuple[Pair 
             id = pair.answers[0].id
             yield pair, f"{question.id}/{id}" if question is not None else id
             continue
-        tally.unpaired += len(pair.context) + bool(pair.thoughts)
+        counts.unpaired += len(pair.context) + bool(pair.thoughts)
 
 
-def _oldest(pairs: list[Pair]) -> Pair:
+def _oldest(pairs: list[QuestionAnswer]) -> QuestionAnswer:
     answered = [pair for pair in pairs if pair.answers]
     # Without any answer the question's own pair is the one; later ones only repeat it.
     first = min(answered, key=lambda pair: pair.answers[0].at or 1 << 63) if answered else pairs[0]
     for pair in pairs:
         if pair is not first and not pair.answers:
-            first.take_context(pair)
+            first.absorb_context(pair)
     return first
 
 
-def _of_pair(conversation: Conversation, id: str, pair: Pair, question: list[Said]) -> Record:
+def _pair_record(conversation: Conversation, id: str, pair: QuestionAnswer, question: list[Utterance]) -> Record:
     record = _record(conversation, id, question + pair.answers, pair.branch)
     parts = [f"[user]: {said.text}" for said in question]
     if pair.answers:
@@ -119,7 +122,7 @@ def _of_pair(conversation: Conversation, id: str, pair: Pair, question: list[Sai
     return record
 
 
-def _record(conversation: Conversation, id: str, said: list[Said], branch: bool) -> Record:
+def _record(conversation: Conversation, id: str, said: list[Utterance], branch: bool) -> Record:
     foreign = f"{conversation.id}/{id}"
     times = [each.at for each in said if each.at] or [conversation.created_at]
     meta: dict[str, Any] = {"conversation_id": conversation.id, "message_ids": [each.id for each in said]}
@@ -149,7 +152,7 @@ def _settings(conversation: Conversation, report: SourceReport) -> tuple[dict[st
     """What is said of a conversation as a whole, where it says anything."""
     rest = conversation.rest
     meta = {name: True for name in ("archived", "starred") if rest.get(f"is_{name}") is True}
-    extra = {key: value for key, value in rest.items() if value and key not in _MOVING}
+    extra = {key: value for key, value in rest.items() if value and key not in _CHANGING}
     try:
         check_value(extra, "a setting")
     except BadRecord as error:

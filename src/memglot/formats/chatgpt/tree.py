@@ -6,36 +6,36 @@ from itertools import chain
 
 from memglot.display import shorten
 from memglot.errors import BadRecord
-from memglot.formats.chatgpt.wire import Conversation, Node, Tally, place
+from memglot.formats.chatgpt.conversation import Conversation, ReadCounts, TreeNode, place
 from memglot.report import SourceReport
 
 
 @dataclass
-class Line:
-    """A run of places from above to below. `above` is the place, on a line told before, that it springs from."""
+class Branch:
+    """A run of messages from top to bottom; `parent` is the message, on an earlier branch, that it continues."""
 
     keys: list[str]
-    above: str | None
-    branch: bool
+    parent: str | None
+    is_side: bool
 
 
-def lines(conversation: Conversation, report: SourceReport, tally: Tally) -> Iterator[Line]:
+def branches(conversation: Conversation, report: SourceReport, counts: ReadCounts) -> Iterator[Branch]:
     """All places of the tree, each once: first the line to the current one, then the branches as they were made."""
     nodes = conversation.nodes
-    parents = _parents(conversation, tally)
+    parents = _parents(conversation, counts)
     below = _below(nodes, parents)
     seen: set[str] = set()
     circles = 0
-    current = _current(conversation, below, tally)
+    current = _current(conversation, below, counts)
     leaves = (key for key in nodes if key not in below)
     # Places that no root leads to lie on circles; those that hang from one come first.
     for key in chain([current] if current else [], _downwards(parents, below), leaves, nodes):
         if key in seen:
             continue
-        line, circle = _climb(key, parents, seen)
-        line.branch = key != current
+        branch, circle = _climb(key, parents, seen)
+        branch.is_side = key != current
         circles += circle
-        yield line
+        yield branch
     if circles:
         report.fault(
             BadRecord(
@@ -45,7 +45,7 @@ def lines(conversation: Conversation, report: SourceReport, tally: Tally) -> Ite
         )
 
 
-def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Line, bool]:
+def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Branch, bool]:
     """From a place upwards to the root, or to what was seen before; tell whether that was on this very way."""
     way: list[str] = []
     at: str | None = key
@@ -56,10 +56,10 @@ def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Li
         way.append(at)
         at = parents[at]
     circle = at in own
-    return Line(way[::-1], None if circle else at, False), circle
+    return Branch(way[::-1], None if circle else at, False), circle
 
 
-def _parents(conversation: Conversation, tally: Tally) -> dict[str, str | None]:
+def _parents(conversation: Conversation, counts: ReadCounts) -> dict[str, str | None]:
     nodes = conversation.nodes
     parents = {key: node.parent if node.parent in nodes else None for key, node in nodes.items()}
     if list(parents.values()).count(None) > 1:
@@ -69,12 +69,12 @@ def _parents(conversation: Conversation, tally: Tally) -> dict[str, str | None]:
                 if parents.get(child, "") is None and child != key:
                     parents[child] = key
     if any(node.parent is not None and node.parent not in nodes for node in nodes.values()):
-        tally.orphans += 1
-        tally.first_orphan = tally.first_orphan or conversation.name
+        counts.orphans += 1
+        counts.first_orphan = counts.first_orphan or conversation.name
     return parents
 
 
-def _below(nodes: dict[str, Node], parents: dict[str, str | None]) -> dict[str, list[str]]:
+def _below(nodes: dict[str, TreeNode], parents: dict[str, str | None]) -> dict[str, list[str]]:
     """The places right below each place, the oldest first: an order that later messages do not change."""
     below: dict[str, list[str]] = {}
     for key, parent in parents.items():
@@ -97,17 +97,17 @@ def _downwards(parents: dict[str, str | None], below: dict[str, list[str]]) -> I
             yield key
 
 
-def _current(conversation: Conversation, below: dict[str, list[str]], tally: Tally) -> str | None:
+def _current(conversation: Conversation, below: dict[str, list[str]], counts: ReadCounts) -> str | None:
     nodes = conversation.nodes
     if conversation.current in nodes:
         return conversation.current
     if any(node.message is not None for node in nodes.values()):
-        tally.no_current += 1
-        tally.first_no_current = tally.first_no_current or conversation.name
+        counts.no_current += 1
+        counts.first_no_current = counts.first_no_current or conversation.name
     # The last of several that are equally new: an export lists messages in the order they were made.
     leaves = [key for key in nodes if key not in below] or list(nodes)
     return max(reversed(leaves), key=lambda key: _time(nodes[key]), default=None)
 
 
-def _time(node: Node) -> float:
+def _time(node: TreeNode) -> float:
     return (node.message.create_time if node.message else None) or 0.0

@@ -16,7 +16,7 @@ from memglot.model.record_errors import bad_syntax, time_out_of_range, too_deep
 _DIGITS = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COUNT = re.compile(r"\d{1,18}(?:\.0+)?", re.ASCII)
-_MOMENT = re.compile(
+_TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: ?(?:Z|UTC)|([+-]\d\d)(?::?(\d\d))?)?)?",
     re.ASCII | re.IGNORECASE,
 )
@@ -25,7 +25,7 @@ _MILLISECONDS_BELOW = 10**14
 
 
 @lru_cache(4096)
-def moment(text: str) -> tuple[int, bool]:
+def parse_timestamp(text: str) -> tuple[int, bool]:
     """Microseconds of an ISO 8601 time, in UTC where it names no offset, or of a number whose size tells its unit.
 
     Tells too whether they say all of it.
@@ -37,13 +37,13 @@ def moment(text: str) -> tuple[int, bool]:
         if not EARLIEST <= value <= LATEST:
             raise time_out_of_range(int(value))
         return int(value), value == int(value)
-    full = _full(text)
+    full = _with_offset(text)
     return parse_time(full), not finer_than_microseconds(full)
 
 
-def _full(text: str) -> str:
+def _with_offset(text: str) -> str:
     """A time with all its parts."""
-    match = _MOMENT.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise BadRecord(
             f"`{shorten(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"

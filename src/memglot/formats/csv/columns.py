@@ -31,13 +31,13 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
 
 
-class Reading:
+class CsvContext:
     """The file that rows are read from: what tells its ids from those of other files, and who is told of them."""
 
     def __init__(self, space: str, report: SourceReport) -> None:
         self.space, self.report = space, report
 
-    def keep(self, record: Record, column: str, text: str, wanted: str) -> None:
+    def keep_as_text(self, record: Record, column: str, text: str, wanted: str) -> None:
         """Keep a value that its column should not have as it stands."""
         record.meta[_free(record.meta, column)] = text
         self.report.note(
@@ -47,16 +47,16 @@ class Reading:
 
     def time(self, column: str, text: str) -> int:
         """The time in a cell."""
-        found, exact = cells.moment(text)
+        found, exact = cells.parse_timestamp(text)
         if not exact:
             self.report.dropped(f"{column} (digits beyond a microsecond)", f"{self.report.source}:{self.report.line}")
         return found
 
 
-Take: TypeAlias = Callable[[Record, str, Reading], None]
+SetField: TypeAlias = Callable[[Record, str, CsvContext], None]
 
 
-def _metadata(record: Record, text: str, reading: Reading) -> None:
+def _metadata(record: Record, text: str, context: CsvContext) -> None:
     value = cells.json_value(text)
     check_value(value, "the cell")
     if isinstance(value, dict):
@@ -65,11 +65,11 @@ def _metadata(record: Record, text: str, reading: Reading) -> None:
         record.meta["metadata"] = value
 
 
-def _id(record: Record, text: str, reading: Reading) -> None:
+def _id(record: Record, text: str, context: CsvContext) -> None:
     if is_id(text.lower()):
         record.id = text.lower()
         return
-    tool, space = TOOL, reading.space
+    tool, space = TOOL, context.space
     if text.startswith(AGENTOS_ID):
         tool, space = AGENTOS, ""
     elif _UUID.fullmatch(text):
@@ -79,75 +79,75 @@ def _id(record: Record, text: str, reading: Reading) -> None:
     record.foreign = [Foreign(tool, text, space)]
 
 
-def _kind(record: Record, text: str, reading: Reading) -> None:
+def _kind(record: Record, text: str, context: CsvContext) -> None:
     record.kind = text
 
 
-def _scope(record: Record, text: str, reading: Reading) -> None:
+def _scope(record: Record, text: str, context: CsvContext) -> None:
     record.scope = text
 
 
-def _status(record: Record, text: str, reading: Reading) -> None:
+def _status(record: Record, text: str, context: CsvContext) -> None:
     record.status = text
 
 
-def _deleted(record: Record, text: str, reading: Reading) -> None:
+def _deleted(record: Record, text: str, context: CsvContext) -> None:
     if text.lower() in _YES:
         record.status = DELETED
     elif text.lower() not in _NO:
-        reading.keep(record, "deleted", text, "true or false")
+        context.keep_as_text(record, "deleted", text, "true or false")
 
 
-def _tags(record: Record, text: str, reading: Reading) -> None:
+def _tags(record: Record, text: str, context: CsvContext) -> None:
     record.tags = cells.tags(text)
 
 
-def _tree(record: Record, text: str, reading: Reading) -> None:
+def _tree(record: Record, text: str, context: CsvContext) -> None:
     try:
         record.tree = check_tree(text)
     except BadRecord:
-        reading.keep(record, "tree", text, "labels joined by dots")
+        context.keep_as_text(record, "tree", text, "labels joined by dots")
 
 
-def _strength(record: Record, text: str, reading: Reading) -> None:
+def _strength(record: Record, text: str, context: CsvContext) -> None:
     record.strength = cells.number(text)
     if record.strength is None:
-        reading.keep(record, "strength", text, "a number")
+        context.keep_as_text(record, "strength", text, "a number")
 
 
-def _count(record: Record, text: str, reading: Reading) -> None:
+def _count(record: Record, text: str, context: CsvContext) -> None:
     found = cells.count(text)
     record.access_count = found or 0
     if found is None:
-        reading.keep(record, "retrieval_count", text, "a count")
+        context.keep_as_text(record, "retrieval_count", text, "a count")
 
 
-def _created(record: Record, text: str, reading: Reading) -> None:
-    record.created_at = reading.time("created_at", text)
+def _created(record: Record, text: str, context: CsvContext) -> None:
+    record.created_at = context.time("created_at", text)
 
 
-def _updated(record: Record, text: str, reading: Reading) -> None:
-    record.updated_at = reading.time("updated_at", text)
+def _updated(record: Record, text: str, context: CsvContext) -> None:
+    record.updated_at = context.time("updated_at", text)
 
 
-def _accessed(record: Record, text: str, reading: Reading) -> None:
-    record.last_accessed = reading.time("last_accessed", text)
+def _accessed(record: Record, text: str, context: CsvContext) -> None:
+    record.last_accessed = context.time("last_accessed", text)
 
 
-def _emotions(record: Record, text: str, reading: Reading) -> None:
+def _emotions(record: Record, text: str, context: CsvContext) -> None:
     try:
         value = cells.json_value(text)
         check_value(value, "the cell")
     except BadRecord:
         value = None
     if not isinstance(value, dict):
-        reading.keep(record, "emotions", text, "a JSON object")
+        context.keep_as_text(record, "emotions", text, "a JSON object")
     elif value:
         record.extra[AGENTOS] = {"emotions": value}
 
 
 # In the order they are taken: `metadata` first, since the others may add to it; `deleted` has the last word on status.
-_TAKES: dict[str, Take] = {
+_SETTERS: dict[str, SetField] = {
     "metadata": _metadata,
     "id": _id,
     "type": _kind,
@@ -163,7 +163,7 @@ _TAKES: dict[str, Take] = {
     "retrieval_count": _count,
     "emotions": _emotions,
 }
-_ORDER = {name: place for place, name in enumerate(_TAKES)}
+_ORDER = {name: place for place, name in enumerate(_SETTERS)}
 # Their text is kept to the letter.
 _EXACT = ("content", "title", KEY)
 _ALIASES = {
@@ -176,7 +176,7 @@ _ALIASES = {
 }
 
 
-class Columns:
+class CsvHeader:
     """The header of a CSV; raises `BadRecord` for one without `content`."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -184,26 +184,26 @@ class Columns:
         self.width = len(names)
         self._exact: dict[str, int] = {}
         self._others: list[tuple[int, str]] = []
-        takes: dict[str, tuple[int, str, Take]] = {}
+        setters: dict[str, tuple[int, str, SetField]] = {}
         seen: dict[str, Any] = {}
         for index, name in enumerate(names):
             known = _ALIASES.get(name.lower(), name.lower())
             if known in _EXACT and known not in self._exact:
                 self._exact[known] = index
-            elif known in _TAKES and known not in takes:
-                takes[known] = (index, known, _TAKES[known])
+            elif known in _SETTERS and known not in setters:
+                setters[known] = (index, known, _SETTERS[known])
             else:
                 shown = _free(seen, name or f"column {index + 1}")
                 seen[shown] = None
                 self._others.append((index, shown))
         if "content" not in self._exact:
             raise _no_content_column(names)
-        self._takes = sorted(takes.values(), key=lambda take: _ORDER[take[1]])
+        self._setters = sorted(setters.values(), key=lambda setter: _ORDER[setter[1]])
         self._content = self._exact["content"]
         self._title = self._exact.get("title", -1)
         self._slot = self._exact.get(KEY, -1)
 
-    def record(self, fields: list[str], reading: Reading) -> tuple[Record, list[Thing]]:
+    def record(self, fields: list[str], context: CsvContext) -> tuple[Record, list[Thing]]:
         """The record in a row, and what rides with it; raises `BadRecord`."""
         if len(fields) != self.width:
             fields = self._filled(fields)
@@ -212,10 +212,10 @@ class Columns:
             raise empty_content()
         if self._title >= 0 and fields[self._title]:
             record.title = fields[self._title]
-        for index, name, take in self._takes:
+        for index, name, set_field in self._setters:
             if text := fields[index].strip():
                 try:
-                    take(record, text, reading)
+                    set_field(record, text, context)
                 except BadRecord as error:
                     raise BadRecord(f"`{name}`: {error}", error.hint) from None
         for index, name in self._others:
@@ -223,7 +223,7 @@ class Columns:
                 record.meta[_free(record.meta, name)] = text
         set_times_from_id(record)
         if self._slot >= 0 and (text := fields[self._slot]):
-            return record, self._carried(record, text, reading)
+            return record, self._carried(record, text, context)
         return record, []
 
     def _filled(self, fields: list[str]) -> list[str]:
@@ -235,14 +235,14 @@ class Columns:
             )
         return fields + [""] * (self.width - len(fields))
 
-    def _carried(self, record: Record, text: str, reading: Reading) -> list[Thing]:
-        """Take in the carry slot; a column of that name which is not ours is like any other."""
+    def _carried(self, record: Record, text: str, context: CsvContext) -> list[Thing]:
+        """SetField in the carry slot; a column of that name which is not ours is like any other."""
         slot: Any = None
         try:
             slot = cells.json_value(text)
         except BadRecord:
             pass
-        riders = take_slot({KEY: slot}, record, reading.report)
+        riders = take_slot({KEY: slot}, record, context.report)
         if riders is None:
             record.meta[_free(record.meta, KEY)] = text
         return riders or []

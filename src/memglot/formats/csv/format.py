@@ -10,20 +10,32 @@ from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.csv.cells import tags
-from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, Columns, Reading
+from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
 from memglot.report import Proof, Report, SourceReport
 
 HOMES = frozenset(
-    {
-        *("id", "content", "title", "kind", "scope", "tree", "tags", "status", "strength"),
-        *("created_at", "updated_at", "last_accessed", "access_count", "meta"),
-    }
+    (
+        "id content title kind scope tree tags status strength created_at updated_at last_accessed access_count meta"
+    ).split()
 )
 HEADER = (
-    *("id", "content", "title", "type", "scope", "tree", "tags", "status", "strength"),
-    *("created_at", "updated_at", "last_accessed", "retrieval_count", "metadata", "memglot"),
+    "id",
+    "content",
+    "title",
+    "type",
+    "scope",
+    "tree",
+    "tags",
+    "status",
+    "strength",
+    "created_at",
+    "updated_at",
+    "last_accessed",
+    "retrieval_count",
+    "metadata",
+    "memglot",
 )
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|\A\s|\s\Z')
 _AT_ONCE = 200
@@ -39,18 +51,18 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
     try:
         if header.error is not None:
             raise BadRecord(f"the header cannot be read: {header.error}", "save the file as UTF-8")
-        columns = Columns(header.fields)
+        columns = CsvHeader(header.fields)
     except BadRecord as error:
         report.fault(error, line=header.line)
         return
     space = options.space if options.space is not None else source.path.name if source.path else ""
-    reading = Reading(space, report)
+    context = CsvContext(space, report)
     for item, row in enumerate(found, 1):
         report.line, report.item = row.line, item
         try:
             if row.error is not None:
                 raise row.error
-            record, riders = columns.record(row.fields, reading)
+            record, riders = columns.record(row.fields, context)
         except BadRecord as error:
             report.failed_record(error)
             continue
@@ -60,11 +72,11 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
 
 def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
     """Write a row a memory, the same columns always."""
-    writing = _Writing(report, options)
+    writer = _RowWriter(report, options)
     with target.file() as out:
         lines = [_line(HEADER)]
         for bundle, end in proved(items, target, report):
-            lines.append(_line(writing.row(bundle, end)))
+            lines.append(_line(writer.row(bundle, end)))
             if len(lines) >= _AT_ONCE:
                 out.write("".join(lines).encode())
                 lines.clear()
@@ -76,20 +88,20 @@ def _line(cells: Iterable[str]) -> str:
     return ",".join(quoted) + "\r\n"
 
 
-class _Writing:
+class _RowWriter:
     """Rows, each with what its own columns cannot say in the last one."""
 
     def __init__(self, report: Report, options: Options) -> None:
         self._report, self._plain = report, options.plain
-        self._columns = Columns(HEADER)
-        # Reading back what is written tells what the columns alone would lose; nobody needs to hear of that.
-        self._reading = Reading("", SourceReport())
+        self._columns = CsvHeader(HEADER)
+        # CsvContext back what is written tells what the columns alone would lose; nobody needs to hear of that.
+        self._context = CsvContext("", SourceReport())
 
     def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
         """A record as the cells of a row."""
         record, riders, _ = bundle
         cells = _cells(record, self._plain)
-        native, _ = self._columns.record(cells, self._reading)
+        native, _ = self._columns.record(cells, self._context)
         if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
             # The file's name tells its ids from others, and a file may get another name: the id itself is carried.
             native.id, native.foreign = "", []

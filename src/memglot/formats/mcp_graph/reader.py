@@ -27,7 +27,7 @@ from memglot.formats.mcp_graph.lines import (
     slot_key,
 )
 from memglot.formats.syntax.json_shape import type_name
-from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.formats.syntax.json_stream import decode_object, objects
 from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
 from memglot.model.record_errors import not_a_slot, wrong_type
 from memglot.notes import note_foreign_carry
@@ -40,7 +40,7 @@ def read_graph(source: Source, report: SourceReport, options: Options) -> Iterat
     try:
         for raw, value in objects(source, report, msgspec.json.decode):
             try:
-                yield from reader.line(raw, object_of(raw, value, report))
+                yield from reader.line(raw, decode_object(raw, value, report))
             except BadRecord as error:
                 report.failed_record(error)
     finally:

@@ -23,7 +23,7 @@ from memglot.formats.memoryd.sections import section_blob
 from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
-from memglot.formats.syntax.json_stream import object_of, objects
+from memglot.formats.syntax.json_stream import decode_object, objects
 from memglot.model import PREDICATES, Document, Item, Relation, Supersession, identity_document
 from memglot.report import SourceReport
 
@@ -59,7 +59,7 @@ def _read_list(source: Source, report: SourceReport) -> Iterator[Item]:
 
 def _row(raw: bytes, value: Any, file: RowContext, report: SourceReport) -> Iterator[Item]:
     try:
-        record, riders = read_row(object_of(raw, value, report), file, report)
+        record, riders = read_row(decode_object(raw, value, report), file, report)
     except BadRecord as error:
         report.failed_record(error)
         return
@@ -116,7 +116,7 @@ class _FileReader:
                 self._apply_header(self._header)
         elif key in _LISTS:
             try:
-                yield from self._element(key, object_of(raw, value, self._report))
+                yield from self._element(key, decode_object(raw, value, self._report))
             except BadRecord as error:
                 self._fault(key, error)
             except msgspec.ValidationError as error:

@@ -40,7 +40,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     with writing_notes(target, digest_file, plain=options.plain) as notes:
         writer = VaultWriter(notes, target.path, vault, report, options)
         for bundle in bundles(items, writer, report):
-            writer.take(bundle)
+            writer.add(bundle)
         writer.finish()
         report.proof = notes.finish("obsidian", report)
 

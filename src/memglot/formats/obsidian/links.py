@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from memglot.formats.obsidian.markup import Link
+from memglot.formats.obsidian.markup import WikiLink
 from memglot.model import Endpoint, Relation, derive_id
 from memglot.notes.tools import note_ambiguous_links, note_broken_links
 from memglot.report import SourceReport
@@ -34,7 +34,7 @@ FROM links LEFT JOIN names ON names.name = links.name ORDER BY links.rowid, leve
 """
 
 
-class Web:
+class LinkIndex:
     """Takes notes and their links in any order; tells the relations in the end."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Web:
         self._links: list[tuple[Any, ...]] = []
         self._carries = False
 
-    def note(self, id: str, path: str, own_ids: list[str], title: str | None, aliases: list[str]) -> None:
+    def add_note(self, id: str, path: str, own_ids: list[str], title: str | None, aliases: list[str]) -> None:
         """Take a note by all the names it may be linked by."""
         stem = path.rpartition(".")[0] if path.lower().endswith((".md", ".markdown")) else path
         rows = [(_folded(own), _ID, id, path) for own in own_ids]
@@ -59,7 +59,7 @@ class Web:
         if len(self._names) >= _BATCH:
             self._flush()
 
-    def link(self, subject: str, link: Link, path: str, *, marked: bool) -> None:
+    def add_link(self, subject: str, link: WikiLink, path: str, *, marked: bool) -> None:
         """Take a link; a `marked` one stands in the note's own text, where it need not be written again."""
         target = link.target
         if target.startswith(("./", "../")):
@@ -68,7 +68,7 @@ class Web:
         if len(self._links) >= _BATCH:
             self._flush()
 
-    def carried(self, subject: str, object: str) -> None:
+    def add_carried(self, subject: str, object: str) -> None:
         """Take a relation that a note carries as it is: a link between the two tells nothing more."""
         self._carries = True
         self._db.execute("INSERT OR IGNORE INTO carried VALUES (?, ?)", (subject, object))
@@ -86,13 +86,13 @@ class Web:
         """The links that lead to a note; broken and ambiguous ones are told, and stay in the text."""
         self._flush()
         self._db.execute("CREATE INDEX by_name ON names (name, level)")
-        broken, ambiguous = _Told(), _Told()
+        broken, ambiguous = _Examples(), _Examples()
         seen: set[str] = set()
         subject = ""
         for (_, name, owner, predicate, text, marked, path), rows in groupby(self._db.execute(_JOINED), _link_of):
             if owner != subject:
                 subject, seen = owner, set()
-            found = self._meant(name, [(level, id) for *_, level, id in rows if id is not None])
+            found = self._candidates(name, [(level, id) for *_, level, id in rows if id is not None])
             if len(found) != 1:
                 if not _is_attachment(name):
                     (ambiguous if found else broken).add(f"{text} in {path}")
@@ -107,7 +107,7 @@ class Web:
             report.note(note_broken_links(broken.count, broken.first))
         self._db.close()
 
-    def _meant(self, name: str, found: list[tuple[int, str]]) -> list[str]:
+    def _candidates(self, name: str, found: list[tuple[int, str]]) -> list[str]:
         """The notes that a link may mean, by the first kind of name that fits any."""
         if "/" in name and (not found or found[0][0] > _PATH) and (by_path := self._by_end_of_path(name)):
             return by_path
@@ -124,7 +124,7 @@ def _link_of(row: Any) -> Any:
     return row[:7]
 
 
-class _Told:
+class _Examples:
     """How many there were, and the first few of them."""
 
     def __init__(self) -> None:

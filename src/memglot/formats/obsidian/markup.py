@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,9 +12,16 @@ _LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 # Everything but white space and these signs may stand in a tag; it needs one character that is no digit.
 _TAG = re.compile(r"#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _DIGITS = re.compile(r"[\d/]+")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d+[.)])(?:[ \t]|$)")
+_INDENT = re.compile(r"(?: {4}|\t)")
+_RUN = re.compile(r"`+")
+_BREAK = re.compile(r"\n[ \t]*\n")
+_MATH = re.compile(r"\$\$.*?\$\$", re.DOTALL)
+_LETTER = re.compile(r"[^\n]")
 
 
-class Link(NamedTuple):
+class WikiLink(NamedTuple):
     """A wikilink: what it points to, as written, and how."""
 
     target: str
@@ -21,15 +29,15 @@ class Link(NamedTuple):
     predicate: str
 
 
-def links_in(text: str) -> Iterator[Link]:
+def links_in(text: str) -> Iterator[WikiLink]:
     """The wikilinks of a text without code; one to a place in the same note is none."""
     for match in _LINK.finditer(text):
         if target := link_target(match[1]):
             start = match.start()
             if start and text[start - 1] == "!":
-                yield Link(target, "!" + match[0], "embeds")
+                yield WikiLink(target, "!" + match[0], "embeds")
             else:
-                yield Link(target, match[0], "related_to")
+                yield WikiLink(target, match[0], "related_to")
 
 
 def link_target(text: str) -> str:
@@ -38,7 +46,7 @@ def link_target(text: str) -> str:
     return name[:-3] if name.lower().endswith(".md") else name
 
 
-def property_links(front: dict[str, Any]) -> Iterator[Link]:
+def property_links(front: dict[str, Any]) -> Iterator[WikiLink]:
     """The wikilinks in the values of properties; the property is the predicate."""
     for key, value in front.items():
         for text in _texts(value):
@@ -73,3 +81,72 @@ def tags_in(text: str) -> list[str]:
 def tag_line(tags: list[str]) -> str:
     """Tags as the line that this tool and AgentOS write below a note."""
     return " ".join("#" + re.sub(r"\s+", "-", tag) for tag in tags)
+
+
+# Code and formulas are blanked out in one pass over the lines, so that no text can make it slow.
+
+
+def without_code(text: str) -> str:
+    """The text with code and formulas blanked out, every other character in its place."""
+    if "`" in text or "~~~" in text or "\n    " in text or "\n\t" in text or text[:1] in " \t":
+        text = _without_blocks(text)
+        if "`" in text:
+            text = _without_spans(text)
+    return _MATH.sub(lambda match: blank(match[0]), text) if "$$" in text else text
+
+
+def blank(text: str) -> str:
+    """As many spaces as there are letters, on as many lines."""
+    return _LETTER.sub(" ", text) if "\n" in text else " " * len(text)
+
+
+def _without_blocks(text: str) -> str:
+    """Without fenced and indented code; what is indented below a list item belongs to the item."""
+    lines = text.split("\n")
+    fence = ""
+    after_blank, in_list = True, False
+    for number, line in enumerate(lines):
+        match = _FENCE.match(line)
+        if fence:
+            lines[number] = " " * len(line)
+            if match is not None and match[1].startswith(fence) and not line[match.end() :].strip(" \t`~"):
+                fence = ""
+        elif match is not None:
+            fence = match[1]
+            lines[number] = " " * len(line)
+        elif not line.strip():
+            after_blank = True
+            continue
+        elif _INDENT.match(line) and after_blank and not in_list:
+            lines[number] = " " * len(line)
+            # The next line of the block follows no blank one, and is code too.
+            continue
+        elif _ITEM.match(line):
+            in_list = True
+        elif line[0] not in " \t":
+            in_list = False
+        after_blank = False
+    return "\n".join(lines)
+
+
+def _without_spans(text: str) -> str:
+    """Without code between two equal runs of backticks in one paragraph."""
+    runs = [(match.start(), match.end()) for match in _RUN.finditer(text)]
+    following: list[int | None] = [None] * len(runs)
+    latest: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1] - runs[number][0]
+        following[number] = latest.get(length)
+        latest[length] = number
+    breaks = [match.start() for match in _BREAK.finditer(text)]
+    pieces, done, number = [], 0, 0
+    while number < len(runs):
+        other = following[number]
+        start = runs[number][0]
+        if other is None or bisect_right(breaks, start) != bisect_right(breaks, runs[other][0]):
+            number += 1
+            continue
+        end = runs[other][1]
+        pieces += [text[done:start], blank(text[start:end])]
+        done, number = end, other + 1
+    return "".join([*pieces, text[done:]])

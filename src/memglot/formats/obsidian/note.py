@@ -20,7 +20,7 @@ _HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
 _RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
 
 
-class Body(NamedTuple):
+class NoteBody(NamedTuple):
     """The text of a note: its content, then the lines that a tool wrote below it."""
 
     content: str
@@ -29,7 +29,7 @@ class Body(NamedTuple):
     """The links of a block of related notes, as lines."""
 
 
-def own_lines(body: str, tags: list[str], only: list[str] | None = None) -> Body:
+def split_body(body: str, tags: list[str], only: list[str] | None = None) -> NoteBody:
     """Take off what this tool or AgentOS wrote below the content: related notes, and before them the tags.
 
     `only` names the blocks that were written, where the content itself ends like one.
@@ -44,7 +44,7 @@ def own_lines(body: str, tags: list[str], only: list[str] | None = None) -> Body
             if before.endswith(newline):
                 content = before[: -len(newline)]
                 break
-    return Body(content, body[len(content) :], related)
+    return NoteBody(content, body[len(content) :], related)
 
 
 def _related_start(text: str) -> int | None:
@@ -127,7 +127,7 @@ def file_stem(id: str) -> str:
     return name if name == id else f"{name}-{derive_id(TOOL, 'name', id)[-8:]}"
 
 
-def own_path(record: Record, id: str, dialect: str | None = None) -> str:
+def default_path(record: Record, id: str, dialect: str | None = None) -> str:
     """The place of a note that has none of its own yet: in the folder of its kind, by its id.
 
     The program has a folder for each scope above it.

@@ -14,21 +14,20 @@ from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, is_slot, take_slot
 from memglot.formats.core.note_layout import Place, first_vault, mirror
 from memglot.formats.core.source import BOM, Source
-from memglot.formats.obsidian.code import without_code
-from memglot.formats.obsidian.links import Web
-from memglot.formats.obsidian.markup import Link, links_in, property_links, tags_in
+from memglot.formats.obsidian.links import LinkIndex
+from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
     RESIDUE,
     TOOL,
-    Body,
+    NoteBody,
     agentos_ids,
     aliases_of,
+    default_path,
     front_record,
     front_tags,
-    own_lines,
-    own_path,
+    split_body,
 )
-from memglot.formats.obsidian.render import Layout, render, text_mark
+from memglot.formats.obsidian.render import RenderOptions, render, text_digest
 from memglot.formats.syntax.markdown_frame import NoteFrame, decode_note, split_note, without_front_matter
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_as_note
@@ -41,7 +40,7 @@ def read_vault(
     files: Iterable[tuple[str, Source]], vault: str, report: SourceReport, options: Options
 ) -> Iterator[Item]:
     """Yield the memories of all notes, then what connects them."""
-    web = Web()
+    link_index = LinkIndex()
     vault = options.space or vault
     ids = DiskMap()
     for path, source in files:
@@ -50,12 +49,12 @@ def read_vault(
         report.watch(source)
         try:
             check_text(path, "the path")
-            yield from _Note(path, source, vault, options).items(web, ids, report)
+            yield from _Note(path, source, vault, options).items(link_index, ids, report)
         except BadRecord as error:
             report.failed_record(error)
         finally:
             source.close()
-    yield from web.relations(report)
+    yield from link_index.relations(report)
 
 
 class _Note:
@@ -73,8 +72,8 @@ class _Note:
         self._is_edited = written is not None and not self._is_written
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
-    def items(self, web: Web, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
-        """The memory of the note, and what rides with it; its names and links go into the web."""
+    def items(self, link_index: LinkIndex, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
+        """The memory of the note, and what rides with it; its names and links go into the link_index."""
         try:
             text = decode_note(self._raw)
         except BadRecord as error:
@@ -85,15 +84,15 @@ class _Note:
         body, marks = self._body(text, frame)
         name = self.path.rpartition("/")[2]
         record = front_record(frame.front, body.content or name, self.path, self.vault)
-        riders = self._take_slots(record, frame.front, report)
+        riders = self._apply_slots(record, frame.front, report)
         self._front_tags = record.tags
         empty = False
-        if "text" not in marks or marks["text"] != text_mark(record):
+        if "text" not in marks or marks["text"] != text_digest(record):
             # What a tool wrote is taken to the letter; a person's blank lines are no content.
             empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
-            self._connect(record, "" if empty else body.content, frame.front, web)
+            self._read_markup(record, "" if empty else body.content, frame.front, link_index)
         told = frame.front.get("id") is not None
         if told and record.id in ids:
             # Somebody copied the note, id and all: the copy is a note of its own.
@@ -105,19 +104,19 @@ class _Note:
             ids[record.id] = self.path
         for rider in riders:
             if isinstance(rider, Relation):
-                web.carried(rider.subject.id, rider.object.id)
+                link_index.add_carried(rider.subject.id, rider.object.id)
         self._remember(record, riders, text, frame, body, empty)
         own = record.extra.get(TOOL)
         marked = isinstance(own, dict) and "path" in own
         for link in links_in(body.related) if body.related else ():
-            web.link(record.id, link, self.path, marked=marked)
-        web.note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
+            link_index.add_link(record.id, link, self.path, marked=marked)
+        link_index.add_note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
         yield record
         yield from riders
 
     def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
         """A note that is no text is kept as it is."""
-        report.fault(_kept_whole(str(error)))
+        report.fault(_kept_unsplit(str(error)))
         data = (self._mark.encode() if self._mark else b"") + self._raw
         return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
 
@@ -125,21 +124,21 @@ class _Note:
         try:
             return split_note(text)
         except BrokenYaml as error:
-            report.fault(_kept_whole(str(error.error)), line=error.line + 1)
+            report.fault(_kept_unsplit(str(error.error)), line=error.line + 1)
         except BadRecord as error:
-            report.fault(_kept_whole(str(error)), line=1)
+            report.fault(_kept_unsplit(str(error)), line=1)
         return without_front_matter(text)
 
-    def _body(self, text: str, frame: NoteFrame) -> tuple[Body, dict[str, Any]]:
+    def _body(self, text: str, frame: NoteFrame) -> tuple[NoteBody, dict[str, Any]]:
         slot = frame.front.get(KEY)
         slot = slot if isinstance(slot, dict) else {}
         body = text[frame.start : frame.end]
         if frame.front.get("id") is None:
-            return Body(body, "", ""), slot
+            return NoteBody(body, "", ""), slot
         only = slot["own"] if isinstance(slot.get("own"), list) else None
-        return own_lines(body, front_tags(frame.front), only), slot
+        return split_body(body, front_tags(frame.front), only), slot
 
-    def _take_slots(self, record: Record, front: dict[str, Any], report: SourceReport) -> list[Thing]:
+    def _apply_slots(self, record: Record, front: dict[str, Any], report: SourceReport) -> list[Thing]:
         riders: list[Thing] = []
         given = front.get(KEY)
         if isinstance(given, dict) and (is_slot(given) or given.keys() <= set(_MARKS) and given):
@@ -154,9 +153,9 @@ class _Note:
                 record.meta[KEY] = given
         return riders
 
-    def _connect(self, record: Record, content: str, front: dict[str, Any], web: Web) -> None:
+    def _read_markup(self, record: Record, content: str, front: dict[str, Any], link_index: LinkIndex) -> None:
         """Take the tags and the links that stand in the text and in the properties."""
-        links: list[Link] = []
+        links: list[WikiLink] = []
         if self._linked_front:
             links += property_links({key: value for key, value in front.items() if key != KEY})
         if "#" in content or "[[" in content:
@@ -165,10 +164,10 @@ class _Note:
             if found := tags_in(bare):
                 record.tags = list(dict.fromkeys([*record.tags, *found]))
         for link in links:
-            web.link(record.id, link, self.path, marked=True)
+            link_index.add_link(record.id, link, self.path, marked=True)
 
     def _remember(
-        self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: Body, empty: bool
+        self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody, empty: bool
     ) -> None:
         """Keep the note's place and the text around its content, unless that is just what this tool would write."""
         if self._is_edited:
@@ -185,7 +184,7 @@ class _Note:
             return
         if not self._is_written:
             mark_as_note(record)
-        around = own_mirror(record)
+        around = own_state(record)
         place = Place(
             path="",
             head=self._mark + text[: frame.start] + (body.content if empty else ""),
@@ -199,14 +198,14 @@ class _Note:
         del value["path"]
         record.extra[RESIDUE] = value
 
-    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: Body) -> bool:
+    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody) -> bool:
         """Tell whether this tool would write the note just so, with the related notes that it has."""
         own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")
         for dialect in (None, "program"):
-            if not isinstance(own_id, (str, int)) or self.path != own_path(record, str(own_id), dialect):
+            if not isinstance(own_id, (str, int)) or self.path != default_path(record, str(own_id), dialect):
                 continue
-            layout = Layout(self.path, self.vault, dialect)
+            layout = RenderOptions(self.path, self.vault, dialect)
             if render(record, riders, related, layout, Report()) == text:
                 return True
             # A plain note does not say that tags in its text are none of its own.
@@ -217,13 +216,13 @@ class _Note:
         return False
 
 
-def own_mirror(record: Record) -> Any:
+def own_state(record: Record) -> Any:
     """What a note says that lies in `extra`."""
     own = record.extra.get(TOOL)
     own = {key: value for key, value in own.items() if key != "places"} if isinstance(own, dict) else own
     return [own, record.extra.get("agentos")]
 
 
-def _kept_whole(reason: str) -> BadRecord:
+def _kept_unsplit(reason: str) -> BadRecord:
     """A note that cannot be taken apart."""
     return BadRecord(f"{reason}; the note is kept whole")

@@ -9,9 +9,8 @@ import msgspec
 
 from memglot.formats.core.carry import KEY, differences, pack_found
 from memglot.formats.core.trace import NOTES, native_trace, written_id
-from memglot.formats.obsidian.code import without_code
-from memglot.formats.obsidian.markup import links_in, property_links, tag_line, tags_in
-from memglot.formats.obsidian.note import RESERVED, RESIDUE, TOOL, front_record, own_lines
+from memglot.formats.obsidian.markup import links_in, property_links, tag_line, tags_in, without_code
+from memglot.formats.obsidian.note import RESERVED, RESIDUE, TOOL, front_record, split_body
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Record, Thing, canonical_value, format_time
 from memglot.report import Report
@@ -20,7 +19,7 @@ _AGENTOS = frozenset({"contentHash", "content_hash", "import_hash", "entities", 
 _PLACE = frozenset({"path", "places", "empty"})
 
 
-class Layout(NamedTuple):
+class RenderOptions(NamedTuple):
     """How a note is laid out: where, in which vault, in which dialect, and whether with a carry slot."""
 
     path: str
@@ -38,7 +37,7 @@ class Layout(NamedTuple):
         return at // 1000 if self.dialect == "program" else format_time(at)
 
 
-def render(record: Record, riders: list[Thing], related: str, layout: Layout, report: Report) -> str:
+def render(record: Record, riders: list[Thing], related: str, layout: RenderOptions, report: Report) -> str:
     """The text of a note; `related` are the lines of its related notes."""
     path, vault, plain = layout.path, layout.vault, layout.plain
     placed = without_place(record)
@@ -62,14 +61,14 @@ def render(record: Record, riders: list[Thing], related: str, layout: Layout, re
 def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
     """What a reader must know so as not to misread the text."""
     found: dict[str, Any] = {}
-    if own_lines(content + own, record.tags).content != content:
+    if split_body(content + own, record.tags).content != content:
         found["own"] = [name for name, sign in (("tags", record.tags), ("related", has_related)) if sign]
-    if speaks(content, front):
-        found["text"] = text_mark(record)
+    if has_markup(content, front):
+        found["text"] = text_digest(record)
     return found
 
 
-def speaks(content: str, front: dict[str, Any]) -> bool:
+def has_markup(content: str, front: dict[str, Any]) -> bool:
     """Tell whether a note's own text has tags or links."""
     if "#" in content or "[[" in content:
         bare = without_code(content)
@@ -78,7 +77,7 @@ def speaks(content: str, front: dict[str, Any]) -> bool:
     return any(property_links({key: value for key, value in front.items() if key != KEY}))
 
 
-def text_mark(record: Record) -> str:
+def text_digest(record: Record) -> str:
     """A short digest of the text that tags and links are read from."""
     return sha256(canonical_value([record.content, record.meta])).hexdigest()[:16]
 
@@ -101,7 +100,7 @@ def without_place(record: Record) -> Record:
     return msgspec.structs.replace(record, extra=extra)
 
 
-def _front(record: Record, layout: Layout) -> dict[str, Any]:
+def _front(record: Record, layout: RenderOptions) -> dict[str, Any]:
     trace = native_trace(record, NOTES)
     front: dict[str, Any] = {"id": written_id(record), "type": record.kind, "scope": trace.scope}
     if record.strength is not None:

@@ -16,9 +16,9 @@ from memglot.formats.core.note_layout import Place, is_untouched, note_slot, pla
 from memglot.formats.core.sidecar import item_of, line_of
 from memglot.formats.core.trace import written_id
 from memglot.formats.obsidian.links import is_in_text
-from memglot.formats.obsidian.note import RESIDUE, TOOL, own_lines, own_path
-from memglot.formats.obsidian.reader import own_mirror
-from memglot.formats.obsidian.render import Layout, is_empty, render
+from memglot.formats.obsidian.note import RESIDUE, TOOL, default_path, split_body
+from memglot.formats.obsidian.reader import own_state
+from memglot.formats.obsidian.render import RenderOptions, is_empty, render
 from memglot.model import Blob, Item, Record, Relation, Thing
 from memglot.report import Report
 
@@ -44,11 +44,11 @@ class VaultWriter:
             self._bytes.append({"path": path, "vault": vault, "data": b64encode(item.data or b"").decode()})
         self._notes.beside(item, report)
 
-    def take(self, bundle: Bundle) -> None:
+    def add(self, bundle: Bundle) -> None:
         """Write a memory's note, or let it wait."""
         record, riders, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
-        fallback = own_path(record, written_id(record), self._options.dialect)
+        fallback = default_path(record, written_id(record), self._options.dialect)
         place = places[0] if places else Place(path=fallback)
         path = self._files.free(place.path, fallback, place.vault)
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
@@ -92,7 +92,7 @@ class VaultWriter:
         return "\n".join(dict.fromkeys(lines))
 
     def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
-        layout = Layout(path, self._vault, self._options.dialect, self._options.plain)
+        layout = RenderOptions(path, self._vault, self._options.dialect, self._options.plain)
         text = render(record, riders, related, layout, self._report)
         self._files.put(path, text.encode())
 
@@ -100,13 +100,13 @@ class VaultWriter:
 def _related_before(places: list[Place]) -> str:
     """The lines of related notes that a person wrote below a note which is laid out anew."""
     tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
-    return own_lines("x" + tail, [], ["related"]).related
+    return split_body("x" + tail, [], ["related"]).related
 
 
 def untouched(record: Record) -> bool:
     """Tell whether a memory still says what its note said when it was read."""
     places = places_of(record, TOOL, RESIDUE)
-    return bool(places) and is_untouched(record, places, own_mirror(record))
+    return bool(places) and is_untouched(record, places, own_state(record))
 
 
 def _description(record: Record) -> str:

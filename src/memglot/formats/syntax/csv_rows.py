@@ -19,7 +19,7 @@ _CLOSING = re.compile(rb'(?<!")(?:"")*+"(?!")')
 _HEADER = re.compile(rb'\s*+(?:[^"\r\n]++|"[^"]*+"?)*+')
 
 
-class Line(NamedTuple):
+class CsvLine(NamedTuple):
     """A line with its end, its number, and the place of its first byte."""
 
     text: bytes
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     offset: int
 
 
-class Row(NamedTuple):
+class CsvRow(NamedTuple):
     """The fields of a row and the line it begins on; or what is wrong with it, and the line of that."""
 
     fields: list[str]
@@ -42,7 +42,7 @@ def find_delimiter(head: bytes) -> str:
     return max(_DELIMITERS, key=names.count).decode()
 
 
-def rows(source: Source, delimiter: str) -> Iterator[Row]:
+def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
     """All rows, the header first; lines of nothing but white space are passed over.
 
     A row whose quote never closes, or closes in the middle of a later row, would swallow its siblings: the lines below
@@ -59,14 +59,14 @@ def rows(source: Source, delimiter: str) -> Iterator[Row]:
             continue
         else:
             text, error = _decode(line.text, line.offset)
-            row = Row(text.rstrip("\r\n").split(delimiter), line.number, error)
+            row = CsvRow(text.rstrip("\r\n").split(delimiter), line.number, error)
         if row.line <= doubtful and row.error is None and not 1 < len(row.fields) == width:
             continue
         width = width or len(row.fields)
         yield row
 
 
-def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[Line]:
+def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[CsvLine]:
     """The lines of a stream, whatever ends them, never holding more than a chunk and a line."""
     rest: list[bytes] = []
     while chunk := stream.read(_CHUNK):
@@ -82,10 +82,10 @@ def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[Line]:
         rest = [] if found[-1].endswith((b"\n", b"\r")) else [found.pop()]
         for text in found:
             number += 1
-            yield Line(text, number, offset)
+            yield CsvLine(text, number, offset)
             offset += len(text)
     if rest:
-        yield Line(b"".join(rest), number + 1, offset)
+        yield CsvLine(b"".join(rest), number + 1, offset)
 
 
 def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
@@ -102,13 +102,13 @@ def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
 class _Feed:
     """Lines to come, of which some may be put back to come again."""
 
-    def __init__(self, lines: Iterator[Line]) -> None:
+    def __init__(self, lines: Iterator[CsvLine]) -> None:
         self._waiting = [lines]
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[CsvLine]:
         return self
 
-    def __next__(self) -> Line:
+    def __next__(self) -> CsvLine:
         while self._waiting:
             line = next(self._waiting[-1], None)
             if line is not None:
@@ -116,7 +116,7 @@ class _Feed:
             self._waiting.pop()
         raise StopIteration
 
-    def again(self, lines: Iterator[Line]) -> None:
+    def again(self, lines: Iterator[CsvLine]) -> None:
         """Let these lines come before all others."""
         self._waiting.append(lines)
 
@@ -124,7 +124,7 @@ class _Feed:
 class _Quoted:
     """A row that begins on a line with quotes in it, and may go on below."""
 
-    def __init__(self, first: Line, delimiter: str) -> None:
+    def __init__(self, first: CsvLine, delimiter: str) -> None:
         self._first, self._delimiter = first, delimiter
         self._fields: list[str] = []
         self._error: BadRecord | None = None
@@ -133,7 +133,7 @@ class _Quoted:
         self.doubtful = 0
         """The last line that this row swallowed, where its quotes do not fit."""
 
-    def build(self, feed: _Feed) -> Row:
+    def build(self, feed: _Feed) -> CsvRow:
         """The row, with as many more lines of the feed as it takes."""
         first = self._first
         text, self._error = _decode(first.text, first.offset)
@@ -153,7 +153,7 @@ class _Quoted:
             self._error = self._error or error
         if self._bytes is not None:
             self._bytes.close()
-        return Row(self._fields, first.number, self._error)
+        return CsvRow(self._fields, first.number, self._error)
 
     def _split(self, text: str) -> int | None:
         """Add the fields of a text; tell the place of a quote that does not close on its own line as it should."""
@@ -195,15 +195,15 @@ class _Quoted:
                 return last, True
         return last, False
 
-    def _broken(self, feed: _Feed, start: int, opened: int, last: int, error: BadRecord) -> Row:
+    def _broken(self, feed: _Feed, start: int, opened: int, last: int, error: BadRecord) -> CsvRow:
         """Tell of the quote that opened on a line, and let the lines below it come again."""
         assert self._bytes is not None
         self.doubtful = last
         feed.again(_below(self._bytes, start, self._first.offset + start, opened))
-        return Row([], opened, self._error or error)
+        return CsvRow([], opened, self._error or error)
 
 
-def _below(spool: "tempfile.SpooledTemporaryFile[bytes]", start: int, offset: int, opened: int) -> Iterator[Line]:
+def _below(spool: "tempfile.SpooledTemporaryFile[bytes]", start: int, offset: int, opened: int) -> Iterator[CsvLine]:
     with spool:
         spool.seek(start)
         lines = _lines(spool, offset, opened - 1)

@@ -158,7 +158,7 @@ def check_depth(raw: bytes) -> None:
         raise too_deep("the memory")
 
 
-def object_of(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any]:
+def decode_object(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any]:
     """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
     check_depth(raw)
     data = decode_value(raw, report) if value is None else value

@@ -37,7 +37,7 @@ def database(source: Source) -> Iterator[apsw.Connection]:
     if not is_database(source.head):
         raise NotADatabase(source.name)
     with source.as_file() as path:
-        check_whole(source, path)
+        check_complete(source, path)
         try:
             db = _open(path, source.head)
             try:
@@ -48,7 +48,7 @@ def database(source: Source) -> Iterator[apsw.Connection]:
             _translate(error, source.name)
 
 
-def check_whole(source: Source, path: Path) -> None:
+def check_complete(source: Source, path: Path) -> None:
     """Raise `Unreadable` for a file that is shorter than its header says; SQLite takes what is missing for zeros."""
     head = source.head
     known = head[24:28] == head[92:96]

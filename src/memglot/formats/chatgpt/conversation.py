@@ -44,7 +44,7 @@ class Message(msgspec.Struct, gc=False):
     metadata: Metadata | None = None
 
 
-class Node(msgspec.Struct, gc=False):
+class TreeNode(msgspec.Struct, gc=False):
     """A place in the tree. Roots, and some places between, hold no message."""
 
     message: Message | None = None
@@ -53,7 +53,7 @@ class Node(msgspec.Struct, gc=False):
 
 
 _Part = TypeVar("_Part", bound=msgspec.Struct)
-_Nodes = dict[str, Node | None]
+_Nodes = dict[str, TreeNode | None]
 _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _mapping = msgspec.json.Decoder(_Nodes).decode
 _value = msgspec.json.Decoder().decode
@@ -68,7 +68,7 @@ class Conversation:
     title: str
     created_at: int
     current: str | None
-    nodes: dict[str, Node]
+    nodes: dict[str, TreeNode]
     rest: dict[str, Any]
 
     @property
@@ -78,11 +78,11 @@ class Conversation:
 
 
 @dataclass
-class Tally:
+class ReadCounts:
     """What a file's notes will tell; of conversations the count, and the name of the first."""
 
     empty: int = 0
-    mended: int = 0
+    repaired: int = 0
     replaced: int = 0
     unpaired: int = 0
     orphans: int = 0
@@ -99,22 +99,22 @@ class Tally:
         return text.replace("\0", _UNKNOWN)
 
 
-def decode(raw: bytes, report: SourceReport, tally: Tally) -> Conversation:
+def decode(raw: bytes, report: SourceReport, counts: ReadCounts) -> Conversation:
     """The conversation in a text of JSON; raises `BadRecord` for what is none."""
     try:
         top = _top(raw)
         nodes = _mapping(top.pop("mapping"))
         values = {key: _value(value) for key, value in top.items()}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
-        values = decode_value(_whole_pairs(raw, tally), report)
+        values = decode_value(_replace_lone_surrogates(raw, counts), report)
         given = values.pop("mapping", None) if isinstance(values, dict) else None
         if not isinstance(given, dict):
             raise BadRecord("a conversation must be an object with its messages in `mapping`") from None
-        nodes = {key: _mended(value, report, tally) for key, value in given.items()}
-    return _conversation(values, nodes, tally)
+        nodes = {key: _repair(value, report, counts) for key, value in given.items()}
+    return _conversation(values, nodes, counts)
 
 
-def _conversation(values: dict[str, Any], nodes: _Nodes, tally: Tally) -> Conversation:
+def _conversation(values: dict[str, Any], nodes: _Nodes, counts: ReadCounts) -> Conversation:
     title, current = values.pop("title", None), values.pop("current_node", None)
     started = values.pop("create_time", None)
     own = [values.pop("conversation_id", None), values.pop("id", None)]
@@ -122,11 +122,11 @@ def _conversation(values: dict[str, Any], nodes: _Nodes, tally: Tally) -> Conver
     if not id:
         id = sha256(msgspec.json.encode([title, started])).hexdigest()
     return Conversation(
-        id=tally.clean(id),
-        title=tally.clean(title) if isinstance(title, str) and title.strip() else "",
+        id=counts.clean(id),
+        title=counts.clean(title) if isinstance(title, str) and title.strip() else "",
         created_at=microseconds(_number(started)),
         current=current if isinstance(current, str) else None,
-        nodes={key: node or Node() for key, node in nodes.items()},
+        nodes={key: node or TreeNode() for key, node in nodes.items()},
         rest=values,
     )
 
@@ -144,10 +144,10 @@ def place(report: SourceReport) -> dict[str, int | None]:
     return {"line": report.line if report.find_line is None else report.find_line(), "item": report.item}
 
 
-def _mended(value: Any, report: SourceReport, tally: Tally) -> Node:
+def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> TreeNode:
     """A place of the tree with all of its fields that are as they should be."""
     try:
-        return msgspec.convert(value, Node | None) or Node()
+        return msgspec.convert(value, TreeNode | None) or TreeNode()
     except msgspec.ValidationError:
         pass
     message = value.get("message") if isinstance(value, dict) else value
@@ -158,8 +158,8 @@ def _mended(value: Any, report: SourceReport, tally: Tally) -> Node:
         )
         value = {**value, "message": None} if isinstance(value, dict) else {}
     else:
-        tally.mended += 1
-    return _lenient(value, Node)
+        counts.repaired += 1
+    return _lenient(value, TreeNode)
 
 
 def _lenient(value: dict[str, Any], kind: type[_Part]) -> _Part:
@@ -202,7 +202,7 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _whole_pairs(raw: bytes, tally: Tally) -> bytes:
+def _replace_lone_surrogates(raw: bytes, counts: ReadCounts) -> bytes:
     """The text with halves of surrogate pairs replaced, which an export holds where it cut an emoji in two."""
     found: list[tuple[int, int]] = []
     high: re.Match[bytes] | None = None
@@ -216,7 +216,7 @@ def _whole_pairs(raw: bytes, tally: Tally) -> bytes:
         high = match if 0xD800 <= code < 0xDC00 else None
     if high is not None:
         found.append(high.span())
-    tally.replaced += len(found)
+    counts.replaced += len(found)
     parts, last = [], 0
     for start, end in found:
         parts += [raw[last:start], b"\\ufffd"]

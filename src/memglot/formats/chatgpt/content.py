@@ -32,7 +32,7 @@ class Content:
     unknown: list[str] = field(default_factory=list)
 
 
-def content_of(content: dict[str, Any] | None) -> Content:
+def read_content(content: dict[str, Any] | None) -> Content:
     """Read the content of a message. A type that is not known gives its text, if it has any."""
     if not content:
         return Content("")
