@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"disk", "display", "model", "errors"},
     "clients": GROUND,
     "embed": GROUND,
-    "project.storage": CORE | {"formats"},
+    "project.storage": CORE,
     "formats": CORE | {"project.storage"},
     "formats.sqlite": CORE | {"formats", "store"},
     "store": CORE,

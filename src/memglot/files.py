@@ -27,14 +27,17 @@ def replace_file(
     mode: int = 0o666,
     keep_mode: bool = False,
     durable: bool = True,
+    make_folders: bool = True,
 ) -> Iterator[BinaryIO]:
     """Yield a new file that replaces `path` atomically when the block ends without an error.
 
     The file is written at `temporary` (default: a hidden name in the same folder). `mode` is the mode of a new file;
     with `keep_mode` the file gets the mode, and where possible the owner, of the one that it replaces. The content is
-    on disk before the file is renamed, unless `durable` is False.
+    on disk before the file is renamed, unless `durable` is False. Missing folders are created, unless `make_folders`
+    is False.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if make_folders:
+        path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary or temporary_path(path)
     replaced = path.stat() if keep_mode and path.exists() else None
     # The content of a private file is private from the start.

@@ -452,6 +452,38 @@ def test_a_pipe_as_a_text_is_not_waited_for(root: Path) -> None:
     assert not do(root, commands.check)["data"]["valid"]
 
 
+def test_a_pipe_as_a_sidecar_is_not_waited_for(root: Path) -> None:
+    saved(root, nodes=[feature("A"), feature("B", "findable")])
+    (root / ".memory/memory/a.json").unlink()
+    os.mkfifo(root / ".memory/memory/a.json")
+    answer = do(root, commands.query, "findable")
+    assert answer["data"]["included_ids"] == ["feature.b"]
+    assert any("memory/a.json" in warning for warning in answer["warnings"])
+    assert not do(root, commands.check)["data"]["valid"]
+    (root / ".memory/memory/a.json").unlink()
+    assert do(root, commands.query, "findable")["warnings"] == []
+
+
+@pytest.mark.parametrize("name", [b"odd\xff.json", b"odd\xff"])
+def test_a_name_that_is_not_utf8_is_a_fault_of_that_file_only(root: Path, name: bytes) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    path = Path(os.fsdecode(os.fsencode(root / ".memory/memory") + b"/" + name))
+    try:
+        path.mkdir()
+    except OSError:
+        pytest.skip("this system has no such names")
+    answer = do(root, commands.query, "findable")
+    assert answer["data"]["included_ids"] == ["feature.a"]
+    assert any("odd\ufffd" in warning for warning in answer["warnings"])
+    (issue,) = do(root, commands.check)["data"]["errors"]
+    assert (issue["code"], issue["path"]) == (
+        "CanonicalFileUnsafe",
+        os.fsencode(path.relative_to(root)).decode(errors="replace"),
+    )
+    path.rmdir()
+    assert do(root, commands.query, "findable")["warnings"] == []
+
+
 def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     path = root / ".memory/memory/a.md"

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memglot.project import commands
+from memglot.project import commands, index
 from memglot.project.index import Index
 from memglot.project.project import Project
 from memglot.project.snapshot import snapshot_of
-from memglot.project.storage import files
 from repo_projects import do, feature, new_project, save, saved
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -66,7 +65,7 @@ def act(root: Path, what: str, of: str, value: str) -> None:
 def test_the_index_is_as_one_that_reads_everything(acts: list[tuple[str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         # Else every file would be read again for two seconds, and nothing be tried.
-        patch.setattr(files, "_SETTLED_NANOSECONDS", 0)
+        patch.setattr(index, "_SETTLED_NANOSECONDS", 0)
         root = new_project(Path(folder))
         for what, of, value in acts:
             act(root, what, of, value)

@@ -5,6 +5,7 @@ It is generated, lies in `.memory/index/`, and may be deleted at any time. Where
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +16,9 @@ import apsw
 import msgspec
 
 from memglot.files import sqlite_files
-from memglot.project.storage.files import Stamp, files_below, stamps_of
+from memglot.project.storage.faults import FileFault, special_file
 from memglot.project.storage.paths import INDEX, NODES, RELATIONS
+from memglot.project.storage.reader import StoreReader
 from memglot.project.tokenize import words_of
 
 FILE = f"{INDEX}/memglot.sqlite"
@@ -50,6 +52,12 @@ CREATE VIRTUAL TABLE words USING fts5(
 _FIND = """
 SELECT rowid, bm25(words, 4.0, 1.0, 5.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT 400
 """
+
+
+_SETTLED_NANOSECONDS = 2_000_000_000
+"""A file changed less than this long ago may change again with the same times: some file systems store only seconds."""
+Stamp = str
+"""Differs between two versions of a file; empty if the file changed too recently to tell."""
 
 
 class Index:
@@ -124,23 +132,55 @@ class Index:
     def _refresh(self, paths: Iterable[str] | None) -> None:
         if self.db.in_transaction:
             self.db.execute("COMMIT")
-        now = time.time_ns()
         if paths is not None:
             wanted = [path for path in paths if path.startswith((NODES + "/", RELATIONS + "/"))]
-            present = stamps_of(self.folder, wanted, now)
-            self._take(set(present), set(wanted) - present.keys(), present)
+            present = self._stamps(wanted)
+            self._update(set(present), set(wanted) - present.keys(), present, {})
             return
-        present = files_below(self.folder, NODES, now) | files_below(self.folder, RELATIONS, now)
+        present, unsafe = self._survey()
         known: dict[str, Stamp] = dict(self.db.execute("SELECT path, stamp FROM files"))
         touched = {path for path, stamp in present.items() if not stamp or known.get(path) != stamp}
-        self._take(touched, known.keys() - present.keys(), present)
+        self._update(touched, known.keys() - present.keys(), present, unsafe)
 
-    def _take(self, touched: set[str], gone: set[str], present: dict[str, Stamp | None]) -> None:
+    def _survey(self) -> tuple[dict[str, Stamp], dict[str, FileFault]]:
+        """Return the stamps of all files of nodes and relations, and the faults of those that must not be read."""
+        now = time.time_ns()
+        unsafe: dict[str, FileFault] = {}
+
+        def refuse(fault: FileFault) -> None:
+            # The name of a file may not be UTF-8, and SQLite stores only text that is.
+            unsafe[os.fsencode(fault.path).decode(errors="replace")] = fault
+
+        present: dict[str, Stamp] = {}
+        reader = StoreReader(self.folder)
+        for below in (NODES, RELATIONS):
+            for path, entry in reader.walk(below, on_fault=refuse, ordered=False):
+                if not path.endswith((".json", ".md")) or entry.is_dir():
+                    continue
+                if not entry.is_file():
+                    refuse(special_file(path))
+                    continue
+                with suppress(FileNotFoundError):  # Somebody may have removed it since.
+                    present[path] = _stamp_of(entry.stat(), now)
+        return present | dict.fromkeys(unsafe, ""), unsafe
+
+    def _stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
+        """Return the stamps of those of these files that are there."""
+        now = time.time_ns()
+        present: dict[str, Stamp] = {}
+        for path in paths:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                present[path] = _stamp_of(os.lstat(self.folder / path), now)
+        return present
+
+    def _update(
+        self, touched: set[str], gone: set[str], present: dict[str, Stamp], unsafe: dict[str, FileFault]
+    ) -> None:
         if touched or gone:
-            from memglot.project.index_reader import Indexing
+            from memglot.project.index_reader import IndexUpdate
 
             with _writing(self.db):
-                Indexing(self.db, self.folder).take(touched, gone, present)
+                IndexUpdate(self.db, self.folder, unsafe).apply(touched, gone, present)
 
     def rebuild(self) -> None:
         """Forget everything, and read all files again."""
@@ -177,6 +217,11 @@ def drop_index(folder: Path) -> None:
     for file in sqlite_files(folder / FILE):
         with suppress(OSError):
             file.unlink(missing_ok=True)
+
+
+def _stamp_of(found: os.stat_result, now: int) -> Stamp:
+    changed = found.st_ctime_ns
+    return "" if changed > now - _SETTLED_NANOSECONDS else f"{changed}:{found.st_size}:{found.st_ino}"
 
 
 def _phrase(term: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memglot.project.map import refresh_map, render_map
 from memglot.project.notes import note_map_held
-from memglot.project.snapshot import Snapshot, memory_path
+from memglot.project.snapshot import Snapshot
 from memglot.project.storage.errors import ProjectError
-from memglot.project.storage.paths import FOLDER, NODES
+from memglot.project.storage.paths import FOLDER, NODES, memory_path
 from memglot.project.sync import dead_anchors, repository_files
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from memglot.project.storage.errors import ProjectError, issue
+from memglot.project.storage.errors import ProjectError
 
 
 def unknown_node(id: str, near: Sequence[str]) -> ProjectError:
@@ -34,47 +33,6 @@ NAMELESS_PLACE = "the path of the project is no UTF-8"
 def said_by(error: OSError) -> str:
     """What the system says of a failure, without the path."""
     return error.strerror or type(error).__name__
-
-
-def file_unsafe(path: str) -> dict[str, Any]:
-    """A link, a device, or whatever else is no file."""
-    return issue("CanonicalFileUnsafe", "This is no plain file or folder; project memory does not follow links.", path)
-
-
-def file_unreadable(path: str, reason: str) -> dict[str, Any]:
-    """A file that the system does not give."""
-    return issue("CanonicalFileUnreadable", f"This file cannot be read: {reason}.", path)
-
-
-def json_invalid(path: str, reason: str) -> dict[str, Any]:
-    """A file that is no JSON."""
-    return issue("JsonInvalid", f"This is no JSON: {reason}.", path)
-
-
-def kind_mismatch(path: str, id: str, kind: str) -> dict[str, Any]:
-    """An id that names another kind than the node has."""
-    return issue("ObjectIdTypeMismatch", f"The id `{id}` does not begin with the type `{kind}`.", path, "/id")
-
-
-def unprintable(path: str, field: str) -> dict[str, Any]:
-    """A name with control characters."""
-    return issue("SchemaPattern", "This holds control characters, which no name may.", path, field)
-
-
-def body_missing(path: str, body: str) -> dict[str, Any]:
-    """A sidecar whose text is gone."""
-    return issue("ObjectBodyMissing", f"The text of this node, `{body}`, is not there.", path, "/body_path")
-
-
-def body_escapes(path: str) -> dict[str, Any]:
-    """A sidecar whose text would lie outside of the store."""
-    return issue("ObjectBodyPathEscapesMemory", "This path leaves `.memory/memory/`.", path, "/body_path")
-
-
-def conflict_found(path: str, line: int) -> dict[str, Any]:
-    """A file with both sides of a merge in it."""
-    message = f"A merge conflict is not resolved (line {line}): keep one side and remove the marker lines."
-    return issue("MemoryConflictDetected", message, path, f"line {line}")
 
 
 def _either(names: Sequence[str]) -> str:

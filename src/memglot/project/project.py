@@ -7,14 +7,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from memglot.project.check.schema_issues import broken_shape
 from memglot.project.git import NO_GIT, Git
-from memglot.project.storage.errors import ProjectError, not_initialized, unsafe_path, unsupported_version
-from memglot.project.storage.paths import BACKUPS, CONFIG, FOLDER, INDEX, NODES, RECOVERY, RELATIONS, SCHEMAS
+from memglot.project.storage.errors import (
+    ProjectError,
+    not_initialized,
+    schema_failed,
+    unsafe_path,
+    unsupported_version,
+)
+from memglot.project.storage.faults import FileFault, UnsupportedVersion
+from memglot.project.storage.paths import (
+    BACKUPS,
+    CONFIG,
+    FOLDER,
+    INDEX,
+    NODES,
+    RECOVERY,
+    RELATIONS,
+    SCHEMAS,
+    memory_path,
+)
+from memglot.project.storage.reader import StoreReader, to_config
 from memglot.project.storage.shapes import Config
-from memglot.project.storage.vocabulary import STORAGE_VERSION
 
 
 class Project:
@@ -43,26 +57,26 @@ class Project:
     def config(self) -> Config:
         """Its `config.json`. Raises `ProjectError` where there is none, or one of another version."""
         self.refuse_links()
-        path = f"{FOLDER}/{CONFIG}"
         try:
-            found = msgspec.json.decode((self.folder / CONFIG).read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+            return to_config(StoreReader(self.folder).config()[1])
+        except FileFault as fault:
+            raise self._config_error(fault) from None
+
+    def _config_error(self, fault: FileFault) -> ProjectError:
+        if fault.code == "CanonicalFileMissing":
             has_backup = any((self.folder / BACKUPS).glob("*.tar.gz"))
-            raise not_initialized(str(self.root), has_backup=has_backup) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _invalid_json(path, str(error)) from None
-        version = found.get("version") if isinstance(found, dict) else None
-        # `True == 1` and `5.0 == 5` in Python; only the whole number is meant.
-        if isinstance(version, bool) or version != STORAGE_VERSION:
-            raise unsupported_version(version)
-        try:
-            return msgspec.convert(found, Config)
-        except msgspec.ValidationError as error:
-            raise broken_shape(path, error) from None
+            return not_initialized(str(self.root), has_backup=has_backup)
+        if fault.code == "JsonInvalid":
+            path = memory_path(CONFIG)
+            details = {"path": path, "message": fault.reason}
+            return ProjectError("MemoryInvalidJson", f"`{path}` contains invalid JSON: {fault.reason}", details)
+        if isinstance(fault, UnsupportedVersion):
+            return unsupported_version(fault.found)
+        return schema_failed([fault.issue()])
 
     def refuse_links(self) -> None:
         """Raise `ProjectError` where `.memory`, or a folder of it, is a link: a repository may bring such along."""
-        for name in ("", NODES, RELATIONS, SCHEMAS, INDEX, RECOVERY, BACKUPS):
+        for name in ("", CONFIG, NODES, RELATIONS, SCHEMAS, INDEX, RECOVERY, BACKUPS):
             if (self.folder / name).is_symlink():
                 raise unsafe_path(f"{FOLDER}/{name}".rstrip("/"))
 
@@ -89,9 +103,3 @@ class Project:
 def printable(path: Path) -> str:
     """A path as text that can be written anywhere; bytes that are no UTF-8 are shown by a sign that says so."""
     return os.fsencode(path).decode(errors="replace")
-
-
-def _invalid_json(path: str, reason: str) -> ProjectError:
-    """A canonical file that is no JSON."""
-    details = {"path": path, "message": reason}
-    return ProjectError("MemoryInvalidJson", f"`{path}` contains invalid JSON: {reason}", details)

@@ -20,7 +20,7 @@ from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.layout import Layout, layout_of
 from memglot.project.storage.lock import locked
-from memglot.project.storage.paths import EVENTS, FOLDER, NODES
+from memglot.project.storage.paths import EVENTS, NODES
 
 _COLUMNS = "id, kind, status, title, path, body_path, created_at, updated_at, stage, anchors, tags, intent"
 _LINKS = "SELECT id, subject, predicate, object, status, path FROM links"
@@ -196,8 +196,3 @@ def _node(row: tuple[Any, ...]) -> Node:
     return Node(
         id, kind, status, title, path, body_path, created_at, updated_at, stage, decoded(anchors), decoded(tags), intent
     )
-
-
-def memory_path(path: str) -> str:
-    """A path below `.memory` as answers tell it."""
-    return f"{FOLDER}/{path}"

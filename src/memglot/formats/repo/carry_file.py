@@ -21,10 +21,11 @@ import msgspec
 
 from memglot.disk import DiskMap, SortedLines
 from memglot.errors import BadRecord
-from memglot.files import path_inside
 from memglot.model import Relation, check_thing, is_id
 from memglot.model.record_errors import bad_syntax
 from memglot.project.storage.paths import OWN_FOLDER
+from memglot.project.storage.reader import StoreReader
+from memglot.project.storage.remote import remote_of
 from memglot.report import SourceReport
 
 CARRY = f"{OWN_FOLDER}/carry.jsonl"
@@ -104,29 +105,36 @@ class Carried:
         return self.head.made.get(path) == digest(raw)
 
 
+def space_of(folder: Path, config: dict[str, Any], carried: Carried) -> str:
+    """Return the space of a store's ids: its repository's remote, the space it was exported from, or its project."""
+    remote = remote_of(folder.absolute().parent)
+    if remote is not None:
+        return remote
+    project = config.get("project")
+    id = project.get("id") if isinstance(project, dict) else None
+    return carried.head.space or (id if isinstance(id, str) else "")
+
+
 def digest(raw: bytes) -> str:
     """A short digest of a file."""
     return sha256(raw).hexdigest()[:16]
 
 
 def _lines(folder: Path, report: SourceReport) -> Iterator[Line]:
-    place = path_inside(folder, CARRY)
-    if place is None or not place.is_file():
-        return
     before = report.source
-    report.start_source(str(place))
-    with open(place, "rb") as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                line = msgspec.json.decode(raw, type=Line)
-                if line.relation is not None:
-                    check_thing(line.relation)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                report.fault(bad_syntax("memglot line", str(error)), line=number)
-            except BadRecord as error:
-                report.fault(error, line=number)
-            else:
-                yield line
+    for number, raw in StoreReader(folder).lines(CARRY):
+        if number == 1:
+            report.start_source(str(folder / CARRY))
+        try:
+            line = msgspec.json.decode(raw, type=Line)
+            if line.relation is not None:
+                check_thing(line.relation)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            report.fault(bad_syntax("memglot line", str(error)), line=number)
+        except BadRecord as error:
+            report.fault(error, line=number)
+        else:
+            yield line
     report.start_source(before)
 
 

@@ -10,11 +10,11 @@ import msgspec
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
-from memglot.files import path_inside
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Tombstone, derive_id, parse_time
 from memglot.project.storage.ids import is_id, kind_of
 from memglot.project.storage.paths import EVENTS
+from memglot.project.storage.reader import StoreReader
 
 _RELATION = "relation"
 
@@ -29,11 +29,8 @@ class Deletions:
     def of_log(cls, folder: Path) -> Deletions:
         """Those of the log in a `.memory` folder."""
         found = cls()
-        place = path_inside(folder, EVENTS)
-        if place is not None and place.is_file():
-            with open(place, "rb") as log:
-                for line in log:
-                    found.see(line.decode("utf-8", "replace"))
+        for _, line in StoreReader(folder).lines(EVENTS):
+            found.see(line.decode("utf-8", "replace"))
         return found
 
     def see(self, text: str) -> None:

@@ -8,15 +8,16 @@ from typing import Any
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.files import path_inside
-from memglot.formats.base import Options
-from memglot.formats.repo.carry_file import Carried, Line
+from memglot.formats.repo.carry_file import Carried, Line, space_of
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.nodes import TOOL, digest_of
+from memglot.formats.repo.other_files import read_config
 from memglot.model import derive_id, parse_time
 from memglot.project.storage import paths
-from memglot.project.storage.find import decoded, read_config, space_of, walk_files
+from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.layout import Layout, layout_of
+from memglot.project.storage.reader import StoreReader, decode_json
 from memglot.report import SourceReport
 
 
@@ -25,6 +26,7 @@ class There:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._reader = StoreReader(folder)
         self.config: bytes | None = None
         self.space = ""
         """The space of its ids."""
@@ -41,12 +43,12 @@ class There:
     def _look(self) -> None:
         self._carried = carried = Carried(self._folder, SourceReport())
         self.config, value = read_config(self._folder)
-        self.space = space_of(self._folder, value, Options(), carried)
+        self.space = space_of(self._folder, value, carried)
         self.origin = carried.head.space or self.space
         self.relations = DiskMap(carried.links())
         project, rule = None, None
         folders: set[str] = set()
-        for path in walk_files(self._folder, paths.NODES, ".json"):
+        for path in self._reader.files(paths.NODES, ".json"):
             place = path.removesuffix(".json")
             folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
             fields = self._fields(path)
@@ -61,7 +63,7 @@ class There:
         for id in carried.nodes():
             if (memory := carried.memory_of(id, self._created(id))) is not None:
                 self.memories[memory] = id
-        for path in walk_files(self._folder, paths.RELATIONS, ".json"):
+        for path in self._reader.files(paths.RELATIONS, ".json"):
             fields = self._fields(path)
             ends = [str(fields.get("from")), str(fields.get("to"))]
             self.links[str(fields.get("id"))] = path.removesuffix(".json")
@@ -75,9 +77,10 @@ class There:
 
     def _fields(self, path: str) -> dict[str, Any]:
         try:
-            return decoded((self._folder / path).read_bytes())
-        except (OSError, BadRecord):
+            fields = decode_json(path, self._reader.read(path))
+        except FileFault:
             return {}
+        return fields if isinstance(fields, dict) else {}
 
     def _body(self, fields: dict[str, Any], place: str) -> str:
         body = fields.get("body_path")
@@ -85,10 +88,9 @@ class There:
         return str(body) if inside else f"{place}.md"
 
     def _rule(self, fields: dict[str, Any]) -> bool | None:
-        place = path_inside(self._folder, str(fields.get("body_path")))
         try:
-            return follows_tool(fields, place.read_bytes()) if place is not None else None
-        except OSError:
+            return follows_tool(fields, self._reader.body("", str(fields.get("body_path"))))
+        except FileFault:
             return None
 
     def files_of(self, id: str) -> tuple[str, ...]:
@@ -125,8 +127,8 @@ class There:
         """A digest of all that a node says now."""
         files = self.files_of(id)
         try:
-            return digest_of(self._fields(files[0]), (self._folder / files[1]).read_bytes()) if files else None
-        except OSError:
+            return digest_of(self._fields(files[0]), self._reader.read(files[1])) if files else None
+        except FileFault:
             return None
 
     def is_newer(self, id: str, at: int) -> bool:

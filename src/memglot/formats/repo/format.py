@@ -20,11 +20,11 @@ from memglot.formats.core.note_folder import writing_notes
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.repo.nodes import RESIDUE, TOOL
+from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
 from memglot.formats.repo.sidecars import untouched
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
-from memglot.project.storage.errors import linked
 from memglot.project.storage.lock import exclusive
 from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, RELATIONS
 from memglot.report import Report, SourceReport
@@ -46,8 +46,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.home_in(target.path)
     for name in ("", NODES, RELATIONS, OWN_FOLDER):
-        if (folder / name).is_symlink():
-            raise linked(str(folder / name))
+        refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
     with exclusive(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import msgspec
-
 from memglot.model import (
     DEFAULT_KIND,
     DEFAULT_STATUS,
@@ -54,15 +52,6 @@ class Node(NamedTuple):
     body: bytes
     place: str
     """The sidecar's path below `.memory`, without its ending."""
-
-
-def check_fields(fields: dict[str, Any]) -> None:
-    """A sidecar's values, save the fields that nobody knows; raises `BadRecord` for one that is not allowed."""
-    known = {key: value for key, value in fields.items() if key in TOLD or key in OWN}
-    try:
-        msgspec.convert(known, shapes.Sidecar)
-    except msgspec.ValidationError as error:
-        raise bad_syntax("sidecar", str(error)) from None
 
 
 def spelt(microseconds: int) -> str:

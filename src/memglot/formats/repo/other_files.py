@@ -10,20 +10,47 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord
-from memglot.files import path_inside
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Blob, parse_time
 from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths, shapes, vocabulary
+from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.ids import project_name, project_slug
+from memglot.project.storage.reader import StoreReader
 from memglot.report import SourceReport
 
 TABLES = {"config": paths.CONFIG, "sync": paths.SYNC_MARKER}
 """The tables of whole files."""
 LOG = "events"
-_LARGEST = 1 << 24
+
+
+class OtherStorageVersion(Unreadable):
+    """Project memory of a storage version that cannot be read."""
+
+    code = "other_version"
+    exit_code = 3
+
+
+def refuse_link(path: Path) -> None:
+    """Raise `Unreadable` if a path is a symbolic link."""
+    if path.is_symlink():
+        raise Unreadable(str(path), "it is a symbolic link, and project memory does not follow links")
+
+
+def read_config(folder: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return the settings of a store, as bytes and decoded. Raise `Unreadable`."""
+    try:
+        return StoreReader(folder).config()
+    except FileFault as fault:
+        name = str(folder / fault.path)
+        if fault.code == "CanonicalFileMissing":
+            hint = "give a repository, or its `.memory` folder"
+            raise Unreadable(str(folder), "it has no `.memory/config.json`", hint) from None
+        if fault.code == "JsonInvalid":
+            raise Unreadable(name, f"invalid JSON: {fault.reason}") from None
+        raise OtherStorageVersion(name, fault.reason) from None
 
 
 def default_config(folder: str, project: tuple[str, str] | None = None) -> bytes:
@@ -60,31 +87,19 @@ def bytes_of(blob: Blob) -> bytes:
     return stable_json(blob.row.get("value") if isinstance(blob.row, dict) else None)
 
 
-def small_file(folder: Path, name: str) -> bytes | None:
-    """A file that lies in a store's own folder; `None` where there is none, or a link."""
-    place = path_inside(folder, name)
-    if place is None or not place.is_file():
-        return None
-    with open(place, "rb") as file:
-        return file.read(_LARGEST)
-
-
 def event_blobs(folder: Path, space: str, report: SourceReport) -> Iterator[Blob]:
     """The lines of the log; one that is no event is reported, and not kept: nobody could read the log with it."""
-    place = path_inside(folder, paths.EVENTS)
-    if place is None or not place.is_file():
-        return
-    report.start_source(str(place))
-    met: Counter[str] = Counter()
-    with open(place, "rb") as file:
-        for number, raw in enumerate(file, 1):
-            text = raw.removesuffix(b"\n")
-            try:
-                check_event(text)
-            except BadRecord as error:
-                report.fault(error, line=number)
-                continue
-            yield _event(space, number, text, met, ends=raw != text)
+    seen: Counter[str] = Counter()
+    for number, raw in StoreReader(folder).lines(paths.EVENTS):
+        if number == 1:
+            report.start_source(str(folder / paths.EVENTS))
+        text = raw.removesuffix(b"\n")
+        try:
+            check_event(text)
+        except BadRecord as error:
+            report.fault(error, line=number)
+            continue
+        yield _event(space, number, text, seen, ends=raw != text)
 
 
 def check_event(text: bytes) -> None:
@@ -95,11 +110,11 @@ def check_event(text: bytes) -> None:
         raise bad_syntax("event", str(error)) from None
 
 
-def _event(space: str, number: int, text: bytes, met: Counter[str], *, ends: bool) -> Blob:
+def _event(space: str, number: int, text: bytes, seen: Counter[str], *, ends: bool) -> Blob:
     # Two saves of one second may leave the same line; it is told by how often it came.
     mark = sha256(text).hexdigest()[:24]
-    met[mark] += 1
-    key = f"{space} {mark}" if met[mark] == 1 else f"{space} {mark}-{met[mark]}"
+    seen[mark] += 1
+    key = f"{space} {mark}" if seen[mark] == 1 else f"{space} {mark}-{seen[mark]}"
     row: dict[str, Any] = {"space": space, "line": number, "text": text.decode("utf-8")}
     if not ends:
         row["open"] = True

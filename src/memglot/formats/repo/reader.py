@@ -9,34 +9,33 @@ from typing import Any
 
 from memglot.disk import DiskGroups, DiskMap
 from memglot.errors import BadRecord, Unreadable
-from memglot.files import path_inside
 from memglot.formats.base import Options
 from memglot.formats.core.carry import KEY, take_slot
-from memglot.formats.repo.carry_file import Carried, told
+from memglot.formats.repo.carry_file import Carried, space_of, told
 from memglot.formats.repo.deletions import Deletions
-from memglot.formats.repo.nodes import TOOL, Node, check_fields, record_of
-from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, small_file
-from memglot.formats.repo.relations import LinkFile, check_link, relation_of
+from memglot.formats.repo.nodes import TOOL, Node, record_of
+from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, read_config, refuse_link
+from memglot.formats.repo.relations import LinkFile, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
+from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths
-from memglot.project.storage.errors import linked
-from memglot.project.storage.find import decoded, read_config, space_of, walk_files
+from memglot.project.storage.faults import FileFault
 from memglot.project.storage.ids import is_id
 from memglot.project.storage.paths import JOURNAL
+from memglot.project.storage.reader import StoreReader, decode_json, to_relation, to_sidecar
 from memglot.report import SourceReport
 
 
 def read_storage(folder: Path, report: SourceReport, options: Options) -> Iterator[Item]:
     """All items of a `.memory` folder. Raises `Unreadable` for storage that is none, or of another version."""
-    if folder.is_symlink():
-        raise linked(str(folder))
+    refuse_link(folder)
     config = read_config(folder)
     if os.path.lexists(folder / JOURNAL):
         report.note(
             f"{str(folder)}: an interrupted save waits there; any `memglot repo` command in that repository finishes it"
         )
     carried = Carried(folder, report)
-    space = space_of(folder, config[1], options, carried)
+    space = options.space if options.space is not None else space_of(folder, config[1], carried)
     yield from _Reading(folder, space, carried, report).items(config[0])
 
 
@@ -45,6 +44,7 @@ class _Reading:
 
     def __init__(self, folder: Path, space: str, carried: Carried, report: SourceReport) -> None:
         self._folder, self._space, self._carried, self._report = folder, space, carried, report
+        self._reader = StoreReader(folder)
         self._places, self._bodies, self._created = DiskMap(), DiskMap(), DiskMap()
         self._links, self._older, self._told_links = DiskGroups(), DiskGroups(), DiskMap()
         self._loose = 0
@@ -54,7 +54,7 @@ class _Reading:
     def items(self, config: bytes) -> Iterator[Item]:
         """All items, nodes first."""
         self._survey()
-        for path in walk_files(self._folder, paths.NODES, ".json", self._report):
+        for path in self._files(paths.NODES, ".json"):
             yield from self._node(path)
         yield from self._loose_links()
         self._lone_bodies()
@@ -62,7 +62,7 @@ class _Reading:
 
     def _survey(self) -> None:
         """Learn which nodes there are, which of them were replaced, and which relations each has."""
-        for path in walk_files(self._folder, paths.NODES, ".json"):
+        for path in self._reader.files(paths.NODES, ".json"):
             fields = self._glance(path)
             id, newer = (fields or {}).get("id"), (fields or {}).get("superseded_by")
             if isinstance(id, str) and is_id(id) and id not in self._places:
@@ -70,10 +70,13 @@ class _Reading:
                 self._created[id] = str((fields or {}).get("created_at"))
                 if isinstance(newer, str):
                     self._older.add(newer, id)
-        for path in walk_files(self._folder, paths.RELATIONS, ".json", self._report):
+        for path in self._files(paths.RELATIONS, ".json"):
             try:
                 fields = self._link(path)
-            except (BadRecord, Unreadable) as error:
+            except FileFault as fault:
+                self._report.fault(self._error(fault))
+                continue
+            except BadRecord as error:
                 self._report.fault(error)
                 continue
             self._links.add(fields["from"], path)
@@ -81,24 +84,40 @@ class _Reading:
 
     def _glance(self, path: str) -> dict[str, Any] | None:
         try:
-            return decoded((self._folder / path).read_bytes())
-        except (OSError, BadRecord):
+            fields = decode_json(path, self._reader.read(path))
+        except FileFault:
             return None
+        return fields if isinstance(fields, dict) else None
 
     def _link(self, path: str) -> dict[str, Any]:
         self._report.start_source(str(self._folder / path))
-        fields = decoded(self._bytes(path))
-        check_link(fields)
+        fields: dict[str, Any] = decode_json(path, self._reader.read(path))
+        to_relation(path, fields, allow_unknown=True)
         if fields["id"] in self._told_links:
             raise _same_id(fields["id"], self._told_links[fields["id"]])
         self._told_links[fields["id"]] = path
         return fields
 
-    def _bytes(self, path: str) -> bytes:
-        try:
-            return (self._folder / path).read_bytes()
-        except OSError as error:
-            raise Unreadable(str(self._folder / path), (error.strerror or str(error)).lower()) from error
+    def _files(self, below: str, ending: str) -> Iterator[str]:
+        """Yield the files below a folder with an ending, and report those that cannot be read."""
+
+        def report(fault: FileFault) -> None:
+            # A folder is reported once, by the search for JSON files.
+            if fault.path.endswith(ending) or (ending == ".json" and not (self._folder / fault.path).is_file()):
+                self._report.start_source(str(self._folder / fault.path))
+                self._report.fault(self._error(fault))
+
+        return self._reader.files(below, ending, report)
+
+    def _error(self, fault: FileFault) -> BadRecord | Unreadable:
+        """Return the fault of a file as an error of the import."""
+        if fault.code == "JsonInvalid":
+            return bad_syntax("JSON", fault.reason)
+        if fault.code.startswith("Schema"):
+            return bad_syntax("relation" if fault.path.startswith(paths.RELATIONS) else "sidecar", fault.reason)
+        if fault.code in ("CanonicalFileMissing", "CanonicalFileUnreadable"):
+            return Unreadable(str(self._folder / fault.path), fault.reason)
+        return BadRecord(fault.reason)
 
     def _node(self, path: str) -> Iterator[Item]:
         report = self._report
@@ -106,9 +125,9 @@ class _Reading:
         report.item = 1
         try:
             record, riders = self._memory(path)
-        except (BadRecord, Unreadable) as error:
+        except (BadRecord, FileFault) as error:
             report.start_source(str(self._folder / path))
-            report.failed_record(error, item=1)
+            report.failed_record(self._error(error) if isinstance(error, FileFault) else error, item=1)
             return
         report.start_source(str(self._folder / path))
         report.item = 1
@@ -119,15 +138,15 @@ class _Reading:
         """A node's memory, and what rides with it in the carry slot."""
         # Whatever is wrong with a sidecar, the text beside it is its own.
         self._bodies[f"{path.removesuffix('.json')}.md"] = True
-        raw = self._bytes(path)
-        fields = decoded(raw)
-        if isinstance(told_path := fields.get("body_path"), str):
-            self._bodies[told_path] = True
-        check_fields(fields)
+        raw = self._reader.read(path)
+        fields: dict[str, Any] = decode_json(path, raw)
+        if isinstance(fields, dict) and isinstance(named := fields.get("body_path"), str):
+            self._bodies[named] = True
+        to_sidecar(path, fields, allow_unknown=True)
         id = fields["id"]
         if self._places.get(id) != path:
             raise _same_id(id, self._places[id])
-        body = self._body(fields["body_path"])
+        body = self._reader.body(path, fields["body_path"])
         line = self._carried.node(id, fields["created_at"])
         slot: dict[str, Any] = {}
         shown = fields
@@ -140,19 +159,6 @@ class _Reading:
         if fields["type"] == "project":
             self._project = max(self._project or 0, record.updated_at)
         return record, [*riders, *self._relations(record, id)]
-
-    def _body(self, path: str) -> bytes:
-        try:
-            place = path_inside(self._folder, path)
-            is_there = place is not None and place.is_file()
-        except OSError:
-            # A name that no system could hold.
-            raise _no_body(path) from None
-        if place is None:
-            raise BadRecord(f"its text `{path}` lies outside of `.memory/memory`, or behind a link")
-        if not is_there:
-            raise _no_body(path)
-        return self._bytes(path)
 
     def _relations(self, record: Record, id: str) -> list[Thing]:
         """The relations of a node, and the nodes that it replaced."""
@@ -167,14 +173,14 @@ class _Reading:
         return found
 
     def _relation(self, path: str) -> list[Relation]:
-        raw = self._bytes(path)
-        link = LinkFile(decoded(raw), path.removesuffix(".json"))
-        carried = self._carried.relation(link.fields["id"], raw)
         try:
+            raw = self._reader.read(path)
+            link = LinkFile(decode_json(path, raw), path.removesuffix(".json"))
+            carried = self._carried.relation(link.fields["id"], raw)
             found = carried or relation_of(link, self._space, self._memory_id, raw)
-        except BadRecord as error:
+        except (BadRecord, FileFault) as error:
             self._report.start_source(str(self._folder / path))
-            self._report.fault(error)
+            self._report.fault(self._error(error) if isinstance(error, FileFault) else error)
             return []
         return [found]
 
@@ -189,7 +195,7 @@ class _Reading:
             self._report.note(_loose_relations(str(self._folder), self._loose))
 
     def _lone_bodies(self) -> None:
-        for path in walk_files(self._folder, paths.NODES, ".md", self._report):
+        for path in self._files(paths.NODES, ".md"):
             if path not in self._bodies:
                 self._report.start_source(str(self._folder / path))
                 self._report.failed_record(BadRecord("no sidecar speaks of this text"), item=1)
@@ -198,7 +204,7 @@ class _Reading:
         """The settings, the marker and the log; not what this tool made up itself."""
         space = self._carried.head.space or self._space
         for table, path in TABLES.items():
-            raw = config if table == "config" else small_file(self._folder, path)
+            raw = config if table == "config" else self._reader.small_file(path)
             if raw is None or self._carried.is_made(path, raw):
                 continue
             # Without a project node nobody has begun this project: it was exported, and plainly.
@@ -217,11 +223,6 @@ def _loose_relations(folder: str, count: int) -> str:
     """Relations of nodes that are not there."""
     noun = "1 relation leads" if count == 1 else f"{count:,} relations lead"
     return f"{folder}: {noun} from or to a node that is not there; kept all the same"
-
-
-def _no_body(path: str) -> BadRecord:
-    """A sidecar whose text is not there."""
-    return BadRecord(f"its text `{path}` is not there")
 
 
 def _same_id(id: str, first: str) -> BadRecord:

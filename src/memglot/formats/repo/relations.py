@@ -10,10 +10,11 @@ import msgspec
 from memglot.errors import MemglotError
 from memglot.formats.repo.nodes import TOOL, spelt
 from memglot.model import Endpoint, Foreign, Relation, check_thing, check_value, derive_id, parse_time, to_builtins
-from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths, shapes, vocabulary
+from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import link_hash, stable_json
 from memglot.project.storage.ids import file_slug
+from memglot.project.storage.reader import to_relation
 
 RESIDUE = "repo.link"
 _TOLD = frozenset(
@@ -27,14 +28,6 @@ class LinkFile(NamedTuple):
     fields: dict[str, Any]
     place: str
     """Its path below `.memory`, without its ending."""
-
-
-def check_link(fields: dict[str, Any]) -> None:
-    """A relation's values, save the fields that nobody knows; raises `BadRecord` for one that is not allowed."""
-    try:
-        msgspec.convert({key: value for key, value in fields.items() if key in _TOLD}, shapes.Link)
-    except msgspec.ValidationError as error:
-        raise bad_syntax("relation", str(error)) from None
 
 
 def relation_of(link: LinkFile, space: str, memory: Callable[[str], str], raw: bytes | None = None) -> Relation:
@@ -115,10 +108,10 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
         return link, raw
     try:
         told: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, Any])
-        check_link(told)
+        to_relation("", told, allow_unknown=True)
         before = relation_of(LinkFile(told, place), "", lambda node: node)
         now = relation_of(link, "", lambda node: node)
-    except (msgspec.DecodeError, ValueError, MemglotError):
+    except (msgspec.DecodeError, ValueError, MemglotError, FileFault):
         return link, raw
     own = relation.extra.get(TOOL, {})
     same = before.extra.get(TOOL, {}) == own and to_builtins(msgspec.structs.replace(before, extra={})) == to_builtins(

@@ -1,94 +1,87 @@
-"""What a check has found so far, and the files it reads: by itself, for it must see what is broken."""
+"""The issues that a check has found so far, and the files that it reads."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from memglot.project.messages import conflict_found, file_unreadable, file_unsafe, json_invalid, said_by
+from memglot.project.storage import faults
 from memglot.project.storage.errors import issue
+from memglot.project.storage.faults import FileFault
+from memglot.project.storage.files import PART
 from memglot.project.storage.merge_markers import conflict_line
-from memglot.project.storage.paths import BACKUPS, FOLDER, INDEX, LOCK, OWN_FOLDER, RECOVERY
+from memglot.project.storage.paths import BACKUPS, INDEX, LOCK, OWN_FOLDER, RECOVERY, memory_path
+from memglot.project.storage.reader import StoreReader, decode_json
 from memglot.project.storage.secrets import secrets_in
 
 _SKIPPED = frozenset({INDEX, RECOVERY, BACKUPS, OWN_FOLDER, LOCK, "exports", "context"})
-"""What is generated, kept aside or only ours, at the top of `.memory`."""
+"""Entries of `.memory` that are not checked: generated files, copies, and what only memglot stores."""
 
 
 class Findings:
-    """The files of a store, and what is wrong with them. Paths are below `.memory`; issues name them with it."""
+    """The files of a store, and the issues found in them. Paths are relative to `.memory`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self.errors: list[dict[str, Any]] = []
         self.warnings: list[dict[str, Any]] = []
         self.files: set[str] = set()
         self.folders: set[str] = set()
-        self._walk("")
+        self._reader = StoreReader(folder)
+        for path, entry in self._reader.walk(on_fault=self.add_error, skip=_is_skipped):
+            if entry.is_dir():
+                self.folders.add(path)
+            elif entry.is_file():
+                self.files.add(path)
+            else:
+                self.add_error(faults.special_file(path))
 
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a file; `None`, and an issue, where the system does not give them."""
-        try:
-            # A plain `open` costs a third of what `Path` takes, and there are twenty thousand files.
-            with open(f"{self.folder}/{path}", "rb", buffering=0) as source:
-                return source.read()
-        except OSError as error:
-            self.errors.append(file_unreadable(shown(path), said_by(error)))
-            return None
+    def error(self, code: str, message: str, path: str, field: str | None = None) -> None:
+        """Add an error about a file."""
+        self.errors.append(issue(code, message, memory_path(path), field))
+
+    def warn(self, code: str, message: str, path: str, field: str | None = None) -> None:
+        """Add a warning about a file."""
+        self.warnings.append(issue(code, message, memory_path(path), field))
+
+    def add_error(self, fault: FileFault) -> None:
+        """Add a fault of a file to the errors."""
+        self.errors.append(fault.issue())
+
+    def files_in(self, folder: str, ending: str) -> list[str]:
+        """Return the paths of the files below a folder with an ending, sorted."""
+        return sorted(path for path in self.files if path.startswith(f"{folder}/") and path.endswith(ending))
 
     def text(self, path: str) -> tuple[bytes, str] | None:
-        """The bytes and the text of a file in which no merge is left open; secrets in it are told."""
-        content = self.read(path)
-        if content is None:
+        """Return the bytes and the text of a file, and report secrets in it; None if it cannot be used."""
+        try:
+            content = self._reader.read(path)
+        except FileFault as fault:
+            self.add_error(fault)
             return None
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            self.errors.append(issue("TextEncodingInvalid", "This file is not UTF-8.", shown(path)))
+            self.error("TextEncodingInvalid", "This file is not UTF-8.", path)
             return None
         if (line := conflict_line(text)) is not None:
-            self.errors.append(conflict_found(shown(path), line))
+            self.add_error(faults.merge_conflict(path, line))
             return None
         for found in secrets_in(text):
-            issues = self.errors if found.severity == "block" else self.warnings
-            issues.append(
-                issue("MemorySecretDetected", f"Line {found.line}: {found.message}", shown(path), f"line {found.line}")
-            )
+            report = self.error if found.severity == "block" else self.warn
+            report("MemorySecretDetected", f"Line {found.line}: {found.message}", path, f"line {found.line}")
         return content, text
 
     def json(self, path: str) -> Any:
-        """What a JSON file says; `None`, and an issue, where it says nothing."""
+        """Return the value in a JSON file; None if it cannot be used."""
         found = self.text(path)
         if found is None:
             return None
         try:
-            return msgspec.json.decode(found[0])
-        except (msgspec.DecodeError, RecursionError) as error:
-            self.errors.append(json_invalid(shown(path), str(error)))
+            return decode_json(path, found[0])
+        except FileFault as fault:
+            self.add_error(fault)
             return None
 
-    def _walk(self, inside: str) -> None:
-        try:
-            entries = sorted(os.scandir(self.folder / inside), key=lambda entry: entry.name)
-        except OSError as error:
-            self.errors.append(file_unreadable(shown(inside).rstrip("/"), said_by(error)))
-            return
-        for entry in entries:
-            path = f"{inside}{entry.name}"
-            if not inside and (entry.name in _SKIPPED or entry.name.startswith(".memory-tmp-")):
-                continue
-            if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
-                self.errors.append(file_unsafe(shown(path)))
-            elif entry.is_dir():
-                self.folders.add(path)
-                self._walk(f"{path}/")
-            else:
-                self.files.add(path)
 
-
-def shown(path: str) -> str:
-    """A path as issues name it."""
-    return os.fsencode(f"{FOLDER}/{path}").decode("utf-8", "replace")
+def _is_skipped(path: str) -> bool:
+    return path in _SKIPPED or path.startswith(PART)

@@ -17,11 +17,11 @@ from memglot.project.save.parse import checked_request, decode_json, read_reques
 from memglot.project.save.patch import changes_of, check_contents
 from memglot.project.save.request import FullSaveRequest, SaveRequest
 from memglot.project.schemas import make_folders, missing_schemas
-from memglot.project.snapshot import Snapshot, memory_path, snapshot_of
+from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
-from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER
+from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER, memory_path
 from memglot.settings import export_time
 
 

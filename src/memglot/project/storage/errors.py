@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.errors import MemglotError, Unreadable
+from memglot.errors import MemglotError
 
 PRECONDITIONS = frozenset(
     {
@@ -97,15 +97,3 @@ ANCHOR_NOWHERE = "Anchor must reference a path inside the repository."
 ANCHOR_LEAVES = "Anchor must not contain `..` segments."
 ANCHOR_STORAGE = "Anchor must not reference Memory storage under .memory/."
 ANCHOR_LARGE = "Anchor must not be longer than 1,000 characters, nor stand for more than 1,000 patterns."
-
-
-class OtherStorage(Unreadable):
-    """Storage of another version, as a format."""
-
-    code = "other_version"
-    exit_code = 3
-
-
-def linked(name: str) -> Unreadable:
-    """A file or folder that is a link."""
-    return Unreadable(name, "it is a symbolic link, and project memory is not read through links")

@@ -1,5 +1,7 @@
 """Names of the files and folders of `.memory/`, relative to it."""
 
+import os
+
 FOLDER = ".memory"
 """The folder of project memory, relative to the project."""
 CONFIG = "config.json"
@@ -23,3 +25,8 @@ KIND_FOLDERS = {"feature": "features", "decision": "decisions", "gotcha": "gotch
 """Subfolders of `memory/` in which the real tool stores the nodes of each kind."""
 IGNORED = (".memory/index/", ".memory/exports/", ".memory/recovery/", ".memory/.backup/", ".memory/.lock")
 """Lines of `.gitignore` for generated files."""
+
+
+def memory_path(path: str) -> str:
+    """Return a path below `.memory` as answers and issues show it, relative to the project."""
+    return os.fsencode(f"{FOLDER}/{path}").decode("utf-8", "replace")
