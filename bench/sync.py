@@ -17,11 +17,11 @@ COUNT, SECRET = 100_000, 10_000
 _READ = """
 import sys
 from memglot.formats import registry
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.read import read_items
 from memglot.report import Report
 for path in sys.argv[1:]:
-    for item in read_items([path], registry.get("memories-json"), Report(), Options()):
+    for item in read_items([path], registry.get("memories-json"), Report(), ReadOptions()):
         pass
 """
 

@@ -65,7 +65,7 @@ def format_table() -> None:
 
 def matrix() -> None:
     """What each pair of formats keeps."""
-    from memglot.formats.overview import format_homes, matrix_grid
+    from memglot.formats.overview import format_fields, matrix_grid
 
     header, *rows = matrix_grid()
     cog.outl("| from \\ to | " + " | ".join(f"`{name}`" for name in header[1:]) + " |")
@@ -73,7 +73,7 @@ def matrix() -> None:
     for name, *cells in rows:
         cog.outl(f"| `{name}` | {' | '.join(cells)} |")
     cog.outl("\n| format | fields in their own place | in the carry slot |\n|---|---|---|")
-    for name, homes, carried in format_homes():
+    for name, homes, carried in format_fields():
         cog.outl(f"| `{name}` | {', '.join(homes)} | {', '.join(carried) or 'none'} |")
 
 

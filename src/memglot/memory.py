@@ -375,7 +375,7 @@ class Memory:
         what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
         store refuses costs only itself.
         """
-        from memglot.formats.base import Options
+        from memglot.formats.base import ReadOptions
         from memglot.importing.options import ImportOptions
         from memglot.store.own_files import passed_over
 
@@ -391,7 +391,7 @@ class Memory:
             dry_run=dry_run,
             isolate=isolate,
             sensitive=self._sensitive,
-            reading=Options(
+            reading=ReadOptions(
                 lenient=lenient,
                 space=space,
                 passphrase=passphrase,
@@ -456,7 +456,7 @@ class Memory:
         `dialect="program"` writes what the real tool reads, where that differs from what its page says.
         """
         from memglot.exporting.run import ExportOptions, export_to
-        from memglot.formats.base import Options
+        from memglot.formats.base import WriteOptions
         from memglot.formats.core.target import Target
         from memglot.results import ExportResult
 
@@ -471,7 +471,7 @@ class Memory:
             limit=limit,
             closed=not self._sensitive,
             include_embeddings=include_embeddings,
-            writing=Options(
+            writing=WriteOptions(
                 plain=plain,
                 layout=layout,
                 created_at=created_at,
@@ -535,9 +535,9 @@ class Memory:
     ) -> RemoteDiff:
         """What `sync_import` of a file would do, without doing it."""
         from memglot.exporting.sync import diff_with_remote
-        from memglot.formats.base import Options
+        from memglot.formats.base import ReadOptions
 
-        return diff_with_remote(self.store, path, Options(passphrase=passphrase), Report(progress), self._hidden())
+        return diff_with_remote(self.store, path, ReadOptions(passphrase=passphrase), Report(progress), self._hidden())
 
     # History, conflicts and maintenance
 

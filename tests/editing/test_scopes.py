@@ -14,7 +14,7 @@ from memglot import MemglotError, Memory
 from memglot.editing.scopes import mark_all, scopes, sensitive_scopes
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats import registry
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import Read
 from memglot.importing.options import ImportOptions
 from memglot.importing.run import import_into
@@ -333,6 +333,6 @@ def test_a_dry_run_sees_marks_and_leaves_none(memory: Memory) -> None:
 
 
 def test_options_never_show_the_passphrase() -> None:
-    assert "hunter2" not in repr(Options(passphrase="hunter2")) + repr(
-        ImportOptions(reading=Options(passphrase="hunter2"))
+    assert "hunter2" not in repr(WriteOptions(passphrase="hunter2")) + repr(
+        ImportOptions(reading=ReadOptions(passphrase="hunter2"))
     )

@@ -22,7 +22,7 @@ from memglot.exporting.convert import convert
 from memglot.exporting.verify import verify_path
 from memglot.formats.agentos.sqlite import FORMAT
 from memglot.formats.agentos.sqlite_schema import INDEXES, TABLES, TEXT, quoted
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.sidecar import line_of
 from memglot.formats.core.target import Target
@@ -96,7 +96,7 @@ def sql(value: Any) -> str:
     return "NULL" if value is None else repr(value) if isinstance(value, (int, float)) else f"'{value}'"
 
 
-def read(path: Path, options: Options = Options()) -> tuple[list[Item], Report]:
+def read(path: Path, options: ReadOptions = ReadOptions()) -> tuple[list[Item], Report]:
     report = Report()
     found = []
     for item in read_items([path], None, report, options):
@@ -257,7 +257,7 @@ def test_no_sql_of_a_file_is_run(tmp_path: Path) -> None:
     for item in items:
         if isinstance(item, Blob) and item.table == "sqlite_schema":
             item.row["columns"][0]["type"] = "TEXT); DROP TABLE memory_traces; --"
-    FORMAT.write(iter(items), Target(tmp_path / "hostile.sqlite"), Report(), Options())  # type: ignore[misc]
+    FORMAT.write(iter(items), Target(tmp_path / "hostile.sqlite"), Report(), WriteOptions())  # type: ignore[misc]
     assert in_order(read(tmp_path / "hostile.sqlite")[0]) == in_order(items)
 
 
@@ -339,7 +339,7 @@ def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
         Blob(tool="agentos", table="messages", key="no/row", row=[1]),
     ]
     report = Report()
-    FORMAT.write(iter(items), Target(path), report, Options())  # type: ignore[misc]
+    FORMAT.write(iter(items), Target(path), report, WriteOptions())  # type: ignore[misc]
     assert report.losses() == []
     assert in_order(read(path)[0]) == in_order(items)
     with sqlite3.connect(path) as db:
@@ -348,7 +348,7 @@ def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
     assert verify_path(path, Report()).state == "whole"
     plain_path = tmp_path / "plain.sqlite"
     report = Report()
-    FORMAT.write(iter(items), Target(plain_path, plain=True), report, Options(plain=True))  # type: ignore[misc]
+    FORMAT.write(iter(items), Target(plain_path, plain=True), report, WriteOptions(plain=True))  # type: ignore[misc]
     dropped = {loss["field"] for loss in report.losses()}
     assert {"title", "conflicts", "document", "tombstone", "blob"} <= dropped
     with sqlite3.connect(plain_path) as db:
@@ -478,7 +478,7 @@ def test_two_memories_of_one_foreign_id_are_both_written(tmp_path: Path) -> None
         )
         for space in ("one", "two")
     ]
-    FORMAT.write(iter(items), Target(tmp_path / "x.sqlite"), Report(), Options())  # type: ignore[misc]
+    FORMAT.write(iter(items), Target(tmp_path / "x.sqlite"), Report(), WriteOptions())  # type: ignore[misc]
     assert [row["id"] for row in rows(tmp_path / "x.sqlite")["memory_traces"]][-1] == "same"
     assert in_order(read(tmp_path / "x.sqlite")[0]) == in_order(items)
     with sqlite3.connect(tmp_path / "x.sqlite") as db:
@@ -535,7 +535,7 @@ def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> Non
                 db.execute(sql, ("brain", *row.values()))
         db.close()
         items, _ = read(source)
-        FORMAT.write(iter(items), Target(target), Report(), Options())  # type: ignore[misc]
+        FORMAT.write(iter(items), Target(target), Report(), WriteOptions())  # type: ignore[misc]
         assert rows(target).get("memory_traces") == rows(source).get("memory_traces")
         assert in_order(read(target)[0]) == in_order(items)
 

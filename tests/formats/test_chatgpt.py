@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from memglot import Memory
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.chatgpt.format import FORMAT, is_conversations_file
 from memglot.formats.core.read import read_source
 from memglot.formats.core.source import Source
@@ -67,7 +67,7 @@ def read(*chats: Chat | bytes) -> tuple[list[Record], Report]:
     given = chats[0] if isinstance(chats[0], bytes) else encoded(*(chat for chat in chats if isinstance(chat, Chat)))
     report = Report()
     found = []
-    for item, _ in read_source(Source.text(given), FORMAT, report, Options()):
+    for item, _ in read_source(Source.text(given), FORMAT, report, ReadOptions()):
         assert isinstance(item, Record)
         check_record(item)
         found.append(item)

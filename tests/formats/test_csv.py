@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import SHARED
 from memglot import Memory, convert
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.source import Source
 from memglot.formats.registry import get
@@ -27,7 +27,7 @@ def read(text: bytes | str, space: str | None = None) -> tuple[list[Record], lis
     report = Report()
     given = text if isinstance(text, bytes) else text.encode()
     found = []
-    for item in read_items([given], get("csv"), report, Options(space=space)):
+    for item in read_items([given], get("csv"), report, ReadOptions(space=space)):
         assert isinstance(item, Record)
         found.append(item)
     return found, [(fault.line, fault.error) for fault in report.faults()], report.notes
@@ -130,7 +130,7 @@ def test_a_time_that_cannot_be_read_fails_its_record(text: str) -> None:
 
 def test_digits_beyond_a_microsecond_are_reported() -> None:
     report = Report()
-    list(read_items([b"content,created_at\na,2024-03-24T12:34:56.1234567Z"], get("csv"), report, Options()))
+    list(read_items([b"content,created_at\na,2024-03-24T12:34:56.1234567Z"], get("csv"), report, ReadOptions()))
     assert list(report.dropped_counts) == ["created_at (digits beyond a microsecond)"]
 
 

@@ -77,12 +77,14 @@ def test_a_folder_is_known_by_what_lies_in_it(names: list[str], format: str | No
 
 def test_the_registry_says_what_the_formats_say() -> None:
     first: dict[str, str] = {}
-    for name, (_, family, extensions) in registry._BUILT_IN.items():
-        assert (registry.get(name).family, registry.get(name).extensions) == (family, extensions)
-        for extension in extensions:
+    for name, entry in registry._BUILT_IN.items():
+        format = registry.get(name)
+        assert (format.name, format.family) == (name, entry.family)
+        assert (format.extensions, format.aliases) == (entry.extensions, entry.aliases)
+        assert (format.folder.recognise is not None) == bool(entry.folder_order)
+        for extension in entry.extensions:
             assert registry.by_extension(extension) is registry.get(first.setdefault(extension, name))
-    for alias, name in registry._ALIASES.items():
-        assert alias in registry.get(name).aliases
+        assert all(registry.get(alias) is format for alias in entry.aliases)
 
 
 def test_writing_goes_by_name_then_extension_then_json() -> None:

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from memglot.formats import registry
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import Item, to_builtins
@@ -39,7 +39,7 @@ def test_golden(case: Path, tmp_path: Path) -> None:
     report = Report()
     items: list[Item] = []
     given = _database(source, tmp_path) if source.suffix == ".sql" else source
-    for item in read_items([given], format, report, Options()):
+    for item in read_items([given], format, report, ReadOptions()):
         items.append(item)
     model = {
         "items": [{type(item).__name__: to_builtins(item)} for item in items],
@@ -49,7 +49,7 @@ def test_golden(case: Path, tmp_path: Path) -> None:
     output = tmp_path / given.name.replace("input", "output")
     writing = Report()
     if items and format.write is not None:
-        format.write(iter(items), Target(output), writing, Options())
+        format.write(iter(items), Target(output), writing, WriteOptions())
     if source.suffix == ".sql":
         output = _dump(output)
     model["losses"] = writing.losses()

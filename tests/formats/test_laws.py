@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.carry import is_slot
 from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
@@ -30,7 +30,7 @@ def write(items: list[Item], shape: Shape, path: Path, *, plain_only: bool = Fal
     report = Report()
     format, dialect = shape
     assert format.write is not None
-    options = Options(dialect=dialect, plain=plain_only)
+    options = WriteOptions(dialect=dialect, plain=plain_only)
     format.write(iter(items), Target(path, plain=plain_only), report, options)
     return report
 
@@ -38,14 +38,14 @@ def write(items: list[Item], shape: Shape, path: Path, *, plain_only: bool = Fal
 def read(path: Path, shape: Shape) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_items([path], shape[0], report, Options()):
+    for item in read_items([path], shape[0], report, ReadOptions()):
         found.append(item)
     return found, report
 
 
 def place(folder: str, shape: Shape, name: str = "out") -> Path:
     format = shape[0]
-    return Path(folder) / (name if format.folder else name + format.extensions[0])
+    return Path(folder) / (name if format.writing.makes_folder else name + format.extensions[0])
 
 
 def in_order(items: list[Item]) -> list[object]:

@@ -16,7 +16,7 @@ from conftest import SHARED
 from memglot import Memory
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import (
@@ -73,7 +73,7 @@ def graph(*lines: Value) -> bytes:
 def read(given: bytes | Path, **options: Any) -> tuple[list[Item], Report]:
     report = Report()
     found = []
-    for item in read_items([given], FORMAT, report, Options(**options)):
+    for item in read_items([given], FORMAT, report, ReadOptions(**options)):
         found.append(item)
     return found, report
 
@@ -81,7 +81,7 @@ def read(given: bytes | Path, **options: Any) -> tuple[list[Item], Report]:
 def write(items: list[Item], path: Path, *, plain: bool = False) -> Report:
     report = Report()
     assert FORMAT.write is not None
-    FORMAT.write(iter(items), Target(path, plain=plain), report, Options(plain=plain))
+    FORMAT.write(iter(items), Target(path, plain=plain), report, WriteOptions(plain=plain))
     return report
 
 
@@ -430,9 +430,9 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
     for item in found:
         if isinstance(item, Record):
             assign_id_and_times(item, Minter(1_700_000_000_000))
-    there = tmp_path / ("there" if other.folder else "there" + other.extensions[0])
-    other.write(iter(found), Target(there), Report(), Options(dialect=dialect))
-    back = list(read_items([there], other, Report(), Options()))
+    there = tmp_path / ("there" if other.writing.makes_folder else "there" + other.extensions[0])
+    other.write(iter(found), Target(there), Report(), WriteOptions(dialect=dialect))
+    back = list(read_items([there], other, Report(), ReadOptions()))
     write(back, tmp_path / "back.jsonl")
     assert counted(lines(tmp_path / "back.jsonl")) == counted(given)
     again, _ = read(tmp_path / "back.jsonl")

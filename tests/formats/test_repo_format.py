@@ -22,7 +22,7 @@ from memglot import Memory, convert
 from memglot.errors import CannotWrite, TargetExists, Unreadable
 from memglot.exporting.verify import verify_path
 from memglot.formats import registry
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.target import Target
 from memglot.model import Blob, Endpoint, Foreign, Item, Record, Relation, Supersession, derive_id, to_builtins
@@ -51,13 +51,13 @@ def write(items: list[Item], path: Path, **options: Any) -> Report:
     report = Report()
     assert REPO.write is not None
     force = options.pop("force", False)
-    REPO.write(iter(items), Target(path, force=force), report, Options(**options))
+    REPO.write(iter(items), Target(path, force=force), report, WriteOptions(**options))
     return report
 
 
 def read(path: Path, **options: Any) -> tuple[list[Item], Report]:
     report, found = Report(), []
-    for item in read_items([path], None, report, Options(**options)):
+    for item in read_items([path], None, report, ReadOptions(**options)):
         found.append(item)
     return found, report
 
@@ -630,9 +630,9 @@ def test_nodes_come_back_from_any_format(other: str, items: list[Item]) -> None:
     assert format.write is not None
     with tempfile.TemporaryDirectory() as folder:
         write(items, Path(folder) / "first/out")
-        there = Path(folder) / ("there" if format.folder else f"there{format.extensions[0]}")
-        format.write(iter(read(Path(folder) / "first/out")[0]), Target(there), Report(), Options())
-        write(list(read_items([there], format, Report(), Options())), Path(folder) / "second/out")
+        there = Path(folder) / ("there" if format.writing.makes_folder else f"there{format.extensions[0]}")
+        format.write(iter(read(Path(folder) / "first/out")[0]), Target(there), Report(), WriteOptions())
+        write(list(read_items([there], format, Report(), ReadOptions())), Path(folder) / "second/out")
         assert in_order(read(Path(folder) / "second/out")[0]) == in_order(items)
 
 

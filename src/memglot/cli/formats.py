@@ -11,7 +11,7 @@ from memglot.cli.session import Session, command
 @click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
 def formats(session: Session, matrix: bool) -> None:
     """List what can be read and written, and what survives."""
-    from memglot.formats.overview import format_homes, format_matrix, format_rows, matrix_grid
+    from memglot.formats.overview import format_fields, format_matrix, format_rows, matrix_grid
 
     if matrix:
         grid = matrix_grid()
@@ -20,7 +20,7 @@ def formats(session: Session, matrix: bool) -> None:
         lines += [
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
         ]
-        lines += ["", *(f"{name}: {', '.join(homes)}" for name, homes, _ in format_homes())]
+        lines += ["", *(f"{name}: {', '.join(homes)}" for name, homes, _ in format_fields())]
         session.print_result({"matrix": format_matrix()}, lines, always=True)
         return
     rows = format_rows()

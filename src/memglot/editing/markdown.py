@@ -3,7 +3,7 @@
 from typing import Any
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.source import Source
 from memglot.formats.memory_engine.markdown import read, to_text
 from memglot.model import Record
@@ -12,14 +12,16 @@ from memglot.report import Report, SourceReport
 
 def markdown_of(record: Record) -> str:
     """A memory as the Markdown file that `export` would write."""
-    text = to_text((record, [], True), Report(), Options(), None)
+    text = to_text((record, [], True), Report(), WriteOptions(), None)
     return text.decode("utf-8")
 
 
 def changes_from_markdown(text: str) -> dict[str, Any]:
     """What an edited Markdown form says of a memory; raises `BadRecord` for what is not valid."""
     report = SourceReport()
-    found = [item for item in read(Source.text(text.encode("utf-8")), report, Options()) if isinstance(item, Record)]
+    found = [
+        item for item in read(Source.text(text.encode("utf-8")), report, ReadOptions()) if isinstance(item, Record)
+    ]
     for fault in report.results.faults():
         raise BadRecord(fault.error, fault.hint)
     for note in report.results.notes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,7 +11,7 @@ import msgspec
 
 from memglot.errors import UsageError
 from memglot.formats import registry
-from memglot.formats.base import STORE, Format, Options
+from memglot.formats.base import STORE, Format, ReadOptions, WriteOptions
 from memglot.formats.core.read import Input, read_items
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
@@ -22,28 +21,48 @@ from memglot.report import Fault, Report, ShowProgress
 from memglot.settings import Passphrase
 
 
-def convert_items(
-    given: Input, target: Target, report: Report, *, from_: str | None, to: str | None, options: Options
-) -> Format:
-    """Write everything that `given` holds to `target`; the report tells what was kept, carried and dropped."""
+def convert(
+    src: Input,
+    dst: str | Path | None = None,
+    *,
+    from_: str | None = None,
+    to: str | None = None,
+    plain: bool = False,
+    lenient: bool = False,
+    dialect: str | None = None,
+    force: bool = False,
+    passphrase: Passphrase = None,
+    plaintext: bool = False,
+    stream: BinaryIO | None = None,
+    progress: ShowProgress | None = None,
+) -> Conversion:
+    """Convert a file or folder to another format, without a store. The result lists what was lost."""
+    if dst is None and stream is None:
+        raise UsageError("no path or stream to write to")
+    report = Report(progress)
+    target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
+    options = WriteOptions(plain=plain, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
     format = format_to_write(to, target.path, options)
+    # A file that another tool can read is an export, whatever it was made from.
+    reading = ReadOptions(lenient=lenient, passphrase=passphrase, sensitive=format.name == STORE)
+    items = read_items([src], registry.get(from_) if from_ else None, report, reading)
+    _write(items, format, target, report, options)
+    return Conversion(report, format.name)
+
+
+def _write(items: Iterator[Item], format: Format, target: Target, report: Report, options: WriteOptions) -> None:
     assert format.write is not None
-    reader = registry.get(from_) if from_ else None
-    # What another tool can read is an export, whatever it is made of.
-    reading = replace(options, sensitive=format.name == STORE)
-    found = read_items([given], reader, report, reading)
-    if not (options.plaintext or format.seals or format.name == STORE):
-        found = _open_only(found, report)
-    items = _watched(found, format, report)
+    if not (options.plaintext or format.writing.encrypts or format.name == STORE):
+        items = _without_sensitive(items, report)
+    items = _prepared(items, format, report)
     first = next(items, None)
     if first is None and len(report.errors):
-        # Nothing could be read, so whatever is at the target stays.
-        return format
+        # Nothing could be read, so an existing target is kept.
+        return
     format.write(chain([] if first is None else [first], items), target, report, options)
-    return format
 
 
-def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
+def _without_sensitive(items: Iterator[Item], report: Report) -> Iterator[Item]:
     """The items without those of scopes that the input marks as sensitive, and without what hangs on these."""
     hidden: set[str] = set()
     scopes: set[str] = set()
@@ -66,26 +85,26 @@ def _open_only(items: Iterator[Item], report: Report) -> Iterator[Item]:
         report.note(note_sensitive(memories, others, sorted(scopes)))
 
 
-def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
+def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
     minter = Minter(now() // 1000)
     seen: set[str] = set()
     twice = 0
     for item in items:
         if isinstance(item, Record):
-            if format.folder and item.id in seen:
+            if format.writing.makes_folder and item.id in seen:
                 # A note is named by its id, so a second of one name would take the first one's place.
                 twice += 1
                 report.skipped += 1
                 report.dropped("record", item.id)
                 continue
-            if format.folder and item.id:
+            if format.writing.makes_folder and item.id:
                 seen.add(item.id)
             report.imported += 1
-            if format.folder or format.settles:
+            if format.writing.makes_folder or format.writing.needs_ids:
                 # A note is named by its id, so one that has none gets one here.
                 assign_id_and_times(item, minter)
             for field in to_builtins(item):
-                if field in format.homes:
+                if field in format.fields:
                     report.kept[field] += 1
             report.tick()
         yield item
@@ -96,31 +115,6 @@ def _watched(items: Iterator[Item], format: Format, report: Report) -> Iterator[
 def kept_fields(report: Report) -> list[str]:
     """The fields that found a home, in the order of the model."""
     return [field for field in FIELDS if report.kept[field]]
-
-
-def convert(
-    src: Input,
-    dst: str | Path | None = None,
-    *,
-    from_: str | None = None,
-    to: str | None = None,
-    plain: bool = False,
-    lenient: bool = False,
-    dialect: str | None = None,
-    force: bool = False,
-    passphrase: Passphrase = None,
-    plaintext: bool = False,
-    stream: BinaryIO | None = None,
-    progress: ShowProgress | None = None,
-) -> Conversion:
-    """Convert a file or folder to another format, without a store. The result is its own loss receipt."""
-    if dst is None and stream is None:
-        raise UsageError("no path or stream to write to")
-    report = Report(progress)
-    target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
-    options = Options(plain=plain, lenient=lenient, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
-    used = convert_items(src, target, report, from_=from_, to=to, options=options)
-    return Conversion(report, used.name)
 
 
 class Conversion:

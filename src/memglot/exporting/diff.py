@@ -8,7 +8,7 @@ import msgspec
 
 from memglot.disk import DiskList, DiskMap
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.sqlite import is_store
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, to_builtins
@@ -28,10 +28,8 @@ class Difference(msgspec.Struct):
     fields: dict[str, list[Any]] = {}
 
 
-def items_of(path: str, report: Report, format: str | None = None, options: Options = Options()) -> Iterator[Item]:
+def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
     """Everything in a file, a folder or a store."""
-    from memglot.formats import registry
-
     if "://" in path or (path != "-" and is_store(Path(path))):
         store = open_store(path, write=False)
         try:
@@ -42,7 +40,7 @@ def items_of(path: str, report: Report, format: str | None = None, options: Opti
         finally:
             store.close()
     else:
-        yield from read_items([path], registry.get(format) if format else None, report, options)
+        yield from read_items([path], None, report, options)
 
 
 def diff(
@@ -54,16 +52,16 @@ def diff(
     """
     report = report or Report()
     before, after = str(before), str(after)
-    options = Options(passphrase=passphrase)
+    options = ReadOptions(passphrase=passphrase)
     keys: DiskList[str] = DiskList()
     with DiskMap() as unmatched:
-        for key, record in _keyed(items_of(before, report, options=options)):
+        for key, record in _keyed(items_of(before, report, options)):
             while key in unmatched:
                 # A second record with the same id is compared with the second one on the other side.
                 key += "+"
             unmatched[key] = canonical(record).decode()
             keys.append(key)
-        for key, record in _keyed(items_of(after, report, options=options)):
+        for key, record in _keyed(items_of(after, report, options)):
             while (stored := unmatched.get(key)) is None and key in unmatched:
                 key += "+"
             if stored is None:

@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.arguments import check_choice
 from memglot.errors import CannotWrite, StoreError
-from memglot.formats.base import STORE, Format, Options
+from memglot.formats.base import STORE, Format, WriteOptions
 from memglot.formats.core.audit_chain import blob_of_event, is_audit
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
@@ -46,7 +46,7 @@ class ExportOptions:
     """Whether entities and the relations between them come before the records."""
     audit: bool = False
     """Whether the audit chain goes out too."""
-    writing: Options = field(default_factory=Options)
+    writing: WriteOptions = field(default_factory=WriteOptions)
 
 
 def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
@@ -58,14 +58,14 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     if format.name == STORE and _asks_for_all(options) and not options.closed:
         _copy(store, target, report)
         return format
-    vectors = options.include_embeddings or format.whole
-    options = replace(options, include_embeddings=vectors, graph_first=format.graph_first)
+    vectors = options.include_embeddings or format.writing.includes_vectors
+    options = replace(options, include_embeddings=vectors, graph_first=format.writing.graph_first)
     if format.name == STORE and not options.closed:
         # What is left of a store is a store too, and says as well which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
         report.inputs.sensitive |= sensitive_scopes(store)
     items = store_items(store, options, report)
-    if format.audits:
+    if format.writing.includes_audit:
         items = with_audit(store, items, wanted=options.audit)
     format.write(items, target, report, options.writing)
     if report.proof is not None and not report.proof.count and not options.filter.is_all:

@@ -16,7 +16,7 @@ from memglot.display import shorten
 from memglot.errors import GIVE_PASSPHRASE, NoPassphrase, UsageError
 from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to
 from memglot.formats import registry
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.audit_chain import is_audit
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.read import read_inputs
@@ -76,7 +76,7 @@ def sync_export(
         sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
         follow_scope=True,
         audit=audit,
-        writing=Options(
+        writing=WriteOptions(
             passphrase=passphrase if sealing else None,
             plaintext=plaintext,
             sealed_scopes=marked,
@@ -157,7 +157,7 @@ class RemoteDiff:
 
 
 def diff_with_remote(
-    store: Store, path: str | Path, options: Options, report: Report, hidden: frozenset[str] = frozenset()
+    store: Store, path: str | Path, options: ReadOptions, report: Report, hidden: frozenset[str] = frozenset()
 ) -> RemoteDiff:
     """What `sync import` of a file would do, without doing it, and without a word about `hidden` scopes."""
     found = RemoteDiff()

@@ -9,7 +9,7 @@ import msgspec
 from memglot.errors import DamagedStore, Unreadable
 from memglot.files import path_inside
 from memglot.formats import registry
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.proof import Prover, file_digest
 from memglot.formats.core.read import read_source
@@ -42,10 +42,12 @@ class Verdict(msgspec.Struct):
 
 def verify(path: Path | str, *, format: str | None = None, passphrase: Passphrase = None) -> Verdict:
     """Check that an export in any format, or a store, is whole and unaltered; `problems` tells what is not."""
-    return verify_path(path, Report(), format, Options(passphrase=passphrase))
+    return verify_path(path, Report(), format, ReadOptions(passphrase=passphrase))
 
 
-def verify_path(path: Path | str, report: Report, format: str | None = None, options: Options = Options()) -> Verdict:
+def verify_path(
+    path: Path | str, report: Report, format: str | None = None, options: ReadOptions = ReadOptions()
+) -> Verdict:
     """Check an export in any format, or a store, which may be given by its URL."""
     if "://" in str(path):
         return _verify_store_file(str(path))
@@ -79,7 +81,7 @@ def verify_store(store: Store) -> Verdict:
     return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)
 
 
-def _verify_file(path: Path, report: Report, format: Format | None, options: Options) -> Verdict:
+def _verify_file(path: Path, report: Report, format: Format | None, options: ReadOptions) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
     # A chain that is broken is what is to be told, not what keeps from looking at the rest.
@@ -96,7 +98,7 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Opt
     if report.inputs.broken_chain is not None:
         problems.append(report.inputs.broken_chain)
     amiss = _compare(end, (alone if end.alone else prover).end())
-    if not amiss and end.alone and format.proves_rest and end.rest != rest:
+    if not amiss and end.alone and format.writing.proves_rest and end.rest != rest:
         amiss = ["something that is no memory was dropped, added or edited: an entity, a relation, an audit row"]
     # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
     problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
@@ -116,7 +118,7 @@ def _compare(said: Proof, found: Proof) -> list[str]:
     return []
 
 
-def _prove(source: Source, format: Format, report: Report, options: Options) -> tuple[Prover, Prover, str]:
+def _prove(source: Source, format: Format, report: Report, options: ReadOptions) -> tuple[Prover, Prover, str]:
     """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
     prover, alone, rest = Prover(), Prover(), BesideSum()
     record: Record | None = None
@@ -136,7 +138,7 @@ def _prove(source: Source, format: Format, report: Report, options: Options) -> 
     return prover, alone, rest.end().digest if rest.count else ""
 
 
-def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
+def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdict:
     folder, proof = _proof_of(folder)
     if proof is None:
         return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder carries no proof"])
@@ -155,34 +157,35 @@ def _verify_folder(folder: Path, report: Report, options: Options) -> Verdict:
     problems += _strangers(folder, proof, format, report)
     if not problems and proof.end.digest != joint.end().digest:
         problems = [_digest()]
-    if not problems and format.digest_file is None:
+    if not problems and format.folder.digest_file is None:
         problems = _compare(proof.end, joint.end())
     if not proof.beside_is_whole():
         problems.append(_file(FOLDER_PROOF, "was edited"))
-    count = joint.count if format.digest_file is None else proof.end.count
+    count = joint.count if format.folder.digest_file is None else proof.end.count
     return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)
 
 
 def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
     """The proof of a folder, and where it lies: in it, or in what a format keeps there under a name of its own."""
     proof = FolderProof.at(folder)
-    homes = [] if proof is not None else [format.home_in(folder) for format in registry.by_folder() if format.home]
-    for home in homes:
-        if not home.is_symlink() and (found := FolderProof.at(home)) is not None:
-            return home, found
+    if proof is None:
+        for support in [format.folder for format in registry.by_folder() if format.folder.folder_name]:
+            inner = support.find_in(folder)
+            if not inner.is_symlink() and (found := FolderProof.at(inner)) is not None:
+                return inner, found
     return folder, proof
 
 
-def _digest_in_folder(place: Path, format: Format, options: Options) -> str | None:
-    if format.digest_file is not None:
-        return format.digest_file(place) if place.is_file() else None
+def _digest_in_folder(place: Path, format: Format, options: ReadOptions) -> str | None:
+    if format.folder.digest_file is not None:
+        return format.folder.digest_file(place) if place.is_file() else None
     return file_digest(place, lambda source: format.read(source, SourceReport(), options))
 
 
 def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
     """Notes in the folder that its proof does not name; both lists come in the same order."""
     said = {path for path, _ in proof.files()}
-    paths = walk(folder, frozenset(format.extensions), report, takes=format.takes)
+    paths = walk(folder, frozenset(format.extensions), report, accepts=format.folder.accepts_file)
     found = (path.relative_to(folder).as_posix() for path in paths)
     return [_file(path, "was added") for path in found if path not in said]
 

@@ -1,4 +1,4 @@
-"""Format: what a format declares about itself, and the options readers and writers take."""
+"""Format: what a format declares about itself, and the options of readers and writers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,49 +12,65 @@ from memglot.report import Report, SourceReport
 from memglot.settings import Passphrase
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a caller may ask of a reader or a writer."""
+@dataclass(frozen=True, kw_only=True)
+class _Encrypted:
+    """Options of whatever reads or writes encrypted items."""
 
-    lenient: bool = False
-    plain: bool = False
-    layout: str = "flat"
-    created_at: bool = True
-    space: str | None = None
-    dialect: str | None = None
     passphrase: Passphrase = field(default=None, repr=False)
-    """What seals and opens the memories of sensitive scopes; it is never shown."""
-    plaintext: bool = False
-    """Whether these scopes are written as they are."""
-    sealed_scopes: frozenset[str] = frozenset()
-    """The scopes whose memories are sealed."""
-    only_scope: str | None = None
-    """The one scope that is written, where only one is."""
-    chunk_size: int = 5
-    """How many MiB a body may have before it lies apart."""
-    accept_broken_audit: bool = False
-    store_name: str = ""
-    """What the file says of where its memories come from."""
-    sensitive: bool = True
-    """Whether a store that is read gives its sensitive scopes too."""
-    slots: Mapping[str, Any] | None = None
-    """What the proof of a folder carries for its notes, by their paths."""
-    digests: Mapping[str, str] | None = None
-    """The digests of its notes as they were written, by their paths."""
-    closed: bool = False
-    """Whether nothing is told of sensitive scopes that are left out."""
-    own: frozenset[str] = frozenset()
-    """The real paths of what belongs to this tool itself, which is no part of a folder that is read."""
+    """Passphrase of encrypted items, or a function that asks for it; never shown."""
 
     def secret(self) -> str | None:
-        """The passphrase; somebody who is to be asked for it is asked now."""
+        """Return the passphrase; ask for it if necessary."""
         return self.passphrase() if callable(self.passphrase) else self.passphrase
 
 
-Reader: TypeAlias = Callable[[Source, SourceReport, Options], Iterator[Item]]
-Writer: TypeAlias = Callable[[Iterable[Item], Target, Report, Options], None]
-ReadHome: TypeAlias = Callable[[Path, SourceReport, Options], Iterator[Item]]
-ReadFolder: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, SourceReport, Options], Iterator[Item]]
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(_Encrypted):
+    """Options of a reader."""
+
+    lenient: bool = False
+    space: str | None = None
+    """Namespace of ids that are derived from those of another tool."""
+    accept_broken_audit: bool = False
+    sensitive: bool = True
+    """Whether the sensitive scopes of a store are read too."""
+    own: frozenset[str] = frozenset()
+    """Real paths of files that belong to memglot itself; they are skipped in folders."""
+    slots: Mapping[str, Any] | None = None
+    """What the proof of a folder carries for its notes, by path."""
+    digests: Mapping[str, str] | None = None
+    """Digests of the notes when they were written, by path."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteOptions(_Encrypted):
+    """Options of a writer."""
+
+    plain: bool = False
+    """Whether to write no carry slots, sidecars and proofs."""
+    layout: str = "flat"
+    created_at: bool = True
+    space: str | None = None
+    """Namespace of ids that are derived from those of another tool."""
+    dialect: str | None = None
+    plaintext: bool = False
+    """Whether sensitive scopes are written unencrypted."""
+    sealed_scopes: frozenset[str] = frozenset()
+    """Scopes whose memories are encrypted."""
+    only_scope: str | None = None
+    """The only scope that is written, if it is only one."""
+    chunk_size: int = 5
+    """Maximum size of a text in MiB before it gets a file of its own."""
+    store_name: str = ""
+    """Name of the store, as the file shows it."""
+    closed: bool = False
+    """Whether sensitive scopes that are left out are not mentioned."""
+
+
+Reader: TypeAlias = Callable[[Source, SourceReport, ReadOptions], Iterator[Item]]
+Writer: TypeAlias = Callable[[Iterable[Item], Target, Report, WriteOptions], None]
+FilesReader: TypeAlias = Callable[[Iterable[tuple[str, Source]], str, SourceReport, ReadOptions], Iterator[Item]]
+FolderReader: TypeAlias = Callable[[Path, SourceReport, ReadOptions], Iterator[Item]]
 ALL_FIELDS = frozenset(FIELDS)
 STORE = "sqlite"
 """The format that is a store itself."""
@@ -64,72 +80,102 @@ class Glimpse(Protocol):
     """What can be seen of a folder, or of a zip, without reading all of it."""
 
     names: list[str]
-    """Paths of files in it, hidden ones too, up to a bound; `/` between their parts."""
+    """Paths of files in it, including hidden ones, up to a maximum; the separator is `/`."""
 
     def heads(self, extension: str) -> Iterator[bytes]:
-        """The first bytes of its files with an extension."""
+        """Return the first bytes of its files with an extension."""
+
+
+@dataclass(frozen=True)
+class FolderSupport:
+    """How a format is read from a folder."""
+
+    recognise: Callable[[Glimpse], bool] | None = None
+    """Returns True if a folder has this format."""
+    accepts_file: Callable[[str], bool] | None = None
+    """Returns True if a file, by its path in the folder, has this format; by default, its extension decides."""
+    read_files: FilesReader | None = None
+    """Reads all files of a folder as one, for files that refer to each other. It gets the path of each file with its
+    source, which it closes, and the name of the folder."""
+    folder_name: str = ""
+    """Name of the folder that holds the format, for formats that are one folder among others."""
+    read: FolderReader | None = None
+    """Reads this folder."""
+    digest_file: Callable[[Path], str | None] | None = None
+    """Returns the digest of a file, if that is not the digest of its record."""
+
+    def find_in(self, folder: Path) -> Path:
+        """Return the folder of this format in a folder, which may be that folder itself."""
+        name = self.folder_name
+        return folder / name if name and folder.absolute().name != name else folder
+
+
+@dataclass(frozen=True)
+class NoteSupport:
+    """How a format whose files people edit finds out what they changed."""
+
+    is_unchanged: Callable[[Record], bool]
+    """Returns True if a memory still has the values that its note had when it was read last."""
+    bytes_key: str = ""
+    """Key in `extra` of the bytes around the note's content."""
+
+
+@dataclass(frozen=True)
+class WriteSupport:
+    """What the writer of a format needs, and what its output includes."""
+
+    makes_folder: bool = False
+    """Whether it writes a folder of files that are named by the ids of their memories."""
+    needs_ids: bool = False
+    """Whether every record needs an id and a time."""
+    includes_vectors: bool = False
+    """Whether it writes vectors without being asked to."""
+    graph_first: bool = False
+    """Whether entities and relations come before the memories."""
+    proves_rest: bool = False
+    """Whether the proof covers items that are not records too."""
+    includes_audit: bool = False
+    """Whether it can hold an audit chain."""
+    encrypts: bool = False
+    """Whether it can encrypt sensitive scopes."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format. Detection, the law tests, the matrix and the tables in the docs all read this declaration.
+    """One format. Detection, the law tests, the matrix and the tables in the docs all use this declaration.
 
-    `read` yields any item of the model. It never raises for one record: it reports it and goes on, and it sets
-    `report.line` and `report.item` before it yields a record. `write` takes items, a record followed by what rides
-    with it, and reports what it drops.
-
-    `read_folder` reads the files of a folder as one, for formats whose files speak of each other: it gets their paths
-    in the folder, each with its source, which it closes, and the folder's own name. `takes` tells which files of a
-    folder are meant at all. A format with a `home` lies in a folder of that name, which it reads itself with
-    `read_home`, however much else there is around it.
-    `digest_file` digests a file of a folder where that is not the digest of its record.
-    `empty_is_error` and `blank_is_error` tell whether a file of nothing, or of white space alone, is no file of the
-    format at all, or one without records.
-    `untouched` tells whether a memory still says what its note said when it was read last, and `residue` under which
-    key of `extra` the bytes around the note's content are kept.
-    `settles` tells that a record without an id or a time must get one before it is written, `whole` that the format
-    holds everything there is, vectors too. `graph_first` asks for entities and relations before the memories, and
-    `proves_rest` tells that the proof covers what is no record too, `audits` that there is a place for an audit chain,
-    `seals` that sensitive scopes can be written sealed.
+    `read` yields any item of the model. It never raises an error for one record, but reports it and continues; it sets
+    `report.line` and `report.item` before it yields a record. `write` gets items, each record followed by its attached
+    items, and reports what it drops.
     """
 
     name: str
     title: str
     tool: str
     family: str
+    """Formats that may share an extension, such as all JSON formats."""
     extensions: tuple[str, ...]
-    homes: frozenset[str]
+    fields: frozenset[str]
+    """Fields of the model that have a place of their own."""
     carry: str
+    """Where the carry slot is; empty if there is none."""
     read: Reader
     write: Writer | None
+    aliases: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    recognise: Callable[[bytes], bool] | None = None
+    """Returns True if the first bytes of a file have the shape of this format."""
     dedup: str = "id"
     conflict: str = "skip"
-    folder: bool = False
     empty_is_error: bool = True
+    """Whether an empty file is not a valid file of this format; otherwise it has no records."""
     blank_is_error: bool = True
-    recognise: Callable[[bytes], bool] | None = None
-    aliases: tuple[str, ...] = field(default=())
-    read_folder: ReadFolder | None = None
-    home: str = ""
-    read_home: ReadHome | None = None
-    takes: Callable[[str], bool] | None = None
-    recognise_folder: Callable[[Glimpse], bool] | None = None
-    digest_file: Callable[[Path], str | None] | None = None
-    untouched: Callable[[Record], bool] | None = None
-    residue: str = ""
-    settles: bool = False
-    whole: bool = False
-    dialects: tuple[str, ...] = ()
-    graph_first: bool = False
-    proves_rest: bool = False
-    audits: bool = False
-    seals: bool = False
-
-    def home_in(self, folder: Path) -> Path:
-        """Where in a folder the format lies: in the folder of its own name, or in the one that is given."""
-        return folder / self.home if self.home and folder.absolute().name != self.home else folder
+    """The same for a file that has only white space."""
+    folder: FolderSupport = FolderSupport()
+    notes: NoteSupport | None = None
+    writing: WriteSupport = WriteSupport()
 
     @property
     def keeps(self) -> frozenset[str]:
-        """The model fields that survive writing and reading: all of them, where there is a carry slot."""
-        return ALL_FIELDS if self.carry else self.homes
+        """The model fields that survive writing and reading: all of them, if there is a carry slot."""
+        return ALL_FIELDS if self.carry else self.fields

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memglot.errors import NotWritable, Unreadable, UsageError
 from memglot.formats import registry
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.sqlite_input import is_database
 
@@ -90,9 +90,9 @@ def glance_at(folder: Path) -> Glance:
 
 def _names_in(folder: Path) -> Iterator[str]:
     for format in registry.by_folder():
-        if format.home:
+        if format.folder.folder_name:
             # However much else there is, and also where the home itself is given.
-            home = format.home_in(folder)
+            home = format.folder.find_in(folder)
             yield from (f"{home.name}/{path.name}" for path in sorted(home.glob("*.json")) if not home.is_symlink())
     if (folder / ".obsidian").is_dir():
         # However many notes come before it.
@@ -116,12 +116,12 @@ def _names_in(folder: Path) -> Iterator[str]:
 def detect_folder(glance: Glance) -> Format | None:
     """The format of a folder that is known by what lies in it; `None` where each file speaks for itself."""
     for format in registry.by_folder():
-        if format.recognise_folder is not None and format.recognise_folder(glance):
+        if format.folder.recognise is not None and format.folder.recognise(glance):
             return format
     return None
 
 
-def format_to_write(name: str | None, path: Path | None, options: Options = Options()) -> Format:
+def format_to_write(name: str | None, path: Path | None, options: WriteOptions = WriteOptions()) -> Format:
     """The format that was asked for; else by the extension of the path; else JSON. Raises `NotWritable`."""
     if name is not None and name != "auto":
         format = registry.get(name)

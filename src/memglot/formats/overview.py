@@ -18,7 +18,7 @@ def format_rows() -> list[dict[str, Any]]:
             "write": format.write is not None,
             "extensions": list(format.extensions),
             "aliases": list(format.aliases),
-            "homes": [field for field in FIELDS if field in format.homes],
+            "homes": [field for field in FIELDS if field in format.fields],
             "carry": format.carry,
             "dedup": format.dedup,
             "conflict": format.conflict,
@@ -38,8 +38,8 @@ def _pair(one: Format, other: Format) -> dict[str, Any]:
     return {
         "from": one.name,
         "to": other.name,
-        "kept": [field for field in fields if field in other.homes],
-        "carried": [field for field in fields if field in other.keeps - other.homes],
+        "kept": [field for field in fields if field in other.fields],
+        "carried": [field for field in fields if field in other.keeps - other.fields],
         "dropped": [field for field in fields if field not in other.keeps],
     }
 
@@ -58,13 +58,13 @@ def matrix_grid() -> list[list[str]]:
     return [["", *targets], *([name, *row] for name, row in cells.items())]
 
 
-def format_homes() -> list[tuple[str, list[str], list[str]]]:
+def format_fields() -> list[tuple[str, list[str], list[str]]]:
     """Each format that is written, with the fields it has a place for and those that it carries."""
     return [
         (
             format.name,
-            [field for field in FIELDS if field in format.homes],
-            [field for field in FIELDS if field in format.keeps - format.homes],
+            [field for field in FIELDS if field in format.fields],
+            [field for field in FIELDS if field in format.keeps - format.fields],
         )
         for format in registry.formats()
         if format.write is not None

@@ -3,52 +3,66 @@
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from typing import NamedTuple
 
 from memglot.errors import UnknownFormat, UsageError
 from memglot.formats.base import Format
 
 GROUP = "memglot.formats"
-# Name, module, family and extensions; a test compares them with what the format declares. Looking one up imports no
-# other.
-# The first format that has an extension is what the extension stands for; its shape may tell another of its family.
-_BUILT_IN: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "csv": ("csv.format", "csv", (".csv", ".tsv")),
-    "json": ("memory_engine.json", "json", (".json",)),
-    "memories-json": ("memoryd.memories_json", "json", (".json",)),
-    "mcp-memory-v5": ("memoryd.mcp_memory_v5", "json", (".json",)),
-    "chatgpt": ("chatgpt.format", "json", (".json",)),
-    "markdown": ("memory_engine.markdown", "markdown", (".md", ".markdown")),
-    "ndjson": ("memory_engine.ndjson", "json", (".ndjson", ".jsonl")),
-    "sqlite": ("sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
-    "agentos-sqlite": ("agentos.sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
-    "yaml": ("memory_engine.yaml", "yaml", (".yaml", ".yml")),
-    "obsidian": ("obsidian.format", "markdown", (".md", ".markdown")),
-    "agentos-markdown": ("agentos.markdown", "markdown", (".md", ".markdown")),
-    "agentos-json": ("agentos.json", "json", (".json", ".ndjson", ".jsonl")),
-    "mcp-graph": ("mcp_graph.format", "json", (".jsonl", ".json")),
-    "repo": ("repo.format", "repo", (".json", ".md")),
+"""The entry-point group of plugins."""
+
+
+class Entry(NamedTuple):
+    """Where a format is, and what detection needs to know before it imports the module.
+
+    The values repeat the declaration, because importing all formats would make every command slow; a test compares
+    them.
+    """
+
+    module: str
+    family: str
+    extensions: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    folder_order: int = 0
+    """Position among the formats that a folder is tested for; 0 if it is not tested."""
+
+
+# The first format with an extension is the default for it; a file's shape may show another format of the same family.
+# A repository that contains notes is still a repository, and an AgentOS vault may be an Obsidian vault first.
+_BUILT_IN: dict[str, Entry] = {
+    "csv": Entry("csv.format", "csv", (".csv", ".tsv")),
+    "json": Entry("memory_engine.json", "json", (".json",)),
+    "memories-json": Entry("memoryd.memories_json", "json", (".json",)),
+    "mcp-memory-v5": Entry("memoryd.mcp_memory_v5", "json", (".json",)),
+    "chatgpt": Entry("chatgpt.format", "json", (".json",), folder_order=3),
+    "markdown": Entry("memory_engine.markdown", "markdown", (".md", ".markdown"), ("md",)),
+    "ndjson": Entry("memory_engine.ndjson", "json", (".ndjson", ".jsonl"), ("jsonl",)),
+    "sqlite": Entry("sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
+    "agentos-sqlite": Entry("agentos.sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
+    "yaml": Entry("memory_engine.yaml", "yaml", (".yaml", ".yml"), ("yml",)),
+    "obsidian": Entry("obsidian.format", "markdown", (".md", ".markdown"), folder_order=2),
+    "agentos-markdown": Entry("agentos.markdown", "markdown", (".md", ".markdown"), folder_order=4),
+    "agentos-json": Entry("agentos.json", "json", (".json", ".ndjson", ".jsonl")),
+    "mcp-graph": Entry("mcp_graph.format", "json", (".jsonl", ".json")),
+    "repo": Entry("repo.format", "repo", (".json", ".md"), folder_order=1),
 }
-# The store's own file is known to the store alone.
-_ELSEWHERE: dict[str, str] = {"sqlite": "memglot.formats.sqlite"}
-# Asked in this order: notes in a repository do not make its memory theirs, and an AgentOS vault is a vault first.
-_FOLDERS: tuple[str, ...] = ("repo", "obsidian", "chatgpt", "agentos-markdown")
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
-"""Names that two tools use for shapes of their own: reading takes the other tool's too, with a note."""
-_ALIASES = {"jsonl": "ndjson", "md": "markdown", "yml": "yaml"}
+"""Names that two tools use for formats of their own; a reader accepts the other tool's format too, with a note."""
+_ALIASES = {alias: name for name, entry in _BUILT_IN.items() for alias in entry.aliases}
 _loaded: dict[str, Format] = {}
 
 
 def names() -> list[str]:
-    """All format names, sorted; the built-in ones and those that plugins add."""
+    """Return the names of all formats, sorted; those of plugins too."""
     return sorted({*_BUILT_IN, *_plugins()})
 
 
 def get(name: str) -> Format:
-    """The format of that name or alias; raises `UnknownFormat`."""
+    """Return the format with this name or alias. Raise `UnknownFormat`."""
     name = _ALIASES.get(name, name)
     if name not in _loaded:
         if name in _BUILT_IN:
-            _loaded[name] = import_module(f"memglot.formats.{_BUILT_IN[name][0]}").FORMAT
+            _loaded[name] = import_module(f"memglot.formats.{_BUILT_IN[name].module}").FORMAT
         elif name in (plugins := _plugins()):
             _loaded[name] = plugins[name]
         else:
@@ -57,14 +71,14 @@ def get(name: str) -> Format:
 
 
 def formats() -> Iterator[Format]:
-    """All formats, in the order of their names."""
+    """Return all formats, sorted by name."""
     return map(get, names())
 
 
 def by_extension(extension: str) -> Format | None:
-    """The format that a file extension stands for; plugins are asked only for those that are not built in."""
-    for name, (_, _, known) in _BUILT_IN.items():
-        if extension in known:
+    """Return the default format for a file extension; built-in formats come before plugins."""
+    for name, entry in _BUILT_IN.items():
+        if extension in entry.extensions:
             return get(name)
     for format in _plugins().values():
         if extension and extension in format.extensions:
@@ -73,22 +87,24 @@ def by_extension(extension: str) -> Format | None:
 
 
 def extensions() -> frozenset[str]:
-    """All file extensions that stand for a format."""
-    of_plugins = (extension for format in _plugins().values() for extension in format.extensions)
-    return frozenset((*(extension for _, _, known in _BUILT_IN.values() for extension in known), *of_plugins))
+    """Return all file extensions that belong to a format."""
+    known = [entry.extensions for entry in _BUILT_IN.values()]
+    known += [format.extensions for format in _plugins().values()]
+    return frozenset(extension for some in known for extension in some)
 
 
 def by_folder() -> Iterator[Format]:
-    """The formats that may be known by what lies in a folder, in the order they are asked."""
-    for name in _FOLDERS:
+    """Return the formats that a folder may have, in the order they are tested."""
+    ordered = sorted((entry.folder_order, name) for name, entry in _BUILT_IN.items() if entry.folder_order)
+    for _, name in ordered:
         yield get(name)
     yield from _plugins().values()
 
 
 def family(name: str) -> Iterator[Format]:
-    """The formats of a family; others are not even imported."""
-    for format, (_, own, _) in _BUILT_IN.items():
-        if own == name:
+    """Return the formats of a family; no other format is imported."""
+    for format, entry in _BUILT_IN.items():
+        if entry.family == name:
             yield get(format)
     for plugin in _plugins().values():
         if plugin.family == name:
@@ -97,7 +113,7 @@ def family(name: str) -> Iterator[Format]:
 
 @cache
 def _plugins() -> dict[str, Format]:
-    """Formats of other packages, by the entry-point group `memglot.formats`; built-in names win."""
+    """Return the formats of other packages; a built-in format wins over a plugin of the same name."""
     from importlib.metadata import entry_points
 
     found: dict[str, Format] = {}
@@ -107,7 +123,7 @@ def _plugins() -> dict[str, Format]:
             continue
         if entry.name in origins:
             raise UsageError(
-                f"two plugins offer the format `{entry.name}`: `{origins[entry.name]}` and `{entry.value}`",
+                f"two plugins provide the format `{entry.name}`: `{origins[entry.name]}` and `{entry.value}`",
                 "uninstall one of them",
             )
         origins[entry.name] = entry.value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import NotADatabase, StoreError, Unreadable
-from memglot.formats.base import ALL_FIELDS, STORE, Format, Options
+from memglot.formats.base import ALL_FIELDS, STORE, Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -26,7 +26,7 @@ def recognise(head: bytes) -> bool:
     return is_database(head) and application_id(head) == APPLICATION_ID
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield everything a store holds, deleted memories too."""
     from memglot.store.location import open_store
 
@@ -53,7 +53,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
             raise Unreadable(source.name, str(error).replace(f"`{path}`", "it"), error.hint) from error
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a new store that holds the items and nothing else: no history, no log."""
     from memglot.store.location import open_store, quiet
 
@@ -134,12 +134,11 @@ FORMAT = Format(
     tool="memglot",
     family="sqlite",
     extensions=(".sqlite", ".db", ".sqlite3"),
-    homes=ALL_FIELDS,
+    fields=ALL_FIELDS,
     carry="",
     read=read,
     write=write,
     conflict="merge",
     recognise=recognise,
-    settles=True,
-    whole=True,
+    writing=WriteSupport(needs_ids=True, includes_vectors=True),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -21,4 +21,4 @@ class ImportOptions:
     """Whether a batch that the store refuses costs only itself: it is reported, and the others land."""
     sensitive: bool = True
     """Whether memories of sensitive scopes may come, and be changed."""
-    reading: Options = field(default_factory=Options)
+    reading: ReadOptions = field(default_factory=ReadOptions)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.formats.base import Format
+from memglot.formats.base import NoteSupport
 from memglot.merging.edited_notes import merge_edited_note
 from memglot.merging.memory_state import MemoryState, join_states, known_of_deleted
 from memglot.merging.records import (
@@ -97,7 +97,7 @@ class Planner:
     def __init__(self, store: Store, entry: Import, restore_deleted: bool) -> None:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
         self._at = entry.at
-        self.notes: Format | None = None
+        self.notes: NoteSupport | None = None
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -280,7 +280,7 @@ class Planner:
         """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
         if has_no_time(remote):
             return True
-        return self.notes is not None and self.notes.residue in local.extra and remote.updated_at == local.updated_at
+        return self.notes is not None and self.notes.bytes_key in local.extra and remote.updated_at == local.updated_at
 
     def _unite(self, plan: Plan) -> None:
         """Records whose content is there already give their tags, foreign ids and places to the one that stays."""

@@ -173,7 +173,7 @@ class _Importer:
         self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
         self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
         self._twins |= name == STORE and self._planner.conflict == "merge"
-        self._planner.notes = declared if declared is not None and declared.untouched is not None else None
+        self._planner.notes = declared.notes if declared is not None else None
 
     def land(self) -> None:
         """Land what was taken so far, in one transaction."""

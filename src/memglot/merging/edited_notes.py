@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.formats.base import Format
+from memglot.formats.base import NoteSupport
 from memglot.merging.records import NOTE_TOOLS, conflicts_of, merge_records, places_in
 from memglot.merging.registers import set_time, stamp_edit
 from memglot.model import EDITED_NOTE, Conflict, Record, Relation, has_no_time, to_builtins
@@ -17,7 +17,7 @@ _NOTES = frozenset({"agentos", *NOTE_TOOLS})
 
 
 def merge_edited_note(
-    local: Record, remote: Record, at: int, notes: Format | None, had: Sequence[Conflict] = ()
+    local: Record, remote: Record, at: int, notes: NoteSupport | None, had: Sequence[Conflict] = ()
 ) -> tuple[Record, list[Conflict]] | None:
     """The memory after meeting a note, whose times tell nothing; `None` where that changes nothing.
 
@@ -26,9 +26,9 @@ def merge_edited_note(
     edited at the time of the import. And one that never came from this note keeps what it says: notes of other tools
     tell less than there is, so they add what is missing.
     """
-    if notes is not None and _same_note(local, remote, notes.residue):
+    if notes is not None and _same_note(local, remote, notes.bytes_key):
         return None
-    known = notes is None or notes.residue in local.extra or remote.origin == EDITED_NOTE
+    known = notes is None or notes.bytes_key in local.extra or remote.origin == EDITED_NOTE
     conflicts: list[Conflict] = []
     forward = known and _is_untouched(local, remote, notes)
     if forward:
@@ -37,9 +37,9 @@ def merge_edited_note(
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed, "merge", had)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
-    if notes is not None and not has_no_time(remote) and notes.residue in local.extra:
+    if notes is not None and not has_no_time(remote) and notes.bytes_key in local.extra:
         # A note that this tool laid out anew says nothing new by its layout.
-        same.extra = {**same.extra, notes.residue: local.extra[notes.residue]}
+        same.extra = {**same.extra, notes.bytes_key: local.extra[notes.bytes_key]}
     if to_builtins(same) == to_builtins(local):
         return None
     if forward:
@@ -57,10 +57,10 @@ def _same_note(local: Record, remote: Record, residue: str) -> bool:
     return {**now, "vault": ""} == {**before, "vault": ""}
 
 
-def _is_untouched(local: Record, remote: Record, notes: Format | None) -> bool:
-    if notes is None or notes.untouched is None:
+def _is_untouched(local: Record, remote: Record, notes: NoteSupport | None) -> bool:
+    if notes is None:
         return False
-    return notes.untouched(local) or bool(remote.updated_at) and remote.updated_at == local.updated_at
+    return notes.is_unchanged(local) or bool(remote.updated_at) and remote.updated_at == local.updated_at
 
 
 def _follow_note(local: Record, remote: Record) -> Record:

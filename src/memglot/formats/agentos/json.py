@@ -15,7 +15,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.agentos.program_json import read_program, write_program
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -48,7 +48,7 @@ def recognise(head: bytes) -> bool:
     return "content" in keys and (not _SIGNS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the traces of lines, of an array or of the program's object."""
     space = options.space or (source.path.stem if source.path else "")
     keys = first_keys(source.head)
@@ -64,7 +64,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
             report.failed_record(error)
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write one line a trace; in the program's dialect, one object."""
     space = options.space or (target.path.stem if target.path else "")
     if options.dialect == "program":
@@ -118,7 +118,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".json", ".ndjson", ".jsonl"),
-    homes=HOMES,
+    fields=HOMES,
     carry="metadata.memglot",
     read=read,
     write=write,
@@ -126,6 +126,6 @@ FORMAT = Format(
     conflict="merge",
     empty_is_error=False,
     recognise=recognise,
-    settles=True,
     dialects=("program",),
+    writing=WriteSupport(needs_ids=True),
 )

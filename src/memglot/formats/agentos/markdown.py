@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, NeedsFolder
-from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
@@ -50,14 +50,14 @@ def recognise_folder(glimpse: Glimpse) -> bool:
     return any(map(recognise, glimpse.heads(".md")))
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the trace of one note."""
     path = "/".join(source.path.parts[-3:]) if source.path else "note.md"
     yield from read_folder([(path, source)], "", report, options)
 
 
 def read_folder(
-    files: Iterable[tuple[str, Source]], name: str, report: SourceReport, options: Options
+    files: Iterable[tuple[str, Source]], name: str, report: SourceReport, options: ReadOptions
 ) -> Iterator[Item]:
     """Yield the traces of all notes of a folder."""
     for path, source in files:
@@ -74,7 +74,7 @@ def read_folder(
             source.close()
 
 
-def _items(path: str, source: Source, space: str, report: SourceReport, options: Options) -> Iterator[Item]:
+def _items(path: str, source: Source, space: str, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     raw = source.whole()
     text = decode_note(raw, source.start)
     frame = split_note(text, options.lenient)
@@ -134,14 +134,14 @@ def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
 def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:
     """Tell whether this tool would write the note just so, in one of its dialects."""
     for dialect in (None, "program"):
-        options = Options(dialect=dialect, space=space)
+        options = WriteOptions(dialect=dialect, space=space)
         found, trace = _layout((record, riders, False), Report(), options, space)
         if found == path and found == _layout_path(trace, record, options):
-            return _text(trace, options) == text or _text(trace, Options(dialect=dialect, plain=True)) == text
+            return _text(trace, options) == text or _text(trace, WriteOptions(dialect=dialect, plain=True)) == text
     return False
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a folder of notes, by type; in the program's dialect, by scope and type."""
     if target.path is None:
         raise NeedsFolder("agentos-markdown", "standard output")
@@ -154,7 +154,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
         report.proof = notes.finish("agentos-markdown", report)
 
 
-def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Options, space: str) -> None:
+def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: WriteOptions, space: str) -> None:
     record, riders, last = bundle
     extra = {key: value for key, value in record.extra.items() if key not in (PLACE, RESIDUE)}
     bare = msgspec.structs.replace(record, extra=extra)
@@ -176,7 +176,7 @@ def untouched(record: Record) -> bool:
     return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
 
 
-def _layout(bundle: Bundle, report: Report, options: Options, space: str) -> tuple[str, Trace]:
+def _layout(bundle: Bundle, report: Report, options: WriteOptions, space: str) -> tuple[str, Trace]:
     # Notes have no place for keys that AgentOS does not know, so these are carried.
     trace = trace_from_record(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
     return _layout_path(trace, bundle[0], options), trace
@@ -189,7 +189,7 @@ class _Everything:
         return True
 
 
-def _layout_path(trace: Trace, record: Record, options: Options) -> str:
+def _layout_path(trace: Trace, record: Record, options: WriteOptions) -> str:
     name = safe_name(trace.id)
     if name != trace.id:
         name += f"-{derive_id(TOOL, 'name', trace.id)[-8:]}"
@@ -197,7 +197,7 @@ def _layout_path(trace: Trace, record: Record, options: Options) -> str:
     return f"{safe_name(trace.scope)}/{path}" if options.dialect == "program" else path
 
 
-def _text(trace: Trace, options: Options) -> str:
+def _text(trace: Trace, options: WriteOptions) -> str:
     time = _milliseconds if options.dialect == "program" else format_time
     front: dict[str, Any] = {"id": trace.id, "type": trace.type, "scope": trace.scope}
     if trace.strength is not None:
@@ -226,19 +226,15 @@ FORMAT = Format(
     tool=TOOL,
     family="markdown",
     extensions=(".md", ".markdown"),
-    homes=HOMES,
+    fields=HOMES,
     carry="metadata.memglot",
     read=read,
     write=write,
     dedup="content",
     conflict="merge",
-    folder=True,
     recognise=recognise,
-    read_folder=read_folder,
-    recognise_folder=recognise_folder,
-    digest_file=digest_file,
-    untouched=untouched,
-    residue=RESIDUE,
-    settles=True,
     dialects=("program",),
+    folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
+    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -11,7 +11,7 @@ from memglot.disk import DiskList
 from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import NODES, KnowledgeGraph, edge_row, node_row, placeholder_node
 from memglot.formats.agentos.other_tables import META, brain_of, json_value, row_blob
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
@@ -99,7 +99,7 @@ def _fault(section: str, error: BadRecord, report: SourceReport) -> None:
 
 
 def write_program(
-    items: Iterable[Item], target: Target, report: Report, options: Options, known: dict[str, str]
+    items: Iterable[Item], target: Target, report: Report, options: WriteOptions, known: dict[str, str]
 ) -> None:
     """Write the object; what it has no list for goes beside it."""
     brain = options.space or (target.path.stem if target.path else "brain")

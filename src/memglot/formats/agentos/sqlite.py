@@ -5,7 +5,7 @@ What belongs to no row, and the proof, lie in a table `memglot`, which AgentOS k
 
 from collections.abc import Iterable, Iterator
 
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import HOMES, TOOL
@@ -14,7 +14,7 @@ from memglot.model import Item
 from memglot.report import Report, SourceReport
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield all that a brain of either schema holds."""
     # SQLite is loaded when a brain is read or written, not when formats are listed.
     from memglot.formats.agentos.sqlite_reader import read_brain
@@ -22,7 +22,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
     yield from read_brain(source, report, options)
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a brain of schema 2, named after its file."""
     from memglot.formats.agentos.sqlite_writer import write_brain
 
@@ -35,13 +35,12 @@ FORMAT = Format(
     tool=TOOL,
     family="sqlite",
     extensions=(".sqlite", ".db", ".sqlite3"),
-    homes=HOMES,
+    fields=HOMES,
     carry="metadata.memglot",
     read=read,
     write=write,
     dedup="content",
     conflict="merge",
     recognise=is_database,
-    settles=True,
-    whole=True,
+    writing=WriteSupport(needs_ids=True, includes_vectors=True),
 )

@@ -16,7 +16,7 @@ from memglot.formats.agentos.other_tables import META, json_value
 from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, damaged_row, digest, list_tables, table_rows
 from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
 from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, kept_columns, parse_row
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.sidecar import item_of
 from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
@@ -32,7 +32,7 @@ ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
 """What stands in our own table: things, what a row stands for, the space of its ids, and the proof."""
 
 
-def read_brain(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read_brain(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield all that a brain holds."""
     with database(source) as db:
         brain = _BrainReader(db, source, report, options.space)

@@ -26,7 +26,7 @@ from memglot.formats.agentos.sqlite_schema import (
 )
 from memglot.formats.agentos.sqlite_tables import RowInserter, TableWriter
 from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, TraceRow, parse_row, restore_columns, trace_row
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import key_of, line_of, name_of
@@ -49,7 +49,7 @@ _PRAGMAS = ("page_size = 4096", "journal_mode = OFF", "synchronous = OFF", "fore
 _LARGEST = (1 << 63) - 1
 
 
-def write_brain(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write_brain(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a brain named after its file; it takes its place when it is whole."""
     name = target.path.stem if target.path else "brain"
     with target.place() as path:
@@ -69,7 +69,7 @@ def write_brain(items: Iterable[Item], target: Target, report: Report, options: 
 class _BrainWriter:
     """A brain that is being written."""
 
-    def __init__(self, path: Path, name: str, report: Report, options: Options) -> None:
+    def __init__(self, path: Path, name: str, report: Report, options: WriteOptions) -> None:
         self._name, self._report, self._plain = name, report, options.plain
         self._space: str | None = options.space
         self._db = apsw.Connection(str(path))

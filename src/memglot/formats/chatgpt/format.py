@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.display import plural
 from memglot.errors import BadRecord
-from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.base import FolderSupport, Format, Glimpse, ReadOptions
 from memglot.formats.chatgpt.conversation import ReadCounts, decode
 from memglot.formats.chatgpt.pairs import PairCollector
 from memglot.formats.chatgpt.records import TOOL, conversation_records, instructions_record
@@ -29,7 +29,7 @@ _INSTRUCTIONS = 1_000
 """How many different custom instructions are held until the end of a file; real ones are a few."""
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Record]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Record]:
     """Yield the memories of each conversation, holding one at a time."""
     counts = ReadCounts()
     instructions_at: dict[str, int] = {}
@@ -109,7 +109,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".json",),
-    homes=frozenset(
+    fields=frozenset(
         {"id", "content", "kind", "tags", "meta", "created_at", "updated_at", "source", "foreign", "extra"}
     ),
     carry="",
@@ -118,6 +118,5 @@ FORMAT = Format(
     dedup="content",
     conflict="merge",
     recognise=recognise,
-    recognise_folder=recognise_folder,
-    takes=is_conversations_file,
+    folder=FolderSupport(recognise=recognise_folder, accepts_file=is_conversations_file),
 )

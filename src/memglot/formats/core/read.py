@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
 from memglot.formats import registry
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.sidecar import beside_items, beside_path
 from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
@@ -35,12 +35,12 @@ class Read(NamedTuple):
     place: Place
 
 
-def read_items(inputs: Iterable[Input], format: Format | None, report: Report, options: Options) -> Iterator[Item]:
+def read_items(inputs: Iterable[Input], format: Format | None, report: Report, options: ReadOptions) -> Iterator[Item]:
     """Yield the items of all inputs without their places."""
     return (item for item, _ in read_inputs(inputs, format, report, options))
 
 
-def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     """Yield the items of all inputs, in order. An input that cannot be read is reported, and the next one is read."""
     for given in inputs:
         try:
@@ -52,7 +52,7 @@ def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, 
             report.fault(Unreadable(name, (error.strerror or str(error)).lower()), name)
 
 
-def _read_input(given: Input, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+def _read_input(given: Input, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     if isinstance(given, bytes):
         return read_source(Source.text(given), format, report, options)
     if str(given) == "-":
@@ -78,12 +78,12 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
         yield Read(item, report)
 
 
-def _read_zip(path: Path, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     format = used = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
     known = frozenset(format.extensions) if format else registry.extensions()
-    found = zip_sources(path, str(path), known, report, format.takes if format else None)
+    found = zip_sources(path, str(path), known, report, format.folder.accepts_file if format else None)
     first = next(found, None)
-    if first is not None and format is not None and format.read_folder is not None:
+    if first is not None and format is not None and format.folder.read_files is not None:
         yield from _read_zipped_folder(path, format, chain([first], found), report, options)
     else:
         for source in chain([] if first is None else [first], found):
@@ -102,10 +102,10 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: Option
 
 
 def _read_zipped_folder(
-    path: Path, format: Format, sources: Iterable[Source], report: Report, options: Options
+    path: Path, format: Format, sources: Iterable[Source], report: Report, options: ReadOptions
 ) -> Iterator[Read]:
     """Read the notes of a zip like those of a folder: of the folder that contains all of them, if there is one."""
-    assert format.read_folder is not None
+    assert format.folder.read_files is not None
     tops = {name.partition("/")[0] if "/" in name else "" for name in zip_names(path)} - {"__MACOSX"}
     top = tops.pop() if len(tops) == 1 else ""
     start = len(top) + 1 if top else 0
@@ -119,7 +119,7 @@ def _read_zipped_folder(
                 options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
         named = ((str(source.path)[start:], source) for source in sources)
         try:
-            yield from _counted(format.read_folder(named, top or path.stem, reading, options), reading)
+            yield from _counted(format.folder.read_files(named, top or path.stem, reading, options), reading)
         except BROKEN as error:
             reading.fault(Unreadable(reading.source, str(error).lower()))
 
@@ -154,7 +154,7 @@ def _valid(proof: FolderProof, report: SourceReport) -> Iterator[Item]:
             yield item
 
 
-def _read_file(path: Path, name: str, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+def _read_file(path: Path, name: str, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     used = yield from read_source(Source.file(path, name), format, report, options)
     sidecar = beside_path(path)
     if sidecar is not None:
@@ -167,24 +167,26 @@ def _read_sidecar(source: Source, format: Format | None, report: Report) -> Iter
     yield from _counted(beside_items(source, reading), reading)
 
 
-def _read_folder(folder: Path, format: Format | None, report: Report, options: Options) -> Iterator[Read]:
+def _read_folder(folder: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     proof = FolderProof.at(folder)
     format = format or _folder_format(folder, proof)
-    if format is not None and format.read_home is not None:
-        yield from _read_home(format.home_in(folder), format, report, options)
+    if format is not None and format.folder.read is not None:
+        yield from _read_home(format.folder.find_in(folder), format, report, options)
         return
     found = False
-    if format is not None and format.read_folder is not None:
+    if format is not None and format.folder.read_files is not None:
         if proof is not None:
             options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
         reading = _begin(str(folder), format, report)
         paths = walk(folder, frozenset(format.extensions), report, vault=True, own=options.own)
         files = _Files(folder, paths, report)
-        yield from _counted(format.read_folder(files, folder.resolve().name, reading, options), reading)
+        yield from _counted(format.folder.read_files(files, folder.resolve().name, reading, options), reading)
         found = files.found
     else:
         known = frozenset(format.extensions) if format else registry.extensions()
-        for path in walk(folder, known, report, takes=format.takes if format else None, own=options.own):
+        for path in walk(
+            folder, known, report, accepts=format.folder.accepts_file if format else None, own=options.own
+        ):
             found = True
             try:
                 yield from _read_file(path, str(path), format, report, options)
@@ -192,7 +194,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: O
                 report.fault(error, error.name)
     if proof is not None:
         yield from _read_proof(proof, str(folder), format, report)
-    elif not found and format is not None and format.recognise_folder is not None:
+    elif not found and format is not None and format.folder.recognise is not None:
         report.note(_no_records(str(folder)))
     elif not found:
         raise Unreadable(str(folder), "no file of a known format in it")
@@ -208,13 +210,13 @@ def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
         raise Unreadable(str(folder), str(error), "name another with `--format`") from error
 
 
-def _read_home(folder: Path, format: Format, report: Report, options: Options) -> Iterator[Read]:
+def _read_home(folder: Path, format: Format, report: Report, options: ReadOptions) -> Iterator[Read]:
     """Read what a format keeps in a folder of its own name."""
-    assert format.read_home is not None
+    assert format.folder.read is not None
     proof = FolderProof.at(folder)
     before, faults = report.read, len(report.errors)
     reading = _begin(str(folder), format, report)
-    yield from _counted(format.read_home(folder, reading, options), reading)
+    yield from _counted(format.folder.read(folder, reading, options), reading)
     if proof is not None:
         yield from _read_proof(proof, str(folder), format, report)
     if report.read == before and len(report.errors) == faults:
@@ -244,7 +246,7 @@ class _Files:
 
 
 def read_source(
-    source: Source, format: Format | None, report: Report, options: Options
+    source: Source, format: Format | None, report: Report, options: ReadOptions
 ) -> Generator[Read, None, Format]:
     """Yield the items of one source, and return its format. If it has a proof, compare the count with what was read."""
     try:

@@ -152,7 +152,7 @@ def walk(
     extensions: frozenset[str],
     report: Report,
     *,
-    takes: Callable[[str], bool] | None = None,
+    accepts: Callable[[str], bool] | None = None,
     vault: bool = False,
     own: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
@@ -176,7 +176,7 @@ def walk(
                 continue
             if entry.is_dir(follow_symlinks=False):
                 found.append((entry.path, False))
-            elif _is_meant(entry, folder, extensions, takes, vault):
+            elif _is_meant(entry, folder, extensions, accepts, vault):
                 found.append((entry.path, True))
             else:
                 passed.left_out.append(os.path.relpath(entry.path, folder))
@@ -216,13 +216,13 @@ def _is_meant(
     entry: os.DirEntry[str],
     folder: Path,
     extensions: frozenset[str],
-    takes: Callable[[str], bool] | None,
+    accepts: Callable[[str], bool] | None,
     vault: bool,
 ) -> bool:
     extension = os.path.splitext(entry.name)[1]
     if (extension.lower() if vault else extension) not in extensions or not entry.is_file(follow_symlinks=False):
         return False
-    return takes is None or takes(Path(entry.path).relative_to(folder).as_posix())
+    return accepts is None or accepts(Path(entry.path).relative_to(folder).as_posix())
 
 
 def _shows_conflict(entry: os.DirEntry[str]) -> bool:

@@ -50,7 +50,7 @@ def zip_sources(
     shown: str,
     extensions: frozenset[str],
     report: Report,
-    takes: Callable[[str], bool] | None = None,
+    accepts: Callable[[str], bool] | None = None,
 ) -> Iterator[Source]:
     """The files of a zip with a known extension, in the order of their paths; raises `Unreadable`."""
     try:
@@ -72,7 +72,7 @@ def zip_sources(
             kind = _kind(info, extensions)
             if kind == "outside":
                 report.fault(Unreadable(shown_name, "its path leaves the archive"), shown_name)
-            elif kind == "known" and (takes is None or takes(info.filename)):
+            elif kind == "known" and (accepts is None or accepts(info.filename)):
                 yield from _source(archive, info, shown_name, report)
             elif kind != "hidden":
                 (links if kind == "link" else left_out).append(info.filename)

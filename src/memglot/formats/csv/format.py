@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
@@ -41,7 +41,7 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]|\A\s|\s\Z')
 _AT_ONCE = 200
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memory of each row."""
     found = rows(source, find_delimiter(source.head))
     header = next(found, None)
@@ -70,7 +70,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
         yield from riders
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a row a memory, the same columns always."""
     writer = _RowWriter(report, options)
     with target.file() as out:
@@ -91,7 +91,7 @@ def _line(cells: Iterable[str]) -> str:
 class _RowWriter:
     """Rows, each with what its own columns cannot say in the last one."""
 
-    def __init__(self, report: Report, options: Options) -> None:
+    def __init__(self, report: Report, options: WriteOptions) -> None:
         self._report, self._plain = report, options.plain
         self._columns = CsvHeader(HEADER)
         # CsvContext back what is written tells what the columns alone would lose; nobody needs to hear of that.
@@ -161,7 +161,7 @@ FORMAT = Format(
     tool=TOOL,
     family="csv",
     extensions=(".csv", ".tsv"),
-    homes=HOMES,
+    fields=HOMES,
     carry="memglot",
     read=read,
     write=write,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, NoteSupport, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import BesideSum, line_of
@@ -40,7 +40,7 @@ def recognise(head: bytes) -> bool:
     return False
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a graph as the server does, without a newline at its end; what belongs to no line goes beside it."""
     buffer = GraphBuffer(target, options.space or "")
     writer = LineWriter(buffer, report, plain=options.plain)
@@ -108,7 +108,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".jsonl", ".json"),
-    homes=HOMES,
+    fields=HOMES,
     carry="memglot",
     read=read_graph,
     write=write,
@@ -117,6 +117,6 @@ FORMAT = Format(
     empty_is_error=False,
     blank_is_error=False,
     recognise=recognise,
-    untouched=untouched,
-    proves_rest=True,
+    notes=NoteSupport(is_unchanged=untouched),
+    writing=WriteSupport(proves_rest=True),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.sidecar import item_of
 from memglot.formats.core.source import Source
@@ -34,7 +34,7 @@ from memglot.notes import note_foreign_carry
 from memglot.report import SourceReport
 
 
-def read_graph(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read_graph(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield entities and memories, each followed by its observations, relations, and lines that the server ignores."""
     reader = _GraphReader(report, options.space or "")
     try:

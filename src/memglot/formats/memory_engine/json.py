@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.json_reader import read_json
@@ -15,7 +15,7 @@ from memglot.report import Report
 _OPENING = b"[\n  "
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write an array, indented by two spaces as Memory Engine does."""
     encode = msgspec.json.Encoder().encode
     with target.file() as out:
@@ -33,7 +33,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".json",),
-    homes=HOMES,
+    fields=HOMES,
     carry="meta.memglot",
     read=read_json,
     write=write,

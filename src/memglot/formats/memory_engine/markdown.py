@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_folder import writing_notes
@@ -23,7 +23,7 @@ from memglot.report import Proof, Report, SourceReport
 _RESERVED = HOMES | {"created_at", KEY}
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the one memory of a file, and what rides with it."""
     report.item, report.line = 1, None
     raw = source.whole()
@@ -40,7 +40,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
         report.failed_record(error)
 
 
-def _items(front: dict[str, Any], content: str, report: SourceReport, options: Options) -> Iterator[Item]:
+def _items(front: dict[str, Any], content: str, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     # The body is the content, and `created_at` is for people; a `content` key is one more unknown key.
     kept = {key: front[key] for key in ("content", KEY) if key in front}
     known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
@@ -57,7 +57,7 @@ def _items(front: dict[str, Any], content: str, report: SourceReport, options: O
     yield from items
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write `{id}.md` files into a folder; or one memory to a path that ends in `.md`, or to a stream."""
     if target.path is None or target.path.suffix.lower() == ".md":
         _write_file(items, target, report, options)
@@ -74,17 +74,19 @@ def _digest_of(path: Path) -> str | None:
 
     def as_written(source: Source) -> list[Item]:
         text = source.whole()
-        items = list(read(Source.text(text), SourceReport(), Options()))
+        items = list(read(Source.text(text), SourceReport(), ReadOptions()))
         if not items or not isinstance(items[0], Record):
             return []
         riders = [item for item in items[1:] if not isinstance(item, Record)]
-        dated = [to_text((items[0], riders, False), Report(), Options(created_at=way), None) for way in (True, False)]
+        dated = [
+            to_text((items[0], riders, False), Report(), WriteOptions(created_at=way), None) for way in (True, False)
+        ]
         return items if text in dated else []
 
     return file_digest(path, as_written)
 
 
-def _write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def _write_file(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     target.check()
     found = bundles(items, target, report)
     first = next(found, None)
@@ -99,7 +101,7 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     report.proof = prover.end(target.beside_count)
 
 
-def to_text(bundle: Bundle, report: Report, options: Options, end: Proof | None) -> bytes:
+def to_text(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> bytes:
     """A memory as the text of a Markdown file."""
     data = to_wire(bundle, report, options, end, json=False, reserved=_RESERVED)
     del data["content"]
@@ -128,9 +130,9 @@ FORMAT = Format(
     family="markdown",
     extensions=(".md", ".markdown"),
     aliases=("md",),
-    homes=HOMES,
+    fields=HOMES,
     carry="meta.memglot",
     read=read,
     write=write,
-    folder=True,
+    writing=WriteSupport(makes_folder=True),
 )

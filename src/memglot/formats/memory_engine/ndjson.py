@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.json_reader import read_json
@@ -16,7 +16,7 @@ from memglot.report import Report
 _AT_ONCE = 100
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write one line a memory."""
     encode = msgspec.json.Encoder().encode_lines
     with target.file() as out:
@@ -36,7 +36,7 @@ FORMAT = Format(
     family="json",
     extensions=(".ndjson", ".jsonl"),
     aliases=("jsonl",),
-    homes=HOMES,
+    fields=HOMES,
     carry="meta.memglot",
     read=read_json,
     write=write,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.memory_engine.dialects import lenient_tree
 from memglot.formats.syntax.json_shape import type_name
@@ -70,7 +70,7 @@ def quick_record(wire: Wire, report: SourceReport) -> Record | None:
     )
 
 
-def careful_items(data: Any, report: SourceReport, options: Options, *, json: bool) -> Iterator[Item]:
+def careful_items(data: Any, report: SourceReport, options: ReadOptions, *, json: bool) -> Iterator[Item]:
     """The record in a decoded value, then what rides with it; raises `BadRecord`.
 
     `json` tells whether the object form of `temporal` is allowed.
@@ -101,7 +101,13 @@ def careful_items(data: Any, report: SourceReport, options: Options, *, json: bo
 
 
 def to_wire(
-    bundle: Bundle, report: Report, options: Options, end: Proof | None, *, json: bool, reserved: frozenset[str] = HOMES
+    bundle: Bundle,
+    report: Report,
+    options: WriteOptions,
+    end: Proof | None,
+    *,
+    json: bool,
+    reserved: frozenset[str] = HOMES,
 ) -> dict[str, Any]:
     """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
 

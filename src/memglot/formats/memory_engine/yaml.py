@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from memglot.errors import BadRecord, EmptyInput
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -21,7 +21,7 @@ _MOST_RESTARTS = 100
 _ITEM = re.compile(rb"-\s")
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memories of a list, or the one of a single mapping.
 
     After a fault that ends the parser's work, reading goes on at the next line that begins an item of the list.
@@ -33,7 +33,7 @@ def read(source: Source, report: SourceReport, options: Options) -> Iterator[Ite
         rest.stream.close()
 
 
-def _read(source: Source, rest: "_Rest", report: SourceReport, options: Options) -> Iterator[Item]:
+def _read(source: Source, rest: "_Rest", report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     while True:
         values = YamlReader(rest.stream, start=rest.offset, size=source.size)
         try:
@@ -54,7 +54,7 @@ def _read(source: Source, rest: "_Rest", report: SourceReport, options: Options)
                 return
 
 
-def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: Options) -> Iterator[Item]:
+def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     found = False
     for value in values.values():
         found = True
@@ -105,7 +105,7 @@ class _Rest:
         return False
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a list, one memory after the other."""
     with target.file() as out:
         for bundle, end in proved(items, target, report):
@@ -121,7 +121,7 @@ FORMAT = Format(
     family="yaml",
     extensions=(".yaml", ".yml"),
     aliases=("yml",),
-    homes=HOMES,
+    fields=HOMES,
     carry="meta.memglot",
     read=read,
     write=write,

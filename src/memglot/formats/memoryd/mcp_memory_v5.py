@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from memglot import __version__
-from memglot.formats.base import Format, Options
+from memglot.formats.base import Format, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles, pack_found
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
@@ -31,7 +31,7 @@ from memglot.settings import export_time, this_machine
 VERSION = "5.0.1"
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write an object of metadata and rows, nothing in it chunked or sealed."""
     prover, writing = Prover(), _Rows(report, options)
     with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
@@ -49,7 +49,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: Option
     report.proof = end
 
 
-def _head(end: Proof, vectors: bool, options: Options) -> bytes:
+def _head(end: Proof, vectors: bool, options: WriteOptions) -> bytes:
     machine = this_machine()
     values: dict[str, Any] = {
         "source_machine": machine.name.lower().replace(" ", "-"),
@@ -71,7 +71,7 @@ def _head(end: Proof, vectors: bool, options: Options) -> bytes:
 class _Rows:
     """Makes rows."""
 
-    def __init__(self, report: Report, options: Options) -> None:
+    def __init__(self, report: Report, options: WriteOptions) -> None:
         self._report, self._plain = report, options.plain
         machine = this_machine().name
         self._machine = "" if options.plain else machine.lower().replace(" ", "-")
@@ -107,10 +107,10 @@ FORMAT = Format(
     tool=SERVICE,
     family="json",
     extensions=(".json",),
-    homes=HOMES,
+    fields=HOMES,
     carry="metadata.memglot",
     read=read_file,
     write=write,
     conflict="merge",
-    settles=True,
+    writing=WriteSupport(needs_ids=True),
 )

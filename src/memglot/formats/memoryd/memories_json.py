@@ -6,7 +6,7 @@ proof stands in `export_metadata.memglot`.
 
 from __future__ import annotations
 
-from memglot.formats.base import Format
+from memglot.formats.base import Format, WriteSupport
 from memglot.formats.memoryd.reader import read_file
 from memglot.formats.memoryd.tool_keys import MEMORYD
 from memglot.formats.memoryd.writer import write_file
@@ -30,15 +30,11 @@ FORMAT = Format(
     tool=MEMORYD,
     family="json",
     extensions=(".json",),
-    homes=frozenset("id content title kind scope tags triggers meta source created_at updated_at".split()),
+    fields=frozenset("id content title kind scope tags triggers meta source created_at updated_at".split()),
     carry="metadata.memglot",
     read=read_file,
     write=write_file,
     conflict="merge",
     recognise=recognise,
-    settles=True,
-    graph_first=True,
-    proves_rest=True,
-    audits=True,
-    seals=True,
+    writing=WriteSupport(needs_ids=True, graph_first=True, proves_rest=True, includes_audit=True, encrypts=True),
 )

@@ -10,7 +10,7 @@ import msgspec
 from memglot.disk import DiskList, DiskMap
 from memglot.display import first_few
 from memglot.errors import BadRecord
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.audit_chain import blob_of, sealed_in
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.sidecar import item_of, line_of
@@ -31,7 +31,7 @@ _FRONT = 1 << 14
 _LISTS = frozenset({"memories", "entities", "relations", "supersedes_chain", "audit_chain", KEY})
 
 
-def read_file(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read_file(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """All that a file holds; raises `Unreadable` for one whose audit chain is broken, or a wrong passphrase."""
     if source.head.lstrip()[:1] == b"[":
         yield from _read_list(source, report)
@@ -70,7 +70,7 @@ def _row(raw: bytes, value: Any, file: RowContext, report: SourceReport) -> Iter
 class _FileReader:
     """A file under way."""
 
-    def __init__(self, source: Source, given: Source, report: SourceReport, options: Options) -> None:
+    def __init__(self, source: Source, given: Source, report: SourceReport, options: ReadOptions) -> None:
         self._source, self._report = source, report
         self._header, cipher = scan_file(source, report, options)
         self._file = RowContext(path=given.path if given.on_disk else None, cipher=cipher)

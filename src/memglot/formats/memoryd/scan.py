@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.errors import BadRecord, Unreadable, WrongPassphrase
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.audit_chain import ChainCheck
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.source import Source
@@ -82,7 +82,7 @@ class Header:
         return inner if isinstance(inner, dict) else self.encryption
 
 
-def scan_file(source: Source, report: SourceReport, options: Options) -> tuple[Header, Cipher | None]:
+def scan_file(source: Source, report: SourceReport, options: ReadOptions) -> tuple[Header, Cipher | None]:
     """What must be known of a file first, and what opens its blobs; raises `Unreadable` for one that is refused."""
     keys = list(first_keys(source.head))
     header = Header()
@@ -133,7 +133,7 @@ def _has_scanned_keys(text: bytes) -> bool:
     return b"\\u00" in text and _ESCAPED.search(text) is not None
 
 
-def _read_through(source: Source, header: Header, report: SourceReport, options: Options) -> None:
+def _read_through(source: Source, header: Header, report: SourceReport, options: ReadOptions) -> None:
     _check_audit(_scan_sections(source, header), header, source.name, report, options)
 
 
@@ -160,7 +160,9 @@ def _checker(header: Header) -> ChainCheck:
     return ChainCheck(ours=own is not None, scoped=own is not None and own.get("scope") is not None)
 
 
-def _check_audit(check: ChainCheck | None, header: Header, name: str, report: SourceReport, options: Options) -> None:
+def _check_audit(
+    check: ChainCheck | None, header: Header, name: str, report: SourceReport, options: ReadOptions
+) -> None:
     head = (header.metadata or {}).get("audit_chain_head")
     if check is None:
         if header.own is None or not head:
@@ -198,7 +200,7 @@ def _note_sensitive_row(raw: bytes, header: Header) -> None:
             found.add(scope)
 
 
-def _cipher_of(name: str, header: Header, options: Options) -> Cipher | None:
+def _cipher_of(name: str, header: Header, options: ReadOptions) -> Cipher | None:
     """What opens the sealed rows; raises `WrongPassphrase` where the passphrase opens none of them."""
     block, check = header.key_block(), (header.encryption or {}).get("check")
     if block is None or not (header.encrypted_rows or check) or not (secret := options.secret()):

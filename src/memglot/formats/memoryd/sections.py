@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.disk import DiskGroups, DiskList, DiskMap
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, scope_of, sealed_in
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.proof import Prover
@@ -45,7 +45,7 @@ _encode = msgspec.json.Encoder().encode
 class SectionBuffer:
     """Takes in whatever is no row, and writes its sections."""
 
-    def __init__(self, prover: Prover, options: Options, report: Report) -> None:
+    def __init__(self, prover: Prover, options: WriteOptions, report: Report) -> None:
         self._prover, self._options, self._report = prover, options, report
         self._marked = options.sealed_scopes
         self._asked_for_passphrase = False

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot import __version__
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import KEY, bundles, pack_found
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import line_of
@@ -28,7 +28,7 @@ from memglot.settings import export_time, this_machine
 _COMPAT = ["mcp-memory-v5", "memoryd-1"]
 
 
-def write_file(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write_file(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write everything to one file; bodies that are too large for it go beside it."""
     writing = _FileWriter(target, report, options)
     try:
@@ -51,7 +51,7 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: O
 class _FileWriter:
     """A file under way."""
 
-    def __init__(self, target: Target, report: Report, options: Options) -> None:
+    def __init__(self, target: Target, report: Report, options: WriteOptions) -> None:
         self._report, self._options = report, options
         self._machine = this_machine()
         self._prover = Prover()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import NeedsFolder
-from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import writing_notes
@@ -25,14 +25,14 @@ from memglot.report import Report, SourceReport
 _WIKILINK = re.compile(rb"\[\[[^\[\]\s][^\[\]\n]*\]\]")
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memory of one note; links to other notes lead nowhere."""
     name = source.path.name if source.path else "note.md"
     folder = source.path.parent.name if source.path else ""
     return read_vault([(f"{folder}/{name}" if folder else name, source)], folder, report, options)
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a vault: notes in folders by kind, or at the place where they were read."""
     if target.path is None:
         raise NeedsFolder("obsidian", "standard output")
@@ -58,18 +58,14 @@ FORMAT = Format(
     tool=TOOL,
     family="markdown",
     extensions=(".md", ".markdown"),
-    homes=HOMES | {"title"},
+    fields=HOMES | {"title"},
     carry="memglot",
     read=read,
     write=write,
     dedup="content",
     conflict="merge",
-    folder=True,
-    read_folder=read_vault,
-    recognise_folder=recognise_folder,
-    digest_file=digest_file,
-    untouched=untouched,
-    residue=RESIDUE,
-    settles=True,
     dialects=("program",),
+    folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
+    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, is_slot, take_slot
 from memglot.formats.core.note_layout import Place, first_vault, mirror
 from memglot.formats.core.source import BOM, Source
@@ -37,7 +37,7 @@ _MARKS = ("own", "text")
 
 
 def read_vault(
-    files: Iterable[tuple[str, Source]], vault: str, report: SourceReport, options: Options
+    files: Iterable[tuple[str, Source]], vault: str, report: SourceReport, options: ReadOptions
 ) -> Iterator[Item]:
     """Yield the memories of all notes, then what connects them."""
     link_index = LinkIndex()
@@ -60,7 +60,7 @@ def read_vault(
 class _Note:
     """One note under way."""
 
-    def __init__(self, path: str, source: Source, vault: str, options: Options) -> None:
+    def __init__(self, path: str, source: Source, vault: str, options: ReadOptions) -> None:
         self.path, self.vault = path, vault
         self._raw = source.whole()
         self._mark = BOM.decode() if source.start else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memglot.disk import DiskList, DiskMap
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, pack_found
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles
@@ -28,7 +28,7 @@ _LONGEST = 80
 class VaultWriter:
     """Takes memories; those with related notes wait until all notes have their names."""
 
-    def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: Options) -> None:
+    def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: WriteOptions) -> None:
         self._notes, self._vault, self._report, self._options = notes, vault, report, options
         self._files = NoteFiles(notes, folder)
         self._names = DiskMap()

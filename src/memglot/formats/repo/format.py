@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import NeedsFolder, Unreadable
-from memglot.formats.base import Format, Glimpse, Options
+from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import writing_notes
@@ -30,21 +30,21 @@ from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, REL
 from memglot.report import Report, SourceReport
 
 
-def read(source: Source, report: SourceReport, options: Options) -> Iterator[Item]:
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Refuse a single file: nodes lie in two files, and speak of each other."""
     raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
 
 
-def read_home(folder: Path, report: SourceReport, options: Options) -> Iterator[Item]:
+def read_home(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memories, relations, settings and log of a `.memory` folder."""
     return read_storage(folder, report, options)
 
 
-def write(items: Iterable[Item], target: Target, report: Report, options: Options) -> None:
+def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write `.memory` in the folder at the target's path, or at the path itself where that is its name."""
     if target.path is None:
         raise NeedsFolder("repo", "standard output")
-    folder = FORMAT.home_in(target.path)
+    folder = FORMAT.folder.find_in(target.path)
     for name in ("", NODES, RELATIONS, OWN_FOLDER):
         refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
@@ -72,7 +72,7 @@ FORMAT = Format(
     tool=TOOL,
     family="repo",
     extensions=(".json", ".md"),
-    homes=frozenset(
+    fields=frozenset(
         {
             *("id", "content", "title", "kind", "tags", "status", "created_at", "updated_at"),
             *("source", "foreign", "extra"),
@@ -82,13 +82,9 @@ FORMAT = Format(
     read=read,
     write=write,
     conflict="merge",
-    folder=True,
-    home=FOLDER,
-    read_home=read_home,
-    recognise_folder=recognise_folder,
-    takes=takes,
-    digest_file=digest_file,
-    untouched=untouched,
-    residue=RESIDUE,
-    settles=True,
+    folder=FolderSupport(
+        folder_name=FOLDER, read=read_home, recognise=recognise_folder, accepts_file=takes, digest_file=digest_file
+    ),
+    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

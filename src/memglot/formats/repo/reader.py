@@ -9,7 +9,7 @@ from typing import Any
 
 from memglot.disk import DiskGroups, DiskMap
 from memglot.errors import BadRecord, Unreadable
-from memglot.formats.base import Options
+from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.repo.carry_file import Carried, space_of, told
 from memglot.formats.repo.deletions import Deletions
@@ -26,7 +26,7 @@ from memglot.project.storage.reader import StoreReader, decode_json, to_relation
 from memglot.report import SourceReport
 
 
-def read_storage(folder: Path, report: SourceReport, options: Options) -> Iterator[Item]:
+def read_storage(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """All items of a `.memory` folder. Raises `Unreadable` for storage that is none, or of another version."""
     refuse_link(folder)
     config = read_config(folder)

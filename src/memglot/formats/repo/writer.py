@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.disk import DiskList, DiskMap, SortedLines
 from memglot.display import first_few, plural
-from memglot.formats.base import Options
+from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.note_folder import Notes
 from memglot.formats.core.sidecar import item_of, line_of
@@ -42,7 +42,7 @@ from memglot.report import Report
 class StorageWriter:
     """Takes memories until it knows them all, since nodes speak of each other by ids; then writes them."""
 
-    def __init__(self, notes: Notes, folder: Path, report: Report, options: Options) -> None:
+    def __init__(self, notes: Notes, folder: Path, report: Report, options: WriteOptions) -> None:
         self._notes, self._folder, self._report, self._options = notes, folder, report, options
         self._there = There(folder)
         self._names = Names(self._there)
