@@ -151,7 +151,7 @@ def test_json_stays_whole_with_many_errors_and_ids(tmp_path: Path) -> None:
 def test_a_progress_bar_shows_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     from memglot.cli import progress
 
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
     shown = Progress()
     shown.source, shown.read = "notes.json", 12_000
     with progress.Bar("importing") as bar:

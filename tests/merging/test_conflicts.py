@@ -244,7 +244,7 @@ def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None
         versions, _ = memory.history(A)
         assert versions[-2].conflicts == had and len(versions[-1].conflicts) == (how != "delete")
     text = CliRunner().invoke(cli, ["history", A], obj=session(tmp_path / "mine.db")).output
-    assert "    title clashed:\n        1  LOSER A" in text and "        2  LOSER B" in text
+    assert "    title had conflicting values:\n        1  LOSER A" in text and "        2  LOSER B" in text
     text = CliRunner().invoke(cli, ["history", A, "--json"], obj=session(tmp_path / "mine.db")).output
     value = msgspec.json.decode(text)["versions"][-2]
     assert [(one["field"], one["values"]) for one in value["conflicts"]] == [
@@ -273,7 +273,7 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     with Memory.open(store) as memory:
         clash(memory, title=("a", "b"), meta=({"k": None}, {"k": 2}))
     code, text = run(store)
-    assert code == 0 and text.count("stands meanwhile") == 2
+    assert code == 0 and text.count("(in use)") == 2
     code, text = run(store, "--json")
     found = msgspec.json.decode(text)["conflicts"]
     assert [(one["id"], one["field"], one["values"]) for one in found] == [

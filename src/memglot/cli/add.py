@@ -10,12 +10,22 @@ from memglot.cli.record_fields import field_options, fields_of, text_argument
 from memglot.cli.session import Session, command
 
 
-@command("add")
+@command(
+    "add",
+    examples="""
+    memglot add "Deploys are frozen on Fridays" --tree work.deploys --tag rule
+    memglot add "Ann moved to Lisbon" --temporal 2024-05
+    memglot add - --title "Meeting notes" < notes.txt
+    """,
+)
 @click.argument("text")
 @field_options
-@click.option("--id", default="", help="Its id, a UUIDv7; else a new one.")
+@click.option("--id", default="", help="Id of the memory, a UUIDv7 (default: a new one).")
 def add(session: Session, text: str, id: str, **options: Any) -> None:
-    """Keep a new memory. `-` reads its text from standard input."""
+    """Add a memory.
+
+    TEXT is its content; `-` reads it from standard input. The command prints the id of the new memory.
+    """
     from memglot.json_values import record_value
 
     with session.memory(write=True) as memory:

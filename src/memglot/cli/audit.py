@@ -6,25 +6,37 @@ import click
 import msgspec
 
 from memglot.cli.session import Session, command
+from memglot.display import plural
 
 
-@command("audit")
-@click.argument("what", type=click.Choice(["log", "verify"]), default="log")
+@command(
+    "audit",
+    examples="""
+    memglot audit --limit 10
+    memglot audit log --target 0194a000-0006-7000-8000-000000000006
+    memglot audit verify
+    memglot audit verify memories.json
+    """,
+)
+@click.argument("action", type=click.Choice(["log", "verify"]), default="log")
 @click.argument("file", required=False, type=click.Path())
-@click.option("--limit", type=click.IntRange(1, 2**63 - 1), default=50, show_default=True, help="At most so many rows.")
-@click.option("--target", help="Only rows about this id.")
-@click.option("--imported", is_flag=True, help="Rows of other machines and tools, which came with files.")
-def audit(session: Session, what: str, file: str | None, limit: int, target: str | None, imported: bool) -> int:
-    """Show the chain of everything that was done, newest first, or check that nobody tampered with it.
+@click.option(
+    "--limit", type=click.IntRange(1, 2**63 - 1), default=50, show_default=True, help="Maximum number of rows."
+)
+@click.option("--target", help="Id; show only rows about it.")
+@click.option("--imported", is_flag=True, help="Show rows of other machines and tools that came with imported files.")
+def audit(session: Session, action: str, file: str | None, limit: int, target: str | None, imported: bool) -> int:
+    """Show or verify the audit log.
 
-    `audit verify FILE` checks the chain in a memories.json, or memoryd's own log.
+    The log records every change, newest first; each row contains the hash of the row before it. `audit verify` detects
+    tampering in the store, `audit verify FILE` in a memories.json or in the log of memoryd.
     """
     from memglot.model import format_time
 
-    if what == "verify":
+    if action == "verify":
         return _verify(session, file)
     if file is not None:
-        raise click.UsageError("`audit log` takes no file")
+        raise click.UsageError("`audit log` accepts no file")
     with session.memory() as memory:
         if imported:
             rows = memory.audit_imported(target=target, limit=limit)
@@ -48,12 +60,13 @@ def _verify(session: Session, file: str | None) -> int:
         result = audit_file(file)
         kinds = f" ({result['verified']:,} verified, {result['linked']:,} linked)"
         if not result["head_fits"] and result["ok"]:
-            session.print_note("the recorded head is not the hash of the last row")
+            session.print_note("the recorded head of the chain is not the hash of its last row")
     else:
         with session.memory() as memory:
             result = memory.audit_verify()
         kinds = ""
     bad = f"broken at row {result['first_broken']}" + (f": {result['reason']}" if result.get("reason") else "")
-    rows = "1 row" if result["events"] == 1 else f"{result['events']:,} rows"
-    session.print_result(result, f"{rows}{kinds}, " + ("whole" if result["ok"] else bad), always=True)
+    session.print_result(
+        result, f"{plural(result['events'], 'row')}{kinds}, " + ("intact" if result["ok"] else bad), always=True
+    )
     return 0 if result["ok"] else 1

@@ -9,10 +9,15 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("completion")
+@command(
+    "completion",
+    examples="""
+    eval "$(memglot completion bash)"
+    """,
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(session: Session, shell: str) -> None:
-    """Print the completion script of a shell: eval "$(memglot completion bash)"."""
+    """Print the completion script for a shell."""
     from click.shell_completion import get_completion_class
 
     from memglot.cli.main import cli

@@ -1,4 +1,4 @@
-"""`conflicts`."""
+"""`memglot conflicts`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,40 @@ if TYPE_CHECKING:
     from memglot.model import Conflict, Record
 
 
-@command("conflicts")
-@click.argument("what", type=click.Choice(["list", "show", "resolve"]), default="list")
+@command(
+    "conflicts",
+    examples="""
+    memglot conflicts
+    memglot conflicts show 0194a000-0006
+    memglot conflicts resolve 0194a000-0006 title --take 2
+    memglot conflicts resolve 0194a000-0006 title --value "Task queue"
+    """,
+)
+@click.argument("action", type=click.Choice(["list", "show", "resolve"]), default="list")
 @click.argument("id", required=False)
 @click.argument("field", required=False)
-@click.option("--take", type=int, metavar="N", help="Settle it with the value of this number.")
-@click.option("--value", metavar="TEXT", help="Settle it with this text.")
-@click.option("--json-value", metavar="JSON", help="Settle it with this value; `null` takes the field away.")
-def conflicts(session: Session, what: str, id: str | None, field: str | None, **choice: Any) -> None:
-    """List the fields whose values clash, show the values, or settle a clash.
+@click.option("--take", type=int, metavar="N", help="Number of the value to use.")
+@click.option("--value", metavar="TEXT", help="Text to use instead of the conflicting values.")
+@click.option("--json-value", metavar="JSON", help="JSON value to use instead; `null` removes the field.")
+def conflicts(session: Session, action: str, id: str | None, field: str | None, **choice: Any) -> None:
+    """List, show and resolve conflicting values.
 
-    Settling is an ordinary edit: it travels to other machines. FIELD may be left out where only one clashes.
+    `list` shows the fields that have conflicting values, `show` all values of one memory, and `resolve` chooses one.
+    FIELD can be left out if only one field has a conflict. Resolving a conflict is an ordinary edit, which the next
+    sync sends to other machines.
     """
     given = {name: value for name, value in choice.items() if value is not None}
-    if what == "list" and id is not None or what != "list" and id is None:
-        raise click.UsageError("`conflicts list` takes no ID, `conflicts show` and `conflicts resolve` take one")
-    if (what == "resolve") != (len(given) == 1):
-        raise click.UsageError("`conflicts resolve`, and only that, takes one of --take, --value and --json-value")
-    if what == "resolve" and id is not None:
+    if action == "list" and id is not None or action != "list" and id is None:
+        raise click.UsageError("`conflicts list` accepts no ID; `conflicts show` and `conflicts resolve` need one")
+    if (action == "resolve") != (len(given) == 1):
+        raise click.UsageError(
+            "`conflicts resolve` needs one of --take, --value and --json-value; `list` and `show` accept none"
+        )
+    if action == "resolve" and id is not None:
         _resolve(session, id, field, given)
         return
     with session.memory() as memory:
-        _show(session, _values(memory, id, field), whole=what == "show")
+        _print_conflicts(session, _values(memory, id, field), complete=action == "show")
 
 
 def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]) -> None:
@@ -47,10 +59,10 @@ def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]
         try:
             given = {"value": msgspec.json.decode(given["json_value"].encode())}
         except msgspec.MsgspecError as error:
-            raise click.UsageError(f"--json-value takes JSON: {error}") from None
+            raise click.UsageError(f"--json-value is not valid JSON: {error}") from None
     with session.memory(write=True) as memory:
         record = memory.resolve(id, field, **given)
-    session.print_result(record_value(record), f"settled {record.id}")
+    session.print_result(record_value(record), f"resolved the conflict in {record.id}")
 
 
 def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
@@ -71,8 +83,8 @@ def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
     return conflict_value(record, conflict) | {"memory": excerpt(record.title or record.content)}
 
 
-def _show(session: Session, values: Iterable[dict[str, Any]], *, whole: bool) -> None:
-    """Show conflicts one at a time: there may be many, and large ones."""
+def _print_conflicts(session: Session, values: Iterable[dict[str, Any]], *, complete: bool) -> None:
+    """Print conflicts one at a time: they may be many and large."""
     from memglot.cli.json_output import Stream
 
     if session.json:
@@ -82,19 +94,19 @@ def _show(session: Session, values: Iterable[dict[str, Any]], *, whole: bool) ->
     for found in values:
         none = False
         click.echo(f"{found['id']}  {found['field']}  {found['at']}  {found['memory']}")
-        for text in value_lines(found, whole=whole):
+        for text in value_lines(found, complete=complete):
             click.echo("    " + text)
     if none:
         click.echo("none")
 
 
-def value_lines(found: dict[str, Any], *, whole: bool = False) -> list[str]:
-    """The values of a conflict with their numbers: whole, or the beginning of each."""
+def value_lines(found: dict[str, Any], *, complete: bool = False) -> list[str]:
+    """Return the values of a conflict with their numbers, each complete or shortened."""
     from memglot.display import excerpt
     from memglot.merging.conflicts import value_text
 
     lines = []
     for number, value in enumerate(found["values"], 1):
-        stands = "  (stands meanwhile)" if number == found["stands"] else ""
-        lines.append(f"{number}  {value_text(value) if whole else excerpt(value_text(value))}{stands}")
+        in_use = "  (in use)" if number == found["stands"] else ""
+        lines.append(f"{number}  {value_text(value) if complete else excerpt(value_text(value))}{in_use}")
     return lines

@@ -8,21 +8,30 @@ from memglot.cli.session import Session, command
 from memglot.display import plural
 
 
-@command("consolidate")
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@command(
+    "consolidate",
+    examples="""
+    memglot consolidate --dry-run
+    memglot consolidate
+    """,
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 def consolidate(session: Session, dry_run: bool) -> int:
-    """Merge memories of the same content, kind and scope, and bring strengths up to date.
+    """Merge exact duplicates and update strengths.
 
-    The oldest of several doubles stays, and takes in what the others say; `undelete` brings one back. A strength
-    fades from the day its memory arrived or was last used. Nothing is deleted for being weak.
+    Duplicates have the same content, kind and scope. The oldest one is kept and gets the fields of the others;
+    `memglot undelete` restores one of these. The strength of a memory decays from the day it was added or last used;
+    weak memories are never deleted.
     """
     from memglot.editing.decay import FADED
 
     with session.memory(write=not dry_run) as memory:
         result = memory.consolidate(dry_run=dry_run)
-    done = "would have merged" if dry_run else "merged"
-    lines = [f"{done} {plural(result.merged, 'memory')}, updated {result.updated:,} strengths"]
+    merge, update = ("would merge", "update") if dry_run else ("merged", "updated")
+    lines = [f"{merge} {plural(result.merged, 'memory')}, {update} {plural(result.updated, 'strength')}"]
     if result.faded:
-        lines.append(f"{result.faded:,} of {plural(result.memories, 'memory')} faded below {FADED:g} and stay")
+        lines.append(
+            f"{result.faded:,} of {plural(result.memories, 'memory')} have a strength below {FADED:g}; they are kept"
+        )
     session.print_result(result.value(), lines if result.merged or result.updated else ["nothing changed", *lines[1:]])
     return result.exit_code

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memglot.cli.export import dropped_text
 from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
@@ -16,22 +17,34 @@ if TYPE_CHECKING:
     pass
 
 
-@command("convert")
+@command(
+    "convert",
+    examples="""
+    memglot convert notes.json notes.yaml
+    memglot convert export.zip vault --from chatgpt --to obsidian --report
+    memglot convert memory.jsonl - --from mcp-graph --to ndjson
+    """,
+)
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--from", "from_", type=FormatName(), help="The format of IN; else it is detected.")
-@click.option("--to", type=FormatName(), help="The format of OUT; else by extension, else json.")
-@click.option("--plain", is_flag=True, help="Only what the format itself has a place for.")
+@click.option("--from", "from_", type=FormatName(), help="Format of IN (default: detected by extension and content).")
+@click.option("--to", type=FormatName(), help="Format of OUT (default: by extension, else json).")
+@click.option("--plain", is_flag=True, help="Write only the fields that the format itself defines, without a proof.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
-@click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
+@click.option(
+    "--dialect", metavar="NAME", help="Dialect of OUT; `program` is what the tool reads, not what it documents."
+)
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
-@click.option("--plaintext", is_flag=True, help="Write what was sealed, or is sensitive, as it is.")
+@click.option("--plaintext", is_flag=True, help="Write encrypted and sensitive memories without encryption.")
 @passphrase_option
-@click.option("--report", is_flag=True, help="Show what was kept, carried and dropped.")
+@click.option("--report", is_flag=True, help="Show which fields were kept, carried and dropped.")
 def convert(
     session: Session, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any
 ) -> int:
-    """Convert a file or folder to another format, without a store. `-` is standard input or output."""
+    """Convert a file or folder to another format, without a store.
+
+    IN may be `-` for standard input, OUT `-` for standard output.
+    """
     from memglot.exporting.convert import convert as convert_
 
     to_stdout = target == "-"
@@ -47,12 +60,9 @@ def convert(
     if report:
         click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
         click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
-        click.echo(f"dropped: {_dropped(result.dropped)}", err=to_stdout)
+        dropped = [dropped_text(loss["field"], len(loss["records"])) for loss in result.dropped]
+        click.echo(f"dropped: {', '.join(dropped) or 'nothing'}", err=to_stdout)
     session.print_errors(result.errors)
     for note in result.notes:
         session.print_note(note)
     return result.exit_code
-
-
-def _dropped(losses: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{loss['field']} of {len(loss['records']):,}" for loss in losses) or "nothing"

@@ -7,20 +7,29 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("delete")
+@command(
+    "delete",
+    examples="""
+    memglot delete 0194a000-0006
+    memglot delete 0194a000-0006 0194a000-0007 --reason "out of date"
+    """,
+)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--reason", default="", help="Why; it is kept with the deletion.")
+@click.option("--reason", default="", help="Reason, stored with the deletion.")
 def delete(session: Session, ids: tuple[str, ...], reason: str) -> None:
-    """Delete memories; `undelete` brings them back. An old file that is imported again does not."""
+    """Delete memories.
+
+    `memglot undelete` restores a deleted memory. Importing an old file that contains it does not.
+    """
     with session.memory(write=True) as memory:
-        gone = memory.delete(*ids, reason=reason)
-    session.print_result({"deleted": gone}, [f"deleted {id}" for id in gone])
+        deleted = memory.delete(*ids, reason=reason)
+    session.print_result({"deleted": deleted}, [f"deleted {id}" for id in deleted])
 
 
-@command("undelete")
+@command("undelete", examples="memglot undelete 0194a000-0006")
 @click.argument("id")
 def undelete(session: Session, id: str) -> None:
-    """Bring a deleted memory back as it was."""
+    """Restore a deleted memory."""
     from memglot.json_values import record_value
 
     with session.memory(write=True) as memory:

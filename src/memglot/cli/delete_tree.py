@@ -8,12 +8,21 @@ from memglot.cli.move import print_count
 from memglot.cli.session import Session, command
 
 
-@command("delete-tree")
+@command(
+    "delete-tree",
+    examples="""
+    memglot delete-tree inbox --dry-run
+    memglot delete-tree inbox --reason "sorted into archive"
+    """,
+)
 @click.argument("path")
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
-@click.option("--reason", default="", help="Why; it is kept with the deletions.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
+@click.option("--reason", default="", help="Reason, stored with the deletions.")
 def delete_tree(session: Session, path: str, dry_run: bool, reason: str) -> None:
-    """Delete every memory at PATH and below; `undelete` brings one back. `""` is the whole tree."""
+    """Delete a branch of the tree.
+
+    Every memory at PATH and below it is deleted; `""` is the complete tree. `memglot undelete` restores a memory.
+    """
     with session.memory(write=not dry_run) as memory:
         count = memory.delete_tree(path, dry_run=dry_run, reason=reason)
-    print_count(session, "deleted", count, dry_run)
+    print_count(session, "would delete" if dry_run else "deleted", count, dry_run)

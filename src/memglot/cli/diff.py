@@ -12,14 +12,20 @@ from memglot.cli.session import Session, command
 from memglot.settings import Passphrase
 
 
-@command("diff")
+@command(
+    "diff",
+    examples="""
+    memglot diff notes.json notes.yaml
+    memglot diff vault memories.db --json
+    """,
+)
 @click.argument("before", metavar="A", type=click.Path())
 @click.argument("after", metavar="B", type=click.Path())
 @passphrase_option
 def diff(session: Session, before: str, after: str, passphrase_file: str | None) -> int:
-    """Show what differs between two files, folders or stores, record by record.
+    """Compare two files, folders or stores, memory by memory.
 
-    Exit status 0 means that nothing does, 1 that something does.
+    A and B may have different formats. The exit status is 0 if they are equal and 1 if they differ.
     """
     return _diff(session, before, after, secret(passphrase_file))
 
@@ -45,13 +51,12 @@ def _diff(session: Session, before: str, after: str, passphrase: Passphrase) -> 
         session.print_result({"differences": Stream(values), "errors": report.errors}, "")
     else:
         for difference in counted():
-            sign = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
-            click.echo(f"{sign} {difference.id or '(no id)'}  {excerpt(difference.title)}")
+            mark = {"added": "+", "removed": "-", "changed": "~"}[difference.state]
+            click.echo(f"{mark} {difference.id or '(no id)'}  {excerpt(difference.title)}")
             for field, (old, new) in difference.fields.items():
                 click.echo(f"    {field}: {excerpt(repr(old), 60)} -> {excerpt(repr(new), 60)}")
-        same = "" if any(found.values()) else "no difference; "
-        click.echo(f"{same}{found['added']:,} added, {found['removed']:,} removed, {found['changed']:,} changed, "
-                   f"{report.skipped:,} equal")  # fmt: skip
+        counts = ", ".join(f"{count:,} {state}" for state, count in found.items())
+        click.echo(f"{'' if any(found.values()) else 'no differences; '}{counts}, {report.skipped:,} equal")
     if not session.json:
         session.print_errors(report.faults())
     if len(report.errors):

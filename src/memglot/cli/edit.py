@@ -8,10 +8,19 @@ from memglot.cli.session import Session, command
 from memglot.errors import CheckFailed
 
 
-@command("edit")
+@command(
+    "edit",
+    examples="""
+    memglot edit 0194a000-0006
+    EDITOR="code --wait" memglot edit 0194a000-0006
+    """,
+)
 @click.argument("id")
 def edit(session: Session, id: str) -> None:
-    """Open a memory in your editor, as Markdown, and keep what you saved."""
+    """Edit a memory in your editor.
+
+    The editor opens the memory as Markdown; when you save and close the file, the memory is updated.
+    """
     from memglot.cli.editor import edit_text
     from memglot.editing.markdown import changes_from_markdown, markdown_of
     from memglot.json_values import record_value
@@ -21,13 +30,13 @@ def edit(session: Session, id: str) -> None:
     before = markdown_of(record)
     after = edit_text(before, record.id)
     if after.text == before:
-        after.forget()
+        after.remove()
         session.print_result(record_value(record), "nothing changed")
         return
     with after.kept_on_error():
         changes = changes_from_markdown(after.text)
         with session.memory(write=True) as memory:
             if memory.get(record.id) != record:
-                raise CheckFailed(f"memory `{record.id}` was changed while you edited it")
+                raise CheckFailed(f"memory `{record.id}` was changed while you were editing it")
             record = memory.update(record.id, **changes)
     session.print_result(record_value(record), f"updated {record.id}")

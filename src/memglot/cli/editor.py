@@ -1,4 +1,4 @@
-"""Lets a person edit a text in their own editor, and never loses what they wrote."""
+"""Open a text in the user's editor without ever losing what the user wrote."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memglot.errors import MemglotError, MissingProgram
 from memglot.settings import editor
 
 
-class Edited:
-    """A text as a person left it, and the file it lies in until it is kept."""
+class EditedText:
+    """A text that the user edited, and the temporary file that contains it."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.text = text
@@ -23,27 +23,27 @@ class Edited:
 
     @contextmanager
     def kept_on_error(self) -> Iterator[None]:
-        """Delete the file when all went well; else say where it is."""
+        """Delete the file after success; after an error, keep it and name it in the hint."""
         try:
             yield
         except MemglotError as error:
             error.hint = f"your text is kept in `{self._path}`"
             raise
-        self.forget()
+        self.remove()
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Delete the file."""
         shutil.rmtree(self._path.parent, ignore_errors=True)
 
 
-def edit_text(text: str, name: str) -> Edited:
-    """Open a text in the user's editor."""
+def edit_text(text: str, name: str) -> EditedText:
+    """Open a text in the user's editor, and return it when the editor is closed."""
     program = editor()
     if program is None:
         raise MissingProgram("no editor is set", "set `$EDITOR`, or use `memglot update`")
     path = Path(tempfile.mkdtemp(prefix="memglot-")) / f"{name}.md"
     path.write_text(text, encoding="utf-8", newline="")
-    edited = Edited(text, path)
+    edited = EditedText(text, path)
     try:
         status = subprocess.run([*shlex.split(program), str(path)]).returncode
         with open(path, encoding="utf-8", newline="") as file:
@@ -51,14 +51,13 @@ def edit_text(text: str, name: str) -> Edited:
     except (OSError, ValueError) as error:
         raise _editor_failed(program, str(error), str(path)) from error
     if status and edited.text == text:
-        edited.forget()
-        raise _editor_failed(program, f"it ended with status {status}")
+        edited.remove()
+        raise _editor_failed(program, f"exit status {status}")
     if status:
-        raise _editor_failed(program, f"it ended with status {status}", str(path))
+        raise _editor_failed(program, f"exit status {status}", str(path))
     return edited
 
 
 def _editor_failed(program: str, reason: str, kept: str | None = None) -> MissingProgram:
-    """An editor that did not end well; `kept` is where the text lies."""
     hint = f"nothing was changed; your text is kept in `{kept}`" if kept else "nothing was changed"
     return MissingProgram(f"the editor `{program}` failed: {reason}", hint)

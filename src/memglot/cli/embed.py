@@ -8,17 +8,23 @@ from memglot.cli.session import Session, command
 from memglot.display import plural
 
 
-@command("embed")
-@click.option("--model", metavar="NAME", help="Another embedder; its vectors take the place of all others.")
-@click.option("--again", is_flag=True, help="Make all vectors anew.")
+@command(
+    "embed",
+    examples="""
+    memglot embed
+    memglot embed --again
+    """,
+)
+@click.option("--model", metavar="NAME", help="Embedding model to use from now on; its vectors replace all others.")
+@click.option("--again", is_flag=True, help="Rebuild all vectors.")
 def embed(session: Session, model: str | None, again: bool) -> None:
-    """Let memories that were imported be found by their meaning.
+    """Build vectors for semantic search.
 
-    Everything happens on this machine. What is added one by one can be found at once. A run that is stopped goes on
-    where it was.
+    Imported memories need this once; a memory that you add with `memglot add` gets its vector at once. Nothing leaves
+    this machine. If you interrupt the command, the next run continues where it stopped.
     """
     with session.memory(write=True) as memory, session.counting("embedding") as count:
         done = memory.embed(model, again=again, progress=count)
     text = f"embedded {plural(done.embedded, 'memory')}" if done.embedded else "nothing to embed"
     value = {"embedded": done.embedded, "total": done.total, "model": done.model, "dimensions": done.dimensions}
-    session.print_result(value, f"{text}; {done.total:,} can be found by meaning ({done.model})")
+    session.print_result(value, f"{text}; semantic search covers {plural(done.total, 'memory')} ({done.model})")

@@ -7,23 +7,35 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("entities")
+@command(
+    "entities",
+    examples="""
+    memglot entities
+    memglot entities postgres --type tool
+    """,
+)
 @click.argument("query", required=False)
-@click.option("--type", help="Only those of this type.")
+@click.option("--type", help="Type; list only entities of this type.")
 def entities(session: Session, query: str | None, type: str | None) -> None:
-    """List the entities that memories mention: all, or those with QUERY in their name, alias or id."""
+    """List entities.
+
+    With QUERY, list only the entities whose name, alias or id contains it.
+    """
     with session.memory() as memory:
         session.print_list(memory.entities(query, type=type), lambda one: f"{one.id}  {one.name}  {one.type}".rstrip())
 
 
-@command("entity")
-@click.argument("what", type=click.Choice(["add"]))
+@command("entity", examples="memglot entity add PostgreSQL --type tool --alias postgres")
+@click.argument("action", type=click.Choice(["add"]))
 @click.argument("name")
-@click.option("--type", required=True, help="What it is: person, organization, place, library, tool, project, concept.")
-@click.option("--alias", "aliases", multiple=True, help="Another name for it; may be given several times.")
-@click.option("--scope", help="Whose it is; `user` unless told otherwise.")
-def entity(session: Session, what: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
-    """Keep an entity that memories can be linked to. One that is there gets the new aliases."""
+@click.option("--type", required=True, help="Type: person, organization, place, library, tool, project or concept.")
+@click.option("--alias", "aliases", multiple=True, help="Another name of the entity; can be repeated.")
+@click.option("--scope", help="Scope that the entity belongs to (default: user).")
+def entity(session: Session, action: str, name: str, type: str, aliases: tuple[str, ...], scope: str | None) -> None:
+    """Add an entity that memories can be linked to.
+
+    If the entity exists, the command adds the new aliases to it.
+    """
     from memglot.editing.entities import type_notes
     from memglot.model import to_builtins
 

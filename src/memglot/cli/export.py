@@ -15,21 +15,37 @@ if TYPE_CHECKING:
     from memglot.results import ExportResult
 
 
-@command("export")
+@command(
+    "export",
+    examples="""
+    memglot export memories.json
+    memglot export vault --format obsidian --tree work
+    memglot export notes --format markdown --layout tree
+    memglot export --format ndjson --since 2024 | gzip > memories.ndjson.gz
+    """,
+)
 @click.argument("path", required=False, type=click.Path())
-@click.option("--format", "-f", type=FormatName(), help="The format; else by extension, else json.")
+@click.option("--format", "-f", type=FormatName(), help="Format of the export (default: by extension, else json).")
 @filter_options
-@click.option("--limit", type=LIMIT, help="At most so many.")
-@click.option("--include-embeddings", is_flag=True, help="Vectors too.")
-@click.option("--no-conversations", is_flag=True, help="Leave out what came from conversations.")
-@click.option("--plain", is_flag=True, help="Only what the format itself has a place for; no proof.")
-@click.option("--dialect", metavar="NAME", help="`program`: what the real tool reads, where its page says otherwise.")
-@click.option("--layout", type=click.Choice(["flat", "kind", "tree"]), default="flat", help="Folders of Markdown.")
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--limit", type=LIMIT, metavar="N", help="Maximum number of memories (default: all).")
+@click.option("--include-embeddings", is_flag=True, help="Include the vectors of semantic search.")
+@click.option("--no-conversations", is_flag=True, help="Leave out memories that come from conversations.")
+@click.option("--plain", is_flag=True, help="Write only the fields that the format itself defines, without a proof.")
+@click.option(
+    "--dialect", metavar="NAME", help="Dialect of the format; `program` is what the tool reads, not what it documents."
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["flat", "kind", "tree"]),
+    default="flat",
+    help="Folders of a Markdown export: one, by kind or by tree (default: flat).",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file or folder.")
 def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> None:
-    """Write memories to a file, a folder or standard output.
+    """Export memories to a file, folder or standard output.
 
-    An export is complete, ordered by time, and proves itself: `memglot verify` finds what was cut off or edited.
+    Without PATH, or with `-`, the command writes to standard output. An export is ordered by time and contains a proof:
+    `memglot verify` detects missing and edited memories.
     """
     filters = filters_of(options)
     path = None if path == "-" else path
@@ -42,11 +58,21 @@ def export(session: Session, path: str | None, no_conversations: bool, **options
 
 
 def print_export(session: Session, result: ExportResult, path: str | None) -> None:
-    """Show what an export wrote; where that went to standard output, only what a person should know."""
+    """Print the result of an export; if the export went to standard output, print only its notes."""
     if path is not None:
-        session.print_result(result.value(), f"exported {plural(result.count, 'memory')} to {path} ({result.format})")
+        text = f"exported {plural(result.count, 'memory')} to {path} ({result.format})"
+        session.print_result(result.value(), text)
     if not session.json or path is None:
         for field, count in sorted(result.losses.items()):
-            session.print_note(f"dropped `{field}` of {count:,}: this export has no place for it")
+            session.print_note(f"dropped {dropped_text(field, count)}: this format cannot store it")
         for note in result.notes:
             session.print_note(note)
+
+
+def dropped_text(field: str, count: int) -> str:
+    """Return what was dropped: a field of some memories, or items of some kind."""
+    from memglot.model import Record
+
+    if field.split(" ")[0] in Record.__struct_fields__:
+        return f"`{field}` from {plural(count, 'memory')}"
+    return f"`{field}` ({plural(count, 'item')})"

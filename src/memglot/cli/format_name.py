@@ -1,11 +1,11 @@
-"""Types of options that a shell can complete."""
+"""The type of options that name a format."""
 
 import click
 from click.shell_completion import CompletionItem
 
 
 class FormatName(click.ParamType[str]):
-    """The name of a format. It is looked up by the engine, which knows the plugins too."""
+    """The name of a format, which the shell can complete."""
 
     name = "format"
 

@@ -7,16 +7,22 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("formats")
-@click.option("--matrix", is_flag=True, help="What each pair of formats keeps, carries or drops.")
+@command(
+    "formats",
+    examples="""
+    memglot formats
+    memglot formats --matrix
+    """,
+)
+@click.option("--matrix", is_flag=True, help="Show what each pair of formats keeps, carries and drops.")
 def formats(session: Session, matrix: bool) -> None:
-    """List what can be read and written, and what survives."""
+    """List the formats that memglot can read and write."""
     from memglot.formats.overview import format_fields, format_matrix, format_rows, matrix_grid
 
     if matrix:
         grid = matrix_grid()
         widths = [max(len(row[column]) for row in grid) for column in range(len(grid[0]))]
-        lines = ["fields in their own place + in the carry slot, from (rows) to (columns):", ""]
+        lines = ["native fields + fields in the carry slot, from (rows) to (columns):", ""]
         lines += [
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
         ]

@@ -7,10 +7,19 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("get")
+@command(
+    "get",
+    examples="""
+    memglot get 0194a000-0006-7000-8000-000000000006
+    memglot get 0194a000-0006 --json
+    """,
+)
 @click.argument("id")
 def get(session: Session, id: str) -> None:
-    """Show one memory, as Markdown. The beginning of an id is enough where it is unambiguous."""
+    """Show a memory as Markdown.
+
+    ID may be the beginning of an id if only one memory matches.
+    """
     from memglot.editing.markdown import markdown_of
     from memglot.json_values import record_value
 

@@ -7,10 +7,13 @@ import click
 from memglot.cli.session import Session, command
 
 
-@command("history")
+@command("history", examples="memglot history 0194a000-0006")
 @click.argument("id")
 def history(session: Session, id: str) -> None:
-    """Show every version of a memory, the oldest first, with the values that clashed in it."""
+    """Show all versions of a memory, oldest first.
+
+    Fields that had conflicting values are shown with these values.
+    """
     from memglot.cli.conflicts import value_lines
     from memglot.display import excerpt
     from memglot.json_values import record_value
@@ -22,21 +25,21 @@ def history(session: Session, id: str) -> None:
     value = []
     lines = [f"imported by {import_id}"] if import_id else []
     for version in versions:
-        clashes = [conflict_value(version.record, one) for one in version.conflicts if version.record]
+        conflicts = [conflict_value(version.record, one) for one in version.conflicts if version.record]
         value.append(
             {
                 "number": version.number,
                 "until": format_time(version.until) if version.until else None,
                 "deed": version.deed,
                 "record": record_value(version.record) if version.record else None,
-                "conflicts": clashes,
+                "conflicts": conflicts,
             }
         )
         until = f"until {format_time(version.until)} ({version.deed})" if version.until else version.deed
         lines.append(f"{version.number}  {until}")
         if version.record:
             lines.append("    " + excerpt(version.record.content))
-        for clash in clashes:
-            lines.append(f"    {clash['field']} clashed:")
-            lines += ["        " + text for text in value_lines(clash)]
+        for conflict in conflicts:
+            lines.append(f"    {conflict['field']} had conflicting values:")
+            lines += ["        " + text for text in value_lines(conflict)]
     session.print_result({"versions": value, "importId": import_id}, lines, always=True)

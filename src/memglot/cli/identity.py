@@ -12,32 +12,49 @@ from memglot.display import excerpt, shorten
 from memglot.errors import NotFound
 
 
-@command("identity")
-@click.argument("what", type=click.Choice(["show", "set", "history"]), default="show")
+@command(
+    "identity",
+    examples="""
+    memglot identity
+    memglot identity set --text "Ann, backend engineer; prefers short answers"
+    memglot identity set about-me.md --scope work
+    memglot identity history --show 1
+    """,
+)
+@click.argument("action", type=click.Choice(["show", "set", "history"]), default="show")
 @click.argument("file", required=False, type=click.Path())
-@click.option("--text", help="The text itself, for `set`.")
-@click.option("--scope", default="user", show_default=True, help="Whose identity it is.")
-@click.option("--show", "number", type=click.IntRange(1), metavar="N", help="The text of this version, for `history`.")
-def identity(session: Session, what: str, file: str | None, text: str | None, scope: str, number: int | None) -> None:
-    """Show who you are said to be, set it from FILE or `-`, or list what was said before."""
-    if what != "set" and (file is not None or text is not None):
-        raise click.UsageError(f"`{what}` takes no text")
-    if what != "history" and number is not None:
-        raise click.UsageError(f"`{what}` takes no version")
-    if what == "set":
-        _set_identity(session, _given(file, text), scope)
-    elif what == "show":
+@click.option("--text", help="Identity text, for `set`.")
+@click.option("--scope", default="user", show_default=True, help="Scope that the identity belongs to.")
+@click.option(
+    "--show",
+    "number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of a version whose text is shown, for `history`.",
+)
+def identity(session: Session, action: str, file: str | None, text: str | None, scope: str, number: int | None) -> None:
+    """Show or set your identity text.
+
+    `set` reads the text from FILE, from standard input (`-`) or from --text. `history` lists the earlier versions.
+    """
+    if action != "set" and (file is not None or text is not None):
+        raise click.UsageError(f"`{action}` accepts no text")
+    if action != "history" and number is not None:
+        raise click.UsageError(f"`{action}` accepts no version")
+    if action == "set":
+        _set_identity(session, _read_text(file, text), scope)
+    elif action == "show":
         _show_identity(session, scope)
     else:
         _show_history(session, scope, number)
 
 
-def _given(file: str | None, text: str | None) -> str:
+def _read_text(file: str | None, text: str | None) -> str:
     from memglot.errors import Unreadable
     from memglot.model.record_errors import bad_bytes
 
     if (file is None) == (text is None):
-        raise click.UsageError("`set` takes one of FILE, `-` and --text")
+        raise click.UsageError("`set` needs one of FILE, `-` and --text")
     if file is None:
         return text or ""
     try:
@@ -58,7 +75,7 @@ def _set_identity(session: Session, text: str, scope: str) -> None:
         before = memory.identity(scope)
         found = memory.set_identity(text, scope)
     changed = found != before
-    session.print_result(_document(found) | {"changed": changed}, "set" if changed else "nothing changed")
+    session.print_result(_identity_value(found) | {"changed": changed}, "set" if changed else "nothing changed")
 
 
 def _show_identity(session: Session, scope: str) -> None:
@@ -66,8 +83,8 @@ def _show_identity(session: Session, scope: str) -> None:
     with session.memory() as memory:
         found = memory.identity(scope)
     if found is None:
-        raise NotFound("identity of scope", shorten(scope), "`memglot identity set FILE` tells one")
-    session.print_result(_document(found), found.content.removesuffix("\n"), always=True)
+        raise NotFound("identity of scope", shorten(scope), "set one with `memglot identity set FILE`")
+    session.print_result(_identity_value(found), found.content.removesuffix("\n"), always=True)
 
 
 def _show_history(session: Session, scope: str, number: int | None) -> None:
@@ -77,19 +94,21 @@ def _show_history(session: Session, scope: str, number: int | None) -> None:
         found = memory.identity_history(scope)
     if number is not None:
         if number > len(found):
-            raise NotFound("version", str(number), f"there are {len(found):,}; `memglot identity history` lists them")
+            raise NotFound(
+                "version", str(number), f"there are {len(found):,}; list them with `memglot identity history`"
+            )
         one = found[number - 1]
-        session.print_result(_document(one) | {"number": number}, one.content.removesuffix("\n"), always=True)
+        session.print_result(_identity_value(one) | {"number": number}, one.content.removesuffix("\n"), always=True)
         return
     lines = []
-    for place, one in enumerate(found, 1):
-        lines.append(f"{place}  {format_time(one.created_at)}" + ("  present" if place == len(found) else ""))
+    for position, one in enumerate(found, 1):
+        lines.append(f"{position}  {format_time(one.created_at)}" + ("  current" if position == len(found) else ""))
         lines.append("    " + excerpt(one.content))
-    value = [_document(one) | {"number": place} for place, one in enumerate(found, 1)]
+    value = [_identity_value(one) | {"number": position} for position, one in enumerate(found, 1)]
     session.print_result({"versions": value}, lines or "none", always=True)
 
 
-def _document(found: Any) -> dict[str, Any]:
+def _identity_value(found: Any) -> dict[str, Any]:
     from memglot.model import format_time
 
     value = {"id": found.id, "scope": found.scope, "content": found.content}

@@ -14,27 +14,41 @@ if TYPE_CHECKING:
     from memglot.results import ImportResult
 
 
-@command("import")
+@command(
+    "import",
+    examples="""
+    memglot import conversations.json
+    memglot import ~/vault notes.ndjson --tree archive --tag old --dry-run
+    memglot import export.zip --format chatgpt
+    memglot export - | memglot --store copy.db import --format json
+    """,
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
-@click.option("--format", "-f", type=FormatName(), help="The format; else by extension, then by content.")
-@click.option("--dedup", type=click.Choice(["content", "id"]), help="What makes two memories the same.")
-@click.option("--no-dedup", is_flag=True, help="The same as --dedup id.")
+@click.option(
+    "--format", "-f", type=FormatName(), help="Format of the input (default: detected by extension and content)."
+)
+@click.option(
+    "--dedup",
+    type=click.Choice(["content", "id"]),
+    help="What makes two memories duplicates (default: depends on the format; see docs/formats.md).",
+)
+@click.option("--no-dedup", is_flag=True, help="Import memories whose content is already stored; same as --dedup id.")
 @click.option(
     "--conflict",
     type=click.Choice(["skip", "merge", "prefer-local", "prefer-remote"]),
-    help="What to do with an id that is stored already; by default what its format does.",
+    help="Action for ids that are already stored (default: depends on the format; see docs/formats.md).",
 )
-@click.option("--tree", default="", metavar="PREFIX", help="Put everything below this path.")
-@click.option("--tag", "tags", multiple=True, help="Give every memory this tag.")
-@click.option("--space", help="Tells apart equal ids of one tool.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--tree", default="", metavar="PREFIX", help="Path in the tree below which the memories are stored.")
+@click.option("--tag", "tags", multiple=True, help="Tag to add to every memory; can be repeated.")
+@click.option("--space", help="Namespace for the ids of these files; keeps equal ids of one tool apart.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
-@click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
+@click.option("--restore-deleted", is_flag=True, help="Restore memories that were deleted here.")
 @passphrase_option
-@click.option("--accept-broken-audit", is_flag=True, help="Import memories.json though its audit chain is broken.")
-@click.option("--embed", is_flag=True, help="Let it all be found by meaning at once; `memglot embed` does so later.")
-@click.option("--recursive", "-r", is_flag=True, help="Accepted; folders are always read whole.")
+@click.option("--accept-broken-audit", is_flag=True, help="Import memories.json even if its audit chain is broken.")
+@click.option("--embed", is_flag=True, help="Build vectors for semantic search now; `memglot embed` does it later.")
+@click.option("--recursive", "-r", is_flag=True, help="Has no effect: folders are always read recursively.")
 def import_(
     session: Session,
     paths: tuple[str, ...],
@@ -44,9 +58,10 @@ def import_(
     passphrase_file: str | None,
     **options: Any,
 ) -> int:
-    """Import files, folders or standard input.
+    """Import memories from files, folders, zip archives or standard input.
 
-    One bad record never costs its siblings: each is named with its file, line or item, and the reason.
+    Without PATH, or with `-`, the command reads standard input. A record that cannot be read is reported with its file,
+    its line or item number and the reason; the others are imported.
     """
     if no_dedup:
         options["dedup"] = "id"
@@ -58,7 +73,7 @@ def import_(
 
 
 def print_import(session: Session, result: ImportResult) -> int:
-    """Show what an import did; tells the exit code."""
+    """Print the result of an import, and return the exit code."""
     session.print_result(result.value(), _summary(result))
     if not session.json:
         session.print_errors(result.errors)
@@ -67,13 +82,13 @@ def print_import(session: Session, result: ImportResult) -> int:
     return int(result.exit_code)
 
 
-def _summary(result: Any) -> list[str]:
-    would = "would import" if result.dry_run else "imported"
+def _summary(result: ImportResult) -> list[str]:
+    imported = "would import" if result.dry_run else "imported"
     read = result.imported + result.merged + result.skipped + result.failed
-    lines = [f"read {read:,}: {would} {result.imported:,}, merged {result.merged:,}, "
-             f"skipped {result.skipped:,}, failed {result.failed:,}"]  # fmt: skip
+    counts = f"merged {result.merged:,}, skipped {result.skipped:,}, failed {result.failed:,}"
+    lines = [f"read {read:,}: {imported} {result.imported:,}, {counts}"]
     if result.import_id:
-        lines.append(f"import {result.import_id}; `memglot undo {result.import_id}` takes it back")
+        lines.append(f"import {result.import_id}; undo it with `memglot undo {result.import_id}`")
     elif not result.dry_run and not result.marked:
         lines.append("nothing changed")
     return lines

@@ -8,14 +8,23 @@ import msgspec
 from memglot.cli.session import Session, command
 
 
-@command("imports")
+@command(
+    "imports",
+    examples="""
+    memglot imports
+    memglot imports last
+    """,
+)
 @click.argument("import_id", metavar="[IMPORT_ID]", required=False)
 def imports(session: Session, import_id: str | None) -> None:
-    """List past imports, the newest first; or show the report of one, with its errors. `last` is the newest."""
+    """List past imports, newest first.
+
+    With IMPORT_ID, show the report of one import with its errors; `last` is the newest import.
+    """
     from memglot.model import format_time
 
     if import_id is not None:
-        _import(session, import_id)
+        _print_import(session, import_id)
         return
     with session.memory() as memory:
         entries = list(memory.imports())
@@ -26,12 +35,12 @@ def imports(session: Session, import_id: str | None) -> None:
     ]
     values = [msgspec.to_builtins(entry) for entry in entries]
     for value in values:
-        del value["closed"]  # The store's own matter.
+        del value["closed"]  # An internal field of the store.
     session.print_result({"imports": values}, lines or "none", always=True)
 
 
-def _import(session: Session, import_id: str) -> None:
-    """Show what was recorded of one import."""
+def _print_import(session: Session, import_id: str) -> None:
+    """Print the report of one import."""
     from memglot.json_values import import_value
     from memglot.report import Fault
 

@@ -1,4 +1,4 @@
-"""Writes one JSON document to standard output, long lists from disk."""
+"""Write one JSON document to standard output; long lists are read from disk."""
 
 from collections.abc import Iterable
 from typing import Any, BinaryIO
@@ -18,12 +18,12 @@ class Stream:
 
 
 def write_json(value: Any, out: BinaryIO) -> None:
-    """Write a value and a newline; an object's long lists lie on disk.
+    """Write a value and a newline.
 
-    A list of unknown length is gathered there first: an error on its way must not leave half a document.
+    A list of unknown length is collected on disk first: an error meanwhile must not leave half a document.
     """
     if isinstance(value, dict):
-        value = {key: _gathered(inner) if isinstance(inner, Stream) else inner for key, inner in value.items()}
+        value = {key: _collect(inner) if isinstance(inner, Stream) else inner for key, inner in value.items()}
     if not isinstance(value, dict):
         out.write(_encode(value) + b"\n")
     else:
@@ -39,7 +39,7 @@ def write_json(value: Any, out: BinaryIO) -> None:
     out.flush()
 
 
-def _gathered(stream: Stream) -> DiskList[Any]:
+def _collect(stream: Stream) -> DiskList[Any]:
     found: DiskList[Any] = DiskList()
     for value in stream.values:
         found.append(value)

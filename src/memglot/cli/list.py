@@ -11,13 +11,22 @@ from memglot.cli.session import LIMIT, Session, command, filter_options, filters
 from memglot.display import plural
 
 
-@command("list")
+@command(
+    "list",
+    examples="""
+    memglot list --limit 20
+    memglot list --tree work --tag rule
+    memglot list --since 2024-05 --kind decision --kind note --json
+    """,
+)
 @filter_options
-@click.option("--limit", type=LIMIT, default=50, show_default=True, help="At most so many.")
-@click.option("--offset", type=LIMIT, default=0, help="Pass over the first so many.")
-@click.option("--oldest-first", is_flag=True, help="Begin with the oldest.")
+@click.option("--limit", type=LIMIT, metavar="N", default=50, show_default=True, help="Maximum number of memories.")
+@click.option(
+    "--offset", type=LIMIT, metavar="N", default=0, help="Number of memories to skip at the start (default: 0)."
+)
+@click.option("--oldest-first", is_flag=True, help="List the oldest memories first.")
 def list_(session: Session, oldest_first: bool, **options: Any) -> None:
-    """List memories, the newest first."""
+    """List memories, newest first."""
     from memglot.cli.json_output import Stream
     from memglot.json_values import record_value
 

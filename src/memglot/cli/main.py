@@ -1,4 +1,4 @@
-"""`memglot`: the commands, each imported when it is used, and what happens when one fails."""
+"""The command `memglot`: find and run a command, and turn exceptions into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from memglot.cli.session import Session, shared_options
 
 # The line of each command in `memglot --help`, which imports none of them. A test compares it with the command's help.
 COMMANDS: dict[str, str] = {
-    "add": "Keep a new memory.",
-    "audit": "Show or check the chain of everything that was done.",
-    "backup": "Write a clean copy of the whole store.",
-    "chain": "List which memory took the place of which.",
-    "completion": "Print the completion script of a shell.",
-    "conflicts": "List, show and settle values that clash.",
-    "consolidate": "Merge exact doubles, and bring strengths up to date.",
+    "add": "Add a memory.",
+    "audit": "Show or verify the audit log.",
+    "backup": "Write a copy of the store to a file.",
+    "chain": "List superseded memories and their replacements.",
+    "completion": "Print the completion script for a shell.",
+    "conflicts": "List, show and resolve conflicting values.",
+    "consolidate": "Merge exact duplicates and update strengths.",
     "convert": "Convert a file or folder to another format, without a store.",
-    "copy": "Copy a branch of the tree, under new ids.",
-    "delete": "Delete memories; `undelete` brings them back.",
+    "copy": "Copy a branch of the tree.",
+    "delete": "Delete memories.",
     "delete-tree": "Delete a branch of the tree.",
-    "diff": "Show what differs between two files, folders or stores.",
-    "doctor": "Check the store, and mend what can be mended.",
-    "edit": "Open a memory in your editor.",
-    "embed": "Let memories be found by their meaning.",
-    "entities": "List the entities that memories mention.",
-    "entity": "Keep an entity.",
-    "export": "Write memories to a file, a folder or standard output.",
-    "formats": "List what can be read and written, and what survives.",
-    "get": "Show one memory.",
-    "history": "Show every version of a memory.",
-    "identity": "Show or set who you are said to be.",
-    "import": "Import files, folders or standard input.",
-    "imports": "List past imports.",
-    "link": "Relate two memories.",
-    "list": "List memories by time.",
+    "diff": "Compare two files, folders or stores, memory by memory.",
+    "doctor": "Check the store, and repair its indexes.",
+    "edit": "Edit a memory in your editor.",
+    "embed": "Build vectors for semantic search.",
+    "entities": "List entities.",
+    "entity": "Add an entity that memories can be linked to.",
+    "export": "Export memories to a file, folder or standard output.",
+    "formats": "List the formats that memglot can read and write.",
+    "get": "Show a memory as Markdown.",
+    "history": "Show all versions of a memory, oldest first.",
+    "identity": "Show or set your identity text.",
+    "import": "Import memories from files, folders, zip archives or standard input.",
+    "imports": "List past imports, newest first.",
+    "link": "Add a relation between two memories or entities.",
+    "list": "List memories, newest first.",
     "mcp": "Serve agents over MCP, or connect a client.",
     "move": "Move a branch of the tree.",
-    "relations": "List relations.",
+    "relations": "List relations between memories and entities.",
     "repo": "Keep what a project knows of itself in its repository.",
-    "restore": "Put a backup in the place of the store.",
-    "scope": "List scopes, or mark them as sensitive.",
-    "search": "Find memories by their words and meaning.",
-    "serve": "Open the web viewer (not part of this version).",
-    "stats": "Show how much of what the store keeps.",
-    "supersede": "Say that a memory takes the place of another.",
-    "sync": "Exchange memories.json with other machines, with memoryd and with mcp-memory-service.",
-    "tree": "Show the tree of memories, with counts.",
-    "undelete": "Bring a deleted memory back.",
+    "restore": "Replace the store with a backup.",
+    "scope": "List scopes, or mark them as sensitive or normal.",
+    "search": "Search memories by keywords and meaning.",
+    "serve": "Open the web viewer (not available in this version).",
+    "stats": "Show statistics about the store.",
+    "supersede": "Mark a memory as superseded by a newer one.",
+    "sync": "Exchange memories.json with other machines, memoryd and mcp-memory-service.",
+    "tree": "Show the tree of memories with counts.",
+    "undelete": "Restore a deleted memory.",
     "undo": "Undo an import.",
-    "unlink": "Take a relation away.",
+    "unlink": "Remove a relation between two memories or entities.",
     "update": "Change fields of a memory.",
-    "verify": "Check that an export or a store is whole and unaltered.",
+    "verify": "Verify that an export or a store is complete and unaltered.",
 }
 # The modules that are not named after their command.
 _MODULES = {
@@ -71,7 +71,7 @@ _MODULES = {
 
 
 class Commands(click.Group):
-    """A group that knows its commands by name and imports them on use."""
+    """A group that imports each command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -103,9 +103,9 @@ class Commands(click.Group):
 @shared_options
 @click.version_option(__version__, prog_name="memglot")
 def cli() -> None:
-    """One memory for every agent: keep, convert, merge and search the memories of AI agents.
+    """Store, convert, merge and search the memories of AI agents.
 
-    The store is a file: --store, else $MEMGLOT_STORE, else one in your data directory.
+    The store is a file: --store, else $MEMGLOT_STORE, else a file in your data directory.
     """
 
 
@@ -113,16 +113,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            # Whoever closed a stream wants nothing from it.
+            # The caller closed this stream.
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
-    # Records are trees of plain values: collecting cycles among them often is work for nothing.
+    # Records are trees without cycles: collecting garbage often only takes time.
     gc.set_threshold(50_000, 20, 100)
     session = Session()
     sys.exit(run(session, arguments))
 
 
 def run(session: Session, arguments: list[str] | None = None) -> int:
-    """Run the command line; tells its exit code."""
+    """Run the command line, and return its exit code."""
     from memglot.errors import MemglotError
 
     try:
@@ -135,36 +135,41 @@ def run(session: Session, arguments: list[str] | None = None) -> int:
         return error.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        hint = f"`{context.command_path} --help` shows what it takes" if context else None
+        hint = f"run `{context.command_path} --help` for its usage" if context else None
         session.print_error("usage", error.format_message(), hint)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        hint = "the same command again finishes the job; if its records have no ids, `memglot undo last` first"
-        told = ("interrupted; whole batches stay", hint) if session.writes_batches else ("interrupted", None)
-        session.print_error("interrupted", *told)
+        if session.writes_batches:
+            message = "interrupted; the batches imported so far are kept"
+            hint = "run the same command again to finish; if the records have no ids, run `memglot undo last` first"
+            session.print_error("interrupted", message, hint)
+        else:
+            session.print_error("interrupted", "interrupted", None)
         return 130
     except UnicodeEncodeError:
-        session.print_error("usage", "the call contains bytes that are not valid UTF-8", None)
+        session.print_error("usage", "the command line contains bytes that are not valid UTF-8", None)
         return 2
     except SystemExit as stop:
-        # What click does about a reader of our output that went away.
+        # Click exits this way when the reader of our output is gone.
         return 0 if type(sys.stdout).__name__.endswith("PacifyFlushWrapper") else int(stop.code or 0)
     except BrokenPipeError:
-        _silence()
+        _discard_output()
         return 0
     except OSError as error:
-        _silence()
+        _discard_output()
         session.json = False
         session.print_error("output", f"input or output failed: {error.strerror or error}", None)
         return 3
     except Exception as error:  # noqa: BLE001 - the command line turns every exception into a message
         session.print_error(
-            "internal", f"internal error: {type(error).__name__}: {error}", "please report it, with the command"
+            "internal",
+            f"internal error: {type(error).__name__}: {error}",
+            "please report it, with the command that you ran",
         )
         return 70
 
 
-def _silence() -> None:
-    """Let what is still buffered for standard output go nowhere."""
+def _discard_output() -> None:
+    """Discard what is still buffered for standard output."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,29 +8,40 @@ from memglot.cli.session import Session, command
 from memglot.display import plural
 
 
-@command("move")
+@command(
+    "move",
+    examples="""
+    memglot move work.deploys work.releases
+    memglot move inbox archive.2024 --dry-run
+    """,
+)
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 def move(session: Session, source: str, target: str, dry_run: bool) -> None:
-    """Move every memory at SRC and below to DST; ids stay."""
+    """Move a branch of the tree.
+
+    Every memory at SRC and below it moves to DST and keeps its id.
+    """
     with session.memory(write=not dry_run) as memory:
         count = memory.move(source, target, dry_run=dry_run)
-    print_count(session, "moved", count, dry_run)
+    print_count(session, "would move" if dry_run else "moved", count, dry_run)
 
 
-@command("copy")
+@command("copy", examples="memglot copy work.style templates.style")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 def copy(session: Session, source: str, target: str, dry_run: bool) -> None:
-    """Copy every memory at SRC and below to DST, under new ids."""
+    """Copy a branch of the tree.
+
+    Every memory at SRC and below it is copied to DST; the copies get new ids.
+    """
     with session.memory(write=not dry_run) as memory:
         count = memory.copy(source, target, dry_run=dry_run)
-    print_count(session, "copied", count, dry_run)
+    print_count(session, "would copy" if dry_run else "copied", count, dry_run)
 
 
 def print_count(session: Session, done: str, count: int, dry_run: bool) -> None:
     """Print how many memories a command changed, or would change."""
-    text = f"{'would have ' if dry_run else ''}{done} {plural(count, 'memory')}"
-    session.print_result({"count": count, "dryRun": dry_run}, text)
+    session.print_result({"count": count, "dryRun": dry_run}, f"{done} {plural(count, 'memory')}")

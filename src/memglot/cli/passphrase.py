@@ -1,4 +1,4 @@
-"""Where a passphrase comes from: a file, the environment, or a person; never the command line, where others see it."""
+"""Read a passphrase from a file, the environment or the terminal; never from the command line, which others can see."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ passphrase_option = click.option(
     "--passphrase-file",
     metavar="FILE",
     type=click.Path(),
-    help="The passphrase of what is encrypted; else $MEMGLOT_PASSPHRASE, else you are asked.",
+    help="File with the passphrase for encrypted memories (default: $MEMGLOT_PASSPHRASE, else a prompt).",
 )
 
 
 def secret(file: str | None, *, confirm: bool = False) -> Passphrase:
-    """The passphrase, or what asks a person for one: nobody is asked before it turns out to be needed, or twice."""
+    """Return the passphrase, or a function that prompts for it: the user is asked once, and only when it is needed."""
     given = passphrase(file, ask=False)
     return given if given is not None else cache(partial(passphrase, None, ask=True, confirm=confirm))
 
 
 def passphrase(file: str | None, *, ask: bool, confirm: bool = False) -> str | None:
-    """The passphrase: from a file, else from the environment, else, with `ask`, from a person at a terminal."""
+    """Return the passphrase from a file, else from the environment, else, with `ask`, from a prompt on a terminal."""
     if file is not None:
         return _read(file)
     if (found := passphrase_set()) is not None:
@@ -39,16 +39,16 @@ def passphrase(file: str | None, *, ask: bool, confirm: bool = False) -> str | N
 
 
 def _read(file: str) -> str:
-    """What a file holds, but for one newline at its end."""
+    """Return the content of a file without the newline at its end."""
     try:
         with open(file, "rb") as source:
             found = source.read(MAX_PASSPHRASE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _bad_passphrase(file, (getattr(error, "strerror", None) or str(error)).lower()) from None
     if len(found) > MAX_PASSPHRASE_BYTES:
-        raise _bad_passphrase(file, f"it holds more than {MAX_PASSPHRASE_BYTES >> 10} KiB")
+        raise _bad_passphrase(file, f"it is larger than {MAX_PASSPHRASE_BYTES >> 10} KiB")
     text = _text(found, file)
-    # Editors end a file with a newline, which nobody takes for a part of the passphrase.
+    # Editors end a file with a newline, which is not part of the passphrase.
     text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
     if not text:
         raise _bad_passphrase(file, "it is empty")
@@ -60,7 +60,7 @@ def _text(found: bytes, where: str) -> str:
     try:
         text = found.decode("utf-8")
     except UnicodeDecodeError:
-        # Raised out here: the error of the decoder carries the bytes, and nothing that is shown may.
+        # Raise below, outside: the decoder's error contains the bytes, which must never be shown.
         pass
     if text is None:
         raise _bad_passphrase(where, "it is not valid UTF-8")

@@ -1,4 +1,4 @@
-"""A progress bar that appears only when there is something to wait for."""
+"""A progress bar that appears only when an operation takes long."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from memglot.report import Progress
 
-_PATIENCE = 1.0
+_DELAY = 1.0
 
 
 class Bar:
-    """Shows how far a deed has come, once it has taken longer than a second."""
+    """Show the progress of an operation that takes longer than a second."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -27,8 +27,8 @@ class Bar:
             self._progress.stop()
 
     def show(self, progress: Progress) -> None:
-        """Move on."""
-        if not self._is_shown():
+        """Update the bar."""
+        if not self._is_visible():
             return
         position = progress.position
         total = position.size if position is not None else None
@@ -42,16 +42,16 @@ class Bar:
         )
 
     def count(self, done: int, total: int) -> None:
-        """Move on to so many done of so many."""
-        if self._is_shown():
+        """Update the bar: `done` of `total` items are finished."""
+        if self._is_visible():
             self._progress.update(self._task, total=total, completed=done, count=f"{done:,} of {total:,}")
 
-    def _is_shown(self) -> bool:
-        if self._progress is None and time.monotonic() - self._start >= _PATIENCE:
-            self._begin()
+    def _is_visible(self) -> bool:
+        if self._progress is None and time.monotonic() - self._start >= _DELAY:
+            self._start_bar()
         return self._progress is not None
 
-    def _begin(self) -> None:
+    def _start_bar(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

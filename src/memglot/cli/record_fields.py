@@ -15,20 +15,16 @@ def text_argument(argument: str) -> str:
     return sys.stdin.read().removesuffix("\n") if argument == "-" else argument
 
 
-def _temporal(text: str | None) -> list[str] | None:
-    return [part.strip() for part in text.split(",")] if text else None
-
-
 def field_options(function: Any) -> Any:
     """Add the options that set fields."""
     for option in (
-        click.option("--title", help="A title."),
-        click.option("--temporal", metavar="START[,END]", help="When it is about."),
-        click.option("--meta", metavar="JSON", help="Metadata, as a JSON object."),
-        click.option("--scope", help="Whose memory it is."),
-        click.option("--kind", help="What kind of memory it is."),
-        click.option("--tag", "tags", multiple=True, help="A tag; may be given several times."),
-        click.option("--tree", metavar="PATH", help="Its place in the tree."),
+        click.option("--title", help="Title."),
+        click.option("--temporal", metavar="START[,END]", help="Time or period that the memory is about."),
+        click.option("--meta", metavar="JSON", help="Metadata, a JSON object."),
+        click.option("--scope", help="Scope that the memory belongs to, such as `user` or `team`."),
+        click.option("--kind", help="Kind of memory, such as `semantic` or `episodic`."),
+        click.option("--tag", "tags", multiple=True, help="Tag; can be repeated."),
+        click.option("--tree", metavar="PATH", help="Path in the tree, such as `work.deploys`."),
     ):
         function = option(function)
     return function
@@ -40,7 +36,7 @@ def fields_of(options: dict[str, Any]) -> dict[str, Any]:
     if "meta" in found:
         found["meta"] = json_object(found["meta"], "--meta")
     if "temporal" in found:
-        found["temporal"] = _temporal(found["temporal"])
+        found["temporal"] = [part.strip() for part in found["temporal"].split(",")] if found["temporal"] else None
     if "tags" in found:
         found["tags"] = list(found["tags"])
     return found

@@ -10,12 +10,23 @@ from memglot.cli.session import Session, command
 from memglot.display import plural
 
 
-@command("restore")
+@command(
+    "restore",
+    examples="""
+    memglot restore memories-backup.db
+    memglot restore memories-backup.db --force
+    """,
+)
 @click.argument("path", type=click.Path())
-@click.option("--force", is_flag=True, help="Replace the present store; it is kept as `<name>.before-restore`.")
+@click.option("--force", is_flag=True, help="Replace an existing store, which is kept as `<name>.before-restore`.")
 def restore(session: Session, path: str, force: bool) -> None:
-    """Put a backup in the place of the store, after checking that it is whole."""
+    """Replace the store with a backup.
+
+    The backup is checked first: nothing is replaced if it is damaged.
+    """
     from memglot.editing.maintenance import restore as restore_
 
-    place, count = restore_(Path(path), session.store, force=force, tell=session.print_note)
-    session.print_result({"path": str(place), "memories": count}, f"restored {plural(count, 'memory')} to {place}")
+    restored_to, count = restore_(Path(path), session.store, force=force, tell=session.print_note)
+    session.print_result(
+        {"path": str(restored_to), "memories": count}, f"restored {plural(count, 'memory')} to {restored_to}"
+    )

@@ -8,29 +8,36 @@ from memglot.cli.session import Session, command
 from memglot.display import escape
 
 
-@command("scope")
-@click.argument("what", type=click.Choice(["list", "sensitive", "normal"]), default="list")
+@command(
+    "scope",
+    examples="""
+    memglot scope
+    memglot scope sensitive health finance
+    memglot scope normal finance
+    """,
+)
+@click.argument("action", type=click.Choice(["list", "sensitive", "normal"]), default="list")
 @click.argument("scopes", nargs=-1, metavar="[SCOPE]...")
-def scope(session: Session, what: str, scopes: tuple[str, ...]) -> None:
-    """List scopes, or mark some as sensitive or as normal again.
+def scope(session: Session, action: str, scopes: tuple[str, ...]) -> None:
+    """List scopes, or mark them as sensitive or normal.
 
-    A sensitive scope leaves the store only encrypted, or in a copy of the whole store; other exports leave it out.
+    Exports leave sensitive scopes out, unless they encrypt them or copy the complete store.
     """
     import msgspec
 
-    if (what == "list") == bool(scopes):
-        raise click.UsageError("`list` takes no scope" if scopes else f"`{what}` takes at least one scope")
-    with session.memory(write=what != "list") as memory:
-        if what == "list":
+    if (action == "list") == bool(scopes):
+        raise click.UsageError("`list` accepts no scope" if scopes else f"`{action}` needs at least one scope")
+    with session.memory(write=action != "list") as memory:
+        if action == "list":
             found = memory.scopes()
             lines = [
                 f"{_name(one.scope)}  {one.memories:,}" + ("  sensitive" if one.sensitive else "") for one in found
             ]
             session.print_result({"scopes": msgspec.to_builtins(found)}, lines or "none", always=True)
             return
-        changed = (memory.mark_sensitive if what == "sensitive" else memory.mark_normal)(*scopes)
-    lines = [f"{_name(name)} is {what} now" for name in changed]
-    session.print_result({"changed": list(changed), "sensitive": what == "sensitive"}, lines or "nothing changed")
+        changed = (memory.mark_sensitive if action == "sensitive" else memory.mark_normal)(*scopes)
+    lines = [f"marked {_name(name)} as {action}" for name in changed]
+    session.print_result({"changed": list(changed), "sensitive": action == "sensitive"}, lines or "nothing changed")
 
 
 def _name(scope: str) -> str:

@@ -8,10 +8,10 @@ from memglot.cli.session import Session, command
 
 
 @command("serve")
-@click.option("--port", type=int, help="The port to listen on.")
-@click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
+@click.option("--port", type=int, help="Port to listen on.")
+@click.option("--open", "open_", is_flag=True, help="Open the viewer in your browser.")
 def serve(session: Session, port: int | None, open_: bool) -> None:
-    """Open the web viewer (not part of this version)."""
+    """Open the web viewer (not available in this version)."""
     from memglot.errors import NoViewer
 
     raise NoViewer()

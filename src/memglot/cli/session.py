@@ -200,31 +200,39 @@ def group(name: str, *, examples: str = "", **settings: Any) -> Callable[[Callab
 
 
 def filter_options(function: F) -> F:
-    """The filters of `list`, `export` and `search`."""
+    """Add the filters of `list`, `export` and `search`."""
     for option in (
-        click.option("--temporal-after", metavar="TIME", help="About a time that begins after this moment."),
-        click.option("--temporal-before", metavar="TIME", help="About a time that is over at this moment."),
-        click.option("--temporal-within", metavar="START,END", help="About a time inside this range."),
-        click.option("--temporal-overlaps", metavar="START,END", help="About a time that overlaps this range."),
-        click.option("--temporal-contains", metavar="TIME", help="About a time that contains this moment."),
-        click.option("--updated-until", metavar="TIME", help="Last changed before."),
-        click.option("--updated-since", metavar="TIME", help="Last changed at or after."),
-        click.option("--until", metavar="TIME", help="Created before."),
-        click.option("--since", metavar="TIME", help="Created at or after; `2024` and `2024-05` are times too."),
+        click.option("--temporal-after", metavar="TIME", help="Only memories about a period that starts after TIME."),
+        click.option("--temporal-before", metavar="TIME", help="Only memories about a period that ended by TIME."),
+        click.option("--temporal-within", metavar="START,END", help="Only memories about a period within this range."),
+        click.option(
+            "--temporal-overlaps", metavar="START,END", help="Only memories about a period that overlaps this range."
+        ),
+        click.option("--temporal-contains", metavar="TIME", help="Only memories about a period that contains TIME."),
+        click.option("--updated-until", metavar="TIME", help="Only memories last changed before TIME."),
+        click.option("--updated-since", metavar="TIME", help="Only memories last changed at or after TIME."),
+        click.option("--until", metavar="TIME", help="Only memories created before TIME."),
+        click.option(
+            "--since", metavar="TIME", help="Only memories created at or after TIME, such as `2024` or `2024-05-31`."
+        ),
         click.option(
             "--source",
             multiple=True,
             metavar="SOURCE",
-            help="From this tool, or KEY=VALUE, or a JSON object; given several times, from any.",
+            help="Only memories from this tool, or whose source has this KEY=VALUE or JSON; repeat to allow several.",
         ),
-        click.option("--meta", metavar="JSON", help="Whose metadata contain this object."),
-        click.option("--status", multiple=True, help="Of this status; given several times, of any."),
-        click.option("--scope", multiple=True, help="Of this scope; given several times, of any."),
-        click.option("--kind", multiple=True, help="Of this kind; given several times, of any."),
-        click.option("--not-tag", "without_tags", multiple=True, help="Without this tag; may be given several times."),
-        click.option("--tag", "tags", multiple=True, help="With this tag; given several times, with all."),
+        click.option("--meta", metavar="JSON", help="Only memories whose metadata contain this JSON object."),
+        click.option("--status", multiple=True, help="Only memories with this status; repeat to allow several."),
+        click.option("--scope", multiple=True, help="Only memories in this scope; repeat to allow several."),
+        click.option("--kind", multiple=True, help="Only memories of this kind; repeat to allow several."),
         click.option(
-            "--tree", metavar="PATH", help="At this path or below; or a pattern, such as `work.*.a|b` or `a & !b`."
+            "--not-tag", "without_tags", multiple=True, help="Only memories without this tag; can be repeated."
+        ),
+        click.option("--tag", "tags", multiple=True, help="Only memories with this tag; repeat to require several."),
+        click.option(
+            "--tree",
+            metavar="PATH",
+            help="Only memories at or below this path, or matching a pattern such as `work.*.a|b`.",
         ),
     ):
         function = option(function)
@@ -232,34 +240,47 @@ def filter_options(function: F) -> F:
 
 
 _FILTERS = (
-    *("tree", "tags", "without_tags", "kind", "scope", "status", "meta", "source"),
-    *("since", "until", "updated_since", "updated_until"),
-    *("temporal_contains", "temporal_overlaps", "temporal_within", "temporal_before", "temporal_after"),
+    "tree",
+    "tags",
+    "without_tags",
+    "kind",
+    "scope",
+    "status",
+    "meta",
+    "source",
+    "since",
+    "until",
+    "updated_since",
+    "updated_until",
+    "temporal_contains",
+    "temporal_overlaps",
+    "temporal_within",
+    "temporal_before",
+    "temporal_after",
 )
 
 
 def filters_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The filter options of a command, taken out of all its options and read."""
+    """Remove the filters from the options of a command, and return them parsed."""
     found = {name: options.pop(name) for name in _FILTERS}
     found["meta"] = json_object(found["meta"], "--meta") if found["meta"] else None
     for name in ("temporal_overlaps", "temporal_within"):
-        found[name] = range_of(found[name], name) if found[name] else None
+        found[name] = _range(found[name], name) if found[name] else None
     return found
 
 
-def range_of(text: str, name: str) -> tuple[str, str]:
-    """Two times with a comma between."""
+def _range(text: str, name: str) -> tuple[str, str]:
     start, comma, end = text.partition(",")
     if not comma:
-        raise click.UsageError(f"--{name.replace('_', '-')} takes two times with a comma between, START,END")
+        raise click.UsageError(f"--{name.replace('_', '-')} needs two times separated by a comma: START,END")
     return start.strip(), end.strip()
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
-    """A JSON object from the command line."""
+    """Parse a JSON object from the command line."""
     import msgspec
 
     try:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except msgspec.MsgspecError as error:
-        raise click.UsageError(f"{option} takes a JSON object: {error}") from None
+        raise click.UsageError(f"{option} is not a valid JSON object: {error}") from None

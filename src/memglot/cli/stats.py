@@ -8,7 +8,7 @@ from memglot.display import plural
 
 @command("stats")
 def stats(session: Session) -> None:
-    """Show how much of what the store keeps."""
+    """Show statistics about the store."""
     with session.memory() as memory:
         value = memory.stats()
     lines = [f"{plural(value['memories'], 'memory')} in {value['store']} ({value['bytes']:,} bytes)"]
@@ -17,7 +17,7 @@ def stats(session: Session) -> None:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
     vectors = value["vectors"]
     if vectors["count"]:
-        missing = f", {vectors['missing']:,} cannot yet" if vectors["missing"] else ""
-        lines.append(f"found by meaning: {vectors['count']:,}{missing} ({vectors['model']})")
-    lines.append(f"{value['imports']:,} imports, {value['events']:,} audit rows")
+        missing = f", {vectors['missing']:,} missing" if vectors["missing"] else ""
+        lines.append(f"vectors for semantic search: {vectors['count']:,}{missing} ({vectors['model']})")
+    lines.append(f"{plural(value['imports'], 'import')}, {plural(value['events'], 'audit row')}")
     session.print_result(value, lines, always=True)

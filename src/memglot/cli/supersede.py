@@ -10,29 +10,35 @@ from memglot.cli.session import Session, command
 from memglot.display import escape
 
 
-@command("supersede")
+@command("supersede", examples='memglot supersede 0194a000-0006 0194a000-0002 --reason "moved to PostgreSQL"')
 @click.argument("newer")
 @click.argument("older")
-@click.option("--reason", default="", help="Why; it is kept with the decision.")
-@click.option("--entity", metavar="ID", help="The entity that both memories speak of.")
+@click.option("--reason", default="", help="Reason, stored with the decision.")
+@click.option("--entity", metavar="ID", help="Entity that both memories are about.")
 def supersede(session: Session, newer: str, older: str, reason: str, entity: str | None) -> None:
-    """Say that memory NEWER takes the place of OLDER, which gets the status `superseded`."""
+    """Mark a memory as superseded by a newer one.
+
+    OLDER gets the status `superseded`.
+    """
     with session.memory(write=True) as memory:
         found = memory.supersede(newer, older, reason=reason, entity=entity)
     session.print_result(_supersession(found), f"{found.newer} supersedes {found.older}")
 
 
-@command("chain")
+@command("chain", examples="memglot chain 0194a000-0006")
 @click.argument("id", required=False)
 def chain(session: Session, id: str | None) -> None:
-    """List which memory took the place of which: all, or the whole chain of one memory."""
+    """List superseded memories and their replacements.
+
+    With ID, list the complete chain of one memory.
+    """
     with session.memory() as memory:
         found = memory.chain(id)
     lines = []
     for one in found:
         value = _supersession(one)
-        about = [f"{one.newer} supersedes {one.older}", value["decided_at"], one.decided_by, escape(one.reason)]
-        lines.append("  ".join(part for part in about if part))
+        parts = [f"{one.newer} supersedes {one.older}", value["decided_at"], one.decided_by, escape(one.reason)]
+        lines.append("  ".join(part for part in parts if part))
     session.print_result({"results": [_supersession(one) for one in found]}, lines or "none", always=True)
 
 

@@ -1,4 +1,4 @@
-"""`sync`: memories.json between machines and tools."""
+"""`memglot sync`."""
 
 from __future__ import annotations
 
@@ -10,37 +10,52 @@ import click
 from memglot.cli.export import print_export
 from memglot.cli.import_ import print_import
 from memglot.cli.passphrase import passphrase_option, secret
-from memglot.cli.session import Session, command, shared_options
+from memglot.cli.session import Session, command, group
 from memglot.display import plural
 
 
-@click.group("sync")
-@shared_options
+@group(
+    "sync",
+    examples="""
+    # On the first machine
+    memglot sync export --out=memories.json
+    # On the second machine
+    memglot sync diff-with-remote --from=memories.json
+    memglot sync import --from=memories.json
+    """,
+)
 def sync() -> None:
-    """Exchange memories.json with other machines, with memoryd and with mcp-memory-service."""
+    """Exchange memories.json with other machines, memoryd and mcp-memory-service."""
 
 
-@command("export")
-@click.option("--out", required=True, metavar="FILE", type=click.Path(), help="Where to; `-` is standard output.")
-@click.option("--scope", metavar="SCOPE", help="Only this scope, with all that belongs to it.")
-@click.option("--include-audit-chain", is_flag=True, help="The chain of everything that was done too.")
-@click.option("--include-embeddings", is_flag=True, help="Vectors too.")
+@command(
+    "export",
+    examples="""
+    memglot sync export --out=memories.json
+    memglot sync export --out=work.json --scope=work --include-audit-chain
+    memglot sync export --out=memories.json --passphrase-file=passphrase.txt
+    """,
+)
+@click.option("--out", required=True, metavar="FILE", type=click.Path(), help="Output file; `-` is standard output.")
+@click.option("--scope", metavar="SCOPE", help="Scope to export, with everything that belongs to it (default: all).")
+@click.option("--include-audit-chain", is_flag=True, help="Include the audit chain.")
+@click.option("--include-embeddings", is_flag=True, help="Include the vectors of semantic search.")
 @passphrase_option
-@click.option("--plaintext", is_flag=True, help="Write sensitive scopes as they are.")
-@click.option("--v5", is_flag=True, help="mcp-memory-service's own shape: nothing chunked, nothing sealed.")
+@click.option("--plaintext", is_flag=True, help="Write sensitive scopes without encryption.")
+@click.option("--v5", is_flag=True, help="Write mcp-memory-service's own format: not split, not encrypted.")
 @click.option(
     "--chunk-size-mb",
     type=click.IntRange(1, 1 << 20),
     default=5,
     show_default=True,
-    help="Bodies of more MiB lie apart, in a folder beside the file.",
+    help="Size in MiB above which a text is written to a folder next to the file.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that another tool wrote.")
 def export(session: Session, out: str, passphrase_file: str | None, **options: Any) -> None:
-    """Write memories.json.
+    """Export all memories to memories.json.
 
-    It holds every memory, the graph, the identity, deletions and open conflicts, and proves itself. Sensitive scopes
-    are sealed; without a passphrase the export is refused. A file that this tool wrote is replaced.
+    The file contains every memory, the graph, the identity, deletions, unresolved conflicts and a proof. Sensitive
+    scopes are encrypted; without a passphrase the export is refused. A file that memglot wrote is replaced.
     """
     path = None if out == "-" else out
     with session.memory() as memory, session.progress("exporting") as bar:
@@ -50,23 +65,31 @@ def export(session: Session, out: str, passphrase_file: str | None, **options: A
     print_export(session, result, path)
 
 
-@command("import")
-@click.option("--from", "source", required=True, metavar="FILE", type=click.Path(), help="`-` is standard input.")
+@command(
+    "import",
+    examples="""
+    memglot sync import --from=memories.json --dry-run
+    memglot sync import --from=memories.json --conflict=prefer-local
+    """,
+)
+@click.option(
+    "--from", "source", required=True, metavar="FILE", type=click.Path(), help="Input file; `-` is standard input."
+)
 @click.option(
     "--conflict",
     type=click.Choice(["merge", "prefer-local", "prefer-remote"]),
     default="merge",
     show_default=True,
-    help="What to do with a memory that differs here.",
+    help="Action for memories that differ from the stored ones.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would happen and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 @passphrase_option
-@click.option("--restore-deleted", is_flag=True, help="Bring back what was deleted here.")
-@click.option("--accept-broken-audit", is_flag=True, help="Import though the audit chain is broken.")
+@click.option("--restore-deleted", is_flag=True, help="Restore memories that were deleted here.")
+@click.option("--accept-broken-audit", is_flag=True, help="Import the file even if its audit chain is broken.")
 def import_(session: Session, source: str, dry_run: bool, passphrase_file: str | None, **options: Any) -> int:
-    """Import memories.json and merge it, field by field.
+    """Import memories.json and merge it field by field.
 
-    What no rule decides is kept as a conflict: `memglot conflicts` lists them.
+    If two edits of a field have the same timestamp, both values are kept as a conflict; `memglot conflicts` lists them.
     """
     options["passphrase"] = secret(passphrase_file)
     session.writes_batches = not dry_run
@@ -75,19 +98,19 @@ def import_(session: Session, source: str, dry_run: bool, passphrase_file: str |
     return print_import(session, result)
 
 
-@command("diff-with-remote")
-@click.option("--from", "source", required=True, metavar="FILE", type=click.Path(), help="The other machine's file.")
+@command("diff-with-remote", examples="memglot sync diff-with-remote --from=memories.json")
+@click.option("--from", "source", required=True, metavar="FILE", type=click.Path(), help="File of the other machine.")
 @passphrase_option
 def diff_with_remote(session: Session, source: str, passphrase_file: str | None) -> int:
-    """Show what importing memories.json would change."""
+    """Show what importing a memories.json would change."""
     with session.memory() as memory, session.progress("comparing") as bar:
         found = memory.diff_with_remote(source, passphrase=secret(passphrase_file), progress=bar)
-    shown = [f"new        {id}" for _, id in zip(range(_SHOWN), found.new, strict=False)]
-    shown += [f"delete     {id}" for _, id in zip(range(_SHOWN), found.deletes, strict=False)]
+    shown = [f"new        {id}" for _, id in zip(range(_MAX_SHOWN), found.new, strict=False)]
+    shown += [f"delete     {id}" for _, id in zip(range(_MAX_SHOWN), found.deletes, strict=False)]
     for name, values in (("update", found.updates), ("conflict", found.conflicts), ("ahead", found.ahead)):
         shown += [
             f"{name:10} {value['id']}  {', '.join(value['fields'])}"
-            for _, value in zip(range(_SHOWN), values, strict=False)
+            for _, value in zip(range(_MAX_SHOWN), values, strict=False)
         ]
     counts = (
         f"{plural(found.remote_total, 'memory')}: {len(found.new):,} new, {len(found.updates):,} to update, "
@@ -95,7 +118,7 @@ def diff_with_remote(session: Session, source: str, passphrase_file: str | None)
         f"{len(found.unchanged):,} unchanged, {len(found.deletes):,} to delete, {len(found.deleted):,} deleted here"
     )
     if found.others:
-        counts += "; besides " + ", ".join(f"{count:,} of {name}" for name, count in sorted(found.others.items()))
+        counts += "; also " + ", ".join(plural(count, name) for name, count in sorted(found.others.items()))
     session.print_result(found.value(), [*shown, counts], always=True)
     if not session.json:
         session.print_errors(found.report.faults())
@@ -104,6 +127,6 @@ def diff_with_remote(session: Session, source: str, passphrase_file: str | None)
     return found.exit_code
 
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 for _command in (export, import_, diff_with_remote):
     sync.add_command(_command)

@@ -8,11 +8,20 @@ from memglot.cli.session import LIMIT, Session, command
 from memglot.display import plural
 
 
-@command("tree")
+@command(
+    "tree",
+    examples="""
+    memglot tree
+    memglot tree work --depth 2
+    """,
+)
 @click.argument("path", default="")
-@click.option("--depth", type=LIMIT, help="So many levels below PATH.")
+@click.option("--depth", type=LIMIT, metavar="N", help="Number of levels below PATH (default: all).")
 def tree(session: Session, path: str, depth: int | None) -> None:
-    """Show the tree of memories, with counts."""
+    """Show the tree of memories with counts.
+
+    With PATH, show only this branch.
+    """
     with session.memory() as memory:
         branches = memory.tree(path, depth=depth)
     total = branches[0].total if branches else 0

@@ -10,13 +10,23 @@ from memglot.cli.record_fields import field_options, fields_of, text_argument
 from memglot.cli.session import Session, command
 
 
-@command("update")
+@command(
+    "update",
+    examples="""
+    memglot update 0194a000-0006 --tag database --tag decision
+    memglot update 0194a000-0006 --status stale
+    memglot update 0194a000-0006 --content - < new-text.md
+    """,
+)
 @click.argument("id")
-@click.option("--content", help="The new text; `-` reads it from standard input.")
+@click.option("--content", help="New text; `-` reads it from standard input.")
 @field_options
-@click.option("--status", help="Its status, such as `stale`.")
+@click.option("--status", help="Status, such as `active` or `stale`.")
 def update(session: Session, id: str, content: str | None, **options: Any) -> None:
-    """Change fields of a memory; each replaces the old value. `--tag ""` removes all tags."""
+    """Change fields of a memory.
+
+    Each option replaces the old value of its field. `--tag ""` removes all tags.
+    """
     from memglot.json_values import record_value
 
     changes = fields_of(options)

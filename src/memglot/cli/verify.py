@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from memglot.cli.format_name import FormatName
@@ -9,21 +11,37 @@ from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
 
+if TYPE_CHECKING:
+    from memglot.exporting.verify import Verdict
 
-@command("verify")
+_STATES = {"whole": "intact", "unproven": "no proof"}
+
+
+@command(
+    "verify",
+    examples="""
+    memglot verify memories.json
+    memglot verify vault --json
+    """,
+)
 @click.argument("path", type=click.Path())
-@click.option("--format", "-f", type=FormatName(), help="The format; else it is detected.")
+@click.option("--format", "-f", type=FormatName(), help="Format of PATH (default: detected by extension and content).")
 @passphrase_option
 def verify(session: Session, path: str, format: str | None, passphrase_file: str | None) -> int:
-    """Check that an export or a store is whole and unaltered.
+    """Verify that an export or a store is complete and unaltered.
 
-    Exit status 0 means that it is; 1 that it was cut off or edited, or that it carries no proof.
+    The exit status is 0 if it is, and 1 if memories are missing or were edited, or if it contains no proof.
     """
     from memglot.exporting.verify import verdict_value
     from memglot.exporting.verify import verify as verify_
 
     verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
-    lines = [f"{verdict.path}: {verdict.state}, {plural(verdict.count, 'memory')}"]
-    lines += [f"  {problem}" for problem in verdict.problems]
-    session.print_result(verdict_value(verdict), lines, always=True)
+    session.print_result(verdict_value(verdict), verdict_lines(verdict), always=True)
     return 0 if verdict.ok else 1
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """Return the result of a check as text."""
+    state = _STATES.get(verdict.state, verdict.state)
+    problems = (f"  {problem}" for problem in verdict.problems)
+    return [f"{verdict.path}: {state}, {plural(verdict.count, 'memory')}", *problems]

@@ -1,0 +1,98 @@
+"""The help of every command: plain sentences, and examples that the commands accept."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from memglot.cli.main import COMMANDS, cli
+
+VERBS = set(
+    "Add Build Change Check Compare Convert Copy Delete Edit Exchange Export Import List Mark Merge Move Open Print "
+    "Remove Replace Resolve Restore Search Show Store Undo Verify Write".split()
+)
+DAILY = {
+    *"import export convert search add list get update edit delete tree undo conflicts verify diff backup".split(),
+    "restore",
+    "sync",
+    "sync export",
+    "sync import",
+    "sync diff-with-remote",
+}
+
+
+def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        yield f"{path}{name}", command
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path}{name} ")
+
+
+ALL = {name: command for name, command in _commands(cli) if name.split()[0] not in ("mcp", "repo")}
+
+
+def _examples(command: click.Command) -> list[str]:
+    return str(getattr(command, "examples", "")).splitlines()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_starts_with_a_verb_and_ends_with_a_full_stop(name: str) -> None:
+    text = (ALL[name].help or "").strip()
+    first = text.split("\n\n")[0]
+    assert first.split()[0].rstrip(",") in VERBS, first
+    assert first.endswith(".")
+    assert text.endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() & ALL))
+def test_the_list_of_commands_shows_the_first_line_of_each_help(name: str) -> None:
+    assert " ".join((ALL[name].help or "").split("\n\n")[0].split()) == COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_has_a_sentence(name: str) -> None:
+    for option in ALL[name].params:
+        if isinstance(option, click.Option):
+            assert option.help and option.help[0].isupper() and option.help.endswith("."), option.name
+
+
+def test_daily_commands_have_examples() -> None:
+    assert {name for name in DAILY if not _examples(ALL[name])} == set()
+
+
+@pytest.mark.parametrize("name", [name for name, command in ALL.items() if _examples(command)])
+def test_examples_are_printed_as_written_and_are_accepted(name: str) -> None:
+    command = ALL[name]
+    shown = command.get_help(click.Context(command, info_name=name))
+    own = 0
+    for line in _examples(command):
+        assert f"\n  {line}" in shown
+        assert len(line) <= 98
+        for words in _calls(line):
+            own += words[: len(name.split())] == name.split()
+            _parse(words)
+    assert own
+
+
+def _calls(line: str) -> Iterator[list[str]]:
+    """Yield the arguments of each call of `memglot` in a line of shell."""
+    for call in re.findall(r"\bmemglot (?:[^|<>)]|'[^']*')*", line) if not line.startswith("#") else []:
+        yield shlex.split(call.rstrip('"') if call.count('"') % 2 else call)[1:]
+
+
+def _parse(words: list[str]) -> None:
+    """Parse a call as the command line would, without running it."""
+    command: click.Command = cli
+    context = cli.make_context("memglot", list(words))
+    while isinstance(command, click.Group) and context._protected_args + context.args:
+        rest = [*context._protected_args, *context.args]
+        name, found, rest = command.resolve_command(context, rest)
+        assert name is not None and found is not None, words
+        command, context = found, found.make_context(name, rest, parent=context)
+    assert not isinstance(command, click.Group) or command.invoke_without_command, words
