@@ -331,7 +331,7 @@ def test_fields_of_another_type_cost_no_conversation() -> None:
     assert [record.content for record in found] == ["[user]: a\n[assistant]: b", "[user]: c\n[assistant]: bare text"]
     assert (found[0].created_at, found[0].tags) == (1_700_000_005_500_000, [])
     assert len(faults(report)) == 2 and all("is no object and was left out" in fault for fault in faults(report))
-    assert report.notes == ["content: 4 messages have fields of an unexpected type; the rest of them was read"]
+    assert report.notes == ["content: ignored fields of an unexpected type in 4 messages; the other fields were read"]
 
 
 def test_what_is_no_conversation_fails_alone() -> None:

@@ -338,7 +338,7 @@ def test_a_file_cut_behind_its_memories_counts_no_memory_more(memory: Memory, tm
 def test_a_sealed_row_of_a_file_that_does_not_say_how_is_told_so(memory: Memory, tmp_path: Path) -> None:
     path = put(tmp_path / "in.json", row("", cipher_blob="A" * 40, encrypted=True))
     (fault,) = memory.sync_import(path, passphrase="p").errors
-    assert "does not say how" in str(fault)
+    assert "has no `encryption` block" in str(fault)
 
 
 def test_a_diff_tells_of_all_that_an_import_would_change(memory: Memory, tmp_path: Path) -> None:

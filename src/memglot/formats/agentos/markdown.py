@@ -18,7 +18,7 @@ from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_sl
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
 from memglot.formats.core.note_folder import writing_notes
-from memglot.formats.core.note_layout import Place, first_vault, is_untouched, mirror, note_slot, places_of
+from memglot.formats.core.note_layout import NotePlace, first_vault, is_untouched, mirror, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, read_trace, trace_from_record
@@ -95,7 +95,7 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
         metadata = frame.front.get("metadata")
         if not (as_written and isinstance(metadata, dict) and KEY in metadata):
             head, tail = mark + text[: frame.start], text[frame.end :]
-            _remember(record, Place(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
+            _remember(record, NotePlace(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
         if not as_written:
             mark_as_note(record, edited=written is not None)
     elif written is not None and not as_written:
@@ -104,7 +104,7 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
     yield from things
 
 
-def _remember(record: Record, place: Place) -> None:
+def _remember(record: Record, place: NotePlace) -> None:
     """Keep the text around the content of a note that this tool would lay out otherwise."""
     place.tags = record.tags
     place.of = mirror(record, record.extra.get(TOOL))

@@ -44,7 +44,7 @@ class Message(msgspec.Struct, gc=False):
     metadata: Metadata | None = None
 
 
-class TreeNode(msgspec.Struct, gc=False):
+class MessageNode(msgspec.Struct, gc=False):
     """A place in the tree. Roots, and some places between, hold no message."""
 
     message: Message | None = None
@@ -53,7 +53,7 @@ class TreeNode(msgspec.Struct, gc=False):
 
 
 _Part = TypeVar("_Part", bound=msgspec.Struct)
-_Nodes = dict[str, TreeNode | None]
+_Nodes = dict[str, MessageNode | None]
 _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _mapping = msgspec.json.Decoder(_Nodes).decode
 _value = msgspec.json.Decoder().decode
@@ -68,7 +68,7 @@ class Conversation:
     title: str
     created_at: int
     current: str | None
-    nodes: dict[str, TreeNode]
+    nodes: dict[str, MessageNode]
     rest: dict[str, Any]
 
     @property
@@ -126,7 +126,7 @@ def _conversation(values: dict[str, Any], nodes: _Nodes, counts: ReadCounts) -> 
         title=counts.clean(title) if isinstance(title, str) and title.strip() else "",
         created_at=microseconds(_number(started)),
         current=current if isinstance(current, str) else None,
-        nodes={key: node or TreeNode() for key, node in nodes.items()},
+        nodes={key: node or MessageNode() for key, node in nodes.items()},
         rest=values,
     )
 
@@ -144,10 +144,10 @@ def place(report: SourceReport) -> dict[str, int | None]:
     return {"line": report.line if report.find_line is None else report.find_line(), "item": report.item}
 
 
-def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> TreeNode:
+def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> MessageNode:
     """A place of the tree with all of its fields that are as they should be."""
     try:
-        return msgspec.convert(value, TreeNode | None) or TreeNode()
+        return msgspec.convert(value, MessageNode | None) or MessageNode()
     except msgspec.ValidationError:
         pass
     message = value.get("message") if isinstance(value, dict) else value
@@ -159,7 +159,7 @@ def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> TreeNode:
         value = {**value, "message": None} if isinstance(value, dict) else {}
     else:
         counts.repaired += 1
-    return _lenient(value, TreeNode)
+    return _lenient(value, MessageNode)
 
 
 def _lenient(value: dict[str, Any], kind: type[_Part]) -> _Part:

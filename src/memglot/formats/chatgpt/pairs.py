@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memglot.formats.chatgpt.content import INSTRUCTIONS, MEMORIES, OUTPUT, Content, plain_text, read_content
-from memglot.formats.chatgpt.conversation import Conversation, Message, ReadCounts, TreeNode, microseconds
-from memglot.formats.chatgpt.tree import Branch
+from memglot.formats.chatgpt.conversation import Conversation, Message, MessageNode, ReadCounts, microseconds
+from memglot.formats.chatgpt.tree import MessageBranch
 
 BIO = "bio"
 
@@ -64,7 +64,7 @@ class PairCollector:
         self.found: list[QuestionAnswer | SavedMemory] = []
         self.instructions: list[tuple[str, int]] = []
 
-    def add(self, branch: Branch) -> None:
+    def add(self, branch: MessageBranch) -> None:
         """Gather the messages of a line."""
         pair = None
         before = self._pair_of.get(branch.parent) if branch.parent is not None else None
@@ -78,7 +78,7 @@ class PairCollector:
         self.found.append(pair)
         return pair
 
-    def _message(self, key: str, node: TreeNode, pair: QuestionAnswer | None, branch: bool) -> QuestionAnswer | None:
+    def _message(self, key: str, node: MessageNode, pair: QuestionAnswer | None, branch: bool) -> QuestionAnswer | None:
         message = node.message
         if message is None:
             return pair

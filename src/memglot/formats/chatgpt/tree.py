@@ -6,12 +6,12 @@ from itertools import chain
 
 from memglot.display import shorten
 from memglot.errors import BadRecord
-from memglot.formats.chatgpt.conversation import Conversation, ReadCounts, TreeNode, place
+from memglot.formats.chatgpt.conversation import Conversation, MessageNode, ReadCounts, place
 from memglot.report import SourceReport
 
 
 @dataclass
-class Branch:
+class MessageBranch:
     """A run of messages from top to bottom; `parent` is the message, on an earlier branch, that it continues."""
 
     keys: list[str]
@@ -19,7 +19,7 @@ class Branch:
     is_side: bool
 
 
-def branches(conversation: Conversation, report: SourceReport, counts: ReadCounts) -> Iterator[Branch]:
+def branches(conversation: Conversation, report: SourceReport, counts: ReadCounts) -> Iterator[MessageBranch]:
     """All places of the tree, each once: first the line to the current one, then the branches as they were made."""
     nodes = conversation.nodes
     parents = _parents(conversation, counts)
@@ -45,7 +45,7 @@ def branches(conversation: Conversation, report: SourceReport, counts: ReadCount
         )
 
 
-def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Branch, bool]:
+def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[MessageBranch, bool]:
     """From a place upwards to the root, or to what was seen before; tell whether that was on this very way."""
     way: list[str] = []
     at: str | None = key
@@ -56,7 +56,7 @@ def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[Br
         way.append(at)
         at = parents[at]
     circle = at in own
-    return Branch(way[::-1], None if circle else at, False), circle
+    return MessageBranch(way[::-1], None if circle else at, False), circle
 
 
 def _parents(conversation: Conversation, counts: ReadCounts) -> dict[str, str | None]:
@@ -74,7 +74,7 @@ def _parents(conversation: Conversation, counts: ReadCounts) -> dict[str, str | 
     return parents
 
 
-def _below(nodes: dict[str, TreeNode], parents: dict[str, str | None]) -> dict[str, list[str]]:
+def _below(nodes: dict[str, MessageNode], parents: dict[str, str | None]) -> dict[str, list[str]]:
     """The places right below each place, the oldest first: an order that later messages do not change."""
     below: dict[str, list[str]] = {}
     for key, parent in parents.items():
@@ -109,5 +109,5 @@ def _current(conversation: Conversation, below: dict[str, list[str]], counts: Re
     return max(reversed(leaves), key=lambda key: _time(nodes[key]), default=None)
 
 
-def _time(node: TreeNode) -> float:
+def _time(node: MessageNode) -> float:
     return (node.message.create_time if node.message else None) or 0.0

@@ -13,7 +13,7 @@ import msgspec
 
 from memglot.disk import DiskList, DiskMap
 from memglot.formats.core.note_folder import Notes
-from memglot.formats.core.note_layout import Place
+from memglot.formats.core.note_layout import NotePlace
 
 # The name of a file that is being replaced is a little longer while that goes on.
 _LONGEST = 240
@@ -66,13 +66,13 @@ class NoteFiles:
             parent = parent.rpartition("/")[0]
         return False
 
-    def later(self, places: list[Place], content: str, fallback: str) -> None:
+    def later(self, places: list[NotePlace], content: str, fallback: str) -> None:
         """Write further notes of a content, once all memories have their places."""
         for place in places:
             value = {"place": msgspec.to_builtins(place), "content": content, "fallback": fallback}
             self._later.append(value)
 
-    def raw(self, place: Place, data: bytes, fallback: str) -> None:
+    def raw(self, place: NotePlace, data: bytes, fallback: str) -> None:
         """Write a note that is no text, unless a memory stands in its place by now."""
         if self._taken.get(self._key(place.path)) != place.vault:
             self.put(self.free(place.path, fallback, place.vault), data, counts=False)
@@ -80,7 +80,7 @@ class NoteFiles:
     def finish(self) -> None:
         """Write the notes that were left for later, unless a memory of its own stands there by now."""
         for value in self._later:
-            place = msgspec.convert(value["place"], Place)
+            place = msgspec.convert(value["place"], NotePlace)
             if self._taken.get(self._key(place.path)) == place.vault and place.vault:
                 continue
             path = self.free(place.path, value["fallback"], place.vault)

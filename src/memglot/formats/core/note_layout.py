@@ -16,7 +16,7 @@ _MIRRORED = (
 )
 
 
-class Place(msgspec.Struct, omit_defaults=True):
+class NotePlace(msgspec.Struct, omit_defaults=True):
     """Where a note lies, and what its file has before and after the content."""
 
     path: str
@@ -39,7 +39,7 @@ def mirror(record: Record, own: Any = None) -> str:
     return whole.hexdigest()[:16]
 
 
-def places_of(record: Record, tool: str, residue: str) -> list[Place]:
+def places_of(record: Record, tool: str, residue: str) -> list[NotePlace]:
     """The notes of a memory, its own first; what is no place is passed over."""
     own = record.extra.get(tool)
     if not isinstance(own, dict):
@@ -50,13 +50,13 @@ def places_of(record: Record, tool: str, residue: str) -> list[Place]:
     places = []
     for value in found:
         try:
-            places.append(msgspec.convert(value, Place))
+            places.append(msgspec.convert(value, NotePlace))
         except msgspec.ValidationError:
             continue
     return places
 
 
-def is_untouched(record: Record, places: list[Place], own: Any = None) -> bool:
+def is_untouched(record: Record, places: list[NotePlace], own: Any = None) -> bool:
     """Tell whether the memory still says what its first note says."""
     tags = {tag for place in places for tag in place.tags}
     return bool(places[0].of) and places[0].of == mirror(record, own) and set(record.tags) == tags

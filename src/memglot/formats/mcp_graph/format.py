@@ -44,7 +44,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     """Write a graph as the server does, without a newline at its end; what belongs to no line goes beside it."""
     buffer = GraphBuffer(target, options.space or "")
     writer = LineWriter(buffer, report, plain=options.plain)
-    proof = _Proof()
+    proof = _GraphProver()
     try:
         with target.file() as out:
             for record, riders, _ in bundles(items, buffer, report):
@@ -76,7 +76,7 @@ def _encoded(line: GraphLine, *, plain: bool) -> bytes:
     return msgspec.json.encode({**line.keys, KEY: slot} if slot else line.keys)
 
 
-class _Proof:
+class _GraphProver:
     """Sums up memories, and whatever else stands in the file, in its order."""
 
     def __init__(self) -> None:

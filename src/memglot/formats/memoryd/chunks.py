@@ -1,4 +1,4 @@
-"""Large bodies: files beside the JSON, named by the SHA-256 of what they hold, checked whenever they are read."""
+"""Large bodies in files of their own next to the JSON, named by their SHA-256 and checked when they are read."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ _HEX = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class ChunkWriter:
-    """Puts bodies over a size into `<out>.chunks/<sha>.bin`, each content once."""
+    """Write bodies above a size to `<out>.chunks/<sha>.bin`, each content once."""
 
     def __init__(self, target: Target, megabytes: int) -> None:
         path = target.path
-        # A stream has nothing beside it: there, every body stays where it is.
+        # A stream has no folder next to it, so every body stays in its row.
         self._folder = path.with_name(path.name + SUFFIX) if path is not None and not target.is_special() else None
         self._limit = megabytes << 20
         self._written: dict[str, int] = {}
         self._made: list[Path] = []
 
     def is_large(self, content: str) -> bool:
-        """Tell whether a body is large enough to lie apart."""
-        # A letter is four bytes at most, so most bodies need not be encoded to be measured.
+        """Return True if a body is large enough to be stored in a file of its own."""
+        # A character is at most four bytes, so most bodies need not be encoded to be measured.
         if self._folder is None or len(content) * 4 <= self._limit:
             return False
         return len(content) > self._limit or len(content.encode("utf-8")) > self._limit
 
     def write(self, content: str) -> dict[str, Any]:
-        """Write a body, and return what the row says of it: the page's pointer and the program's."""
+        """Write a body and return the keys for its row: the page's pointer and memoryd's manifest."""
         assert self._folder is not None
         raw = content.encode("utf-8")
         ref = sha256(raw).hexdigest()
         if ref not in self._written:
             if self._folder.is_symlink():
-                raise CannotWrite(str(self._folder), "it is a link")
+                raise CannotWrite(str(self._folder), "it is a symbolic link")
             place = self._folder / f"{ref}.bin"
             if not place.exists():
                 self._made.append(place)
@@ -65,7 +65,7 @@ class ChunkWriter:
         }
 
     def manifest(self) -> list[dict[str, Any]]:
-        """The list of all files, for the top level."""
+        """Return the list of all body files, for the top level."""
         name = self._folder.name if self._folder else ""
         return [
             {"ref": ref, "path": f"{name}/{ref}.bin", "size_bytes": size, "sha256": ref}
@@ -73,7 +73,7 @@ class ChunkWriter:
         ]
 
     def count_unused(self) -> int:
-        """How many bodies of earlier exports lie there; copies of those may still need them."""
+        """Return the number of bodies from earlier exports; copies of those exports may still need them."""
         if self._folder is None or not self._folder.is_dir() or self._folder.is_symlink():
             return 0
         return sum(
@@ -81,7 +81,7 @@ class ChunkWriter:
         )
 
     def remove_written(self) -> None:
-        """Remove what was written for a file that did not come to be."""
+        """Delete the files written for an export that failed."""
         for place in self._made:
             place.unlink(missing_ok=True)
         if self._folder is not None and self._folder.is_dir() and not any(self._folder.iterdir()):
@@ -89,7 +89,7 @@ class ChunkWriter:
 
 
 def read_chunk(row: dict[str, Any], path: Path | None) -> str:
-    """The body that a row's pointer speaks of; raises `BadRecord` when it is not there, not whole, or elsewhere."""
+    """Return the body that a row points to; raise `BadRecord` if it is missing, altered or outside the folder."""
     pointer, own = _object(row, "large_file_pointer"), _object(row, "large_file_manifest")
     ref = pointer.get("ref")
     name = own.get("filename", f"{ref}.bin" if isinstance(ref, str) else None)
@@ -98,7 +98,7 @@ def read_chunk(row: dict[str, Any], path: Path | None) -> str:
         if not isinstance(part, str) or not _is_plain(part):
             raise _chunk_outside(f"{folder}/{name}")
     if path is None:
-        raise _bad_chunk(str(name), "there is no folder beside this input")
+        raise _bad_chunk(str(name), "this input is a stream, without a folder next to it")
     place = path.parent / str(folder) / str(name)
     if place.parent.is_symlink() or place.is_symlink():
         raise _chunk_outside(f"{folder}/{name}")
@@ -106,14 +106,14 @@ def read_chunk(row: dict[str, Any], path: Path | None) -> str:
         raise _bad_chunk(f"{folder}/{name}", "it is missing")
     sizes = [part["size_bytes"] for part in (pointer, own) if part.get("size_bytes") is not None]
     if any(size != os.path.getsize(place) for size in sizes):
-        raise _bad_chunk(f"{folder}/{name}", "it has another size")
+        raise _bad_chunk(f"{folder}/{name}", "its size differs from the recorded size")
     raw = place.read_bytes()
     hashes = [sha for sha in (own.get("sha256"), ref) if sha is not None]
     if not hashes and isinstance(row.get("content_hash"), str):
         hashes = [row["content_hash"]]
     found = sha256(raw).hexdigest()
     if not hashes or any(not _is_hash(sha, found) for sha in hashes):
-        raise _bad_chunk(f"{folder}/{name}", "it was altered")
+        raise _bad_chunk(f"{folder}/{name}", "its SHA-256 differs from the recorded hash")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -121,7 +121,7 @@ def read_chunk(row: dict[str, Any], path: Path | None) -> str:
 
 
 def has_chunk(row: dict[str, Any]) -> bool:
-    """Tell whether a row's body lies apart."""
+    """Return True if a row's body is in a file of its own."""
     return bool(_object(row, "large_file_pointer") or _object(row, "large_file_manifest").get("filename"))
 
 
@@ -131,7 +131,7 @@ def _object(row: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _is_plain(part: str) -> bool:
-    """Tell whether a name is one part of a path, on every system."""
+    """Return True if a name is a single path component on every system."""
     return part not in ("", ".", "..") and not any(letter in part for letter in "/\\:\0")
 
 
@@ -141,14 +141,12 @@ def _is_hash(said: Any, found: str) -> bool:
 
 
 def _chunk_outside(path: str) -> BadRecord:
-    """A pointer to a body that leads out of the folder of bodies."""
-    return BadRecord(
-        f"its body is said to lie at `{shorten(path)}`, which is outside the folder of bodies: it was not opened"
-    )
+    """Return the error for a body outside the folder of bodies."""
+    return BadRecord(f"its body `{shorten(path)}` is outside the folder of bodies and was not opened")
 
 
 def _bad_chunk(path: str, reason: str) -> BadRecord:
-    """A body that lies apart and cannot be used."""
+    """Return the error for a body file that cannot be used."""
     return BadRecord(
-        f"its body `{shorten(path)}` cannot be used: {reason}", "copy the folder of bodies together with its file"
+        f"its body `{shorten(path)}` cannot be used: {reason}", "copy the `.chunks` folder together with its file"
     )

@@ -1,4 +1,4 @@
-"""Sealing: bodies under a passphrase, as memoryd opens them: AES-256-GCM, the key by PBKDF2-HMAC-SHA256."""
+"""Encryption of bodies with a passphrase, compatible with memoryd: AES-256-GCM with a key from PBKDF2-HMAC-SHA256."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PREFIX = "base64:"
 
 
 class Cipher:
-    """One key, derived once, that seals and opens texts. Each blob is base64 of nonce, ciphertext and tag."""
+    """Encrypt and decrypt texts with one derived key; each blob is base64 of nonce, ciphertext and tag."""
 
     def __init__(self, passphrase: str, salt: bytes | None = None, iterations: int = ITERATIONS) -> None:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -30,13 +30,13 @@ class Cipher:
         self._cipher = AESGCM(key)
 
     def encrypt(self, text: str | bytes, bound_to: str | None = None) -> str:
-        """Seal a text; with `bound_to` it opens only together with that id."""
+        """Encrypt a text; with `bound_to` it can be decrypted only together with that id."""
         nonce = os.urandom(_NONCE)
         raw = text.encode("utf-8") if isinstance(text, str) else text
         return b64encode(nonce + self._cipher.encrypt(nonce, raw, _bytes(bound_to))).decode("ascii")
 
     def decrypt(self, blob: Any, bound_to: str | None = None) -> bytes:
-        """Open a blob; raises `BadRecord` for one that another key sealed, or that was altered."""
+        """Decrypt a blob; raise `BadRecord` if another key encrypted it or it was altered."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -44,14 +44,14 @@ class Cipher:
         except (NotBase64, ValueError):
             raw = b""
         if len(raw) < _NONCE + _TAG:
-            raise cannot_open("it is no sealed text")
+            raise cannot_open("it is not encrypted text")
         try:
             return self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bytes(bound_to))
         except InvalidTag:
-            raise cannot_open("the passphrase is another one, or it was altered") from None
+            raise cannot_open("the passphrase is wrong, or the text was altered") from None
 
     def can_decrypt(self, blob: Any, bound_to: str | None = None) -> bool:
-        """Tell whether a blob was sealed under this key."""
+        """Return True if this key decrypts a blob."""
         try:
             self.decrypt(blob, bound_to)
         except BadRecord:
@@ -59,24 +59,24 @@ class Cipher:
         return True
 
     def memoryd_block(self) -> dict[str, Any]:
-        """The block in `export_metadata.encryption`, as memoryd reads it."""
+        """Return the `export_metadata.encryption` block that memoryd reads."""
         return {"scheme": SCHEME, "kdf": KDF, "iterations": self._iterations, "salt": b64encode(self._salt).decode()}
 
     def page_block(self) -> dict[str, Any]:
-        """The block at the top level, as the page shows it, with a blob that tells whether a passphrase is right."""
+        """Return the top-level `encryption` block that the page reads, with a blob for checking a passphrase."""
         salt = _PREFIX + b64encode(self._salt).decode()
         check = self.encrypt(_CHECK)
         return {"scheme": SCHEME, "kdf": KDF, "kdf_iters": self._iterations, "salt": salt, "check": check}
 
 
 def cipher_for(passphrase: str, block: dict[str, Any]) -> Cipher:
-    """What opens the blobs of a file, from either of its encryption blocks; raises `BadRecord`."""
+    """Return the cipher for a file from either of its encryption blocks; raise `BadRecord`."""
     scheme, kdf = block.get("scheme", SCHEME), block.get("kdf", KDF)
     if scheme != SCHEME or kdf != KDF:
-        raise _bad_encryption(f"it is sealed by `{scheme}` with `{kdf}`, which is not known here")
+        raise _bad_encryption(f"the scheme `{scheme}` with `{kdf}` is not supported")
     iterations = block.get("iterations", block.get("kdf_iters", ITERATIONS))
     if not isinstance(iterations, int) or isinstance(iterations, bool) or not 1 <= iterations <= _MOST_ITERATIONS:
-        raise _bad_encryption(f"its number of iterations must be 1 to {_MOST_ITERATIONS:,}")
+        raise _bad_encryption(f"the number of iterations must be between 1 and {_MOST_ITERATIONS:,}")
     salt = block.get("salt")
     try:
         raw = b64decode(salt.removeprefix(_PREFIX), validate=True) if isinstance(salt, str) else b""
@@ -92,7 +92,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _bad_encryption(reason: str) -> BadRecord:
-    """A file whose sealing cannot be understood."""
+    """Return the error for an encryption block that cannot be used."""
     return BadRecord(f"`encryption` cannot be used: {reason}")
 
 

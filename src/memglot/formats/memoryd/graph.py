@@ -1,4 +1,4 @@
-"""Entities, relations and the supersedes chain, as their sections find_written them."""
+"""Read and write rows of entities, relations and the supersedes chain."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from memglot.model.record_errors import bad_syntax, wrong_type
 
 T = TypeVar("T", Entity, Relation, Supersession)
 _GREATEST = 10**300
-# How much deeper a value may lie in the file that we write than in the one it was read from.
+# Our file may nest a value this much deeper than the file it was read from.
 _DEEPER = 8
 TOOL = "memoryd"
 _MEMORY, _ENTITY = "memory:", "entity:"
 FindWritten = Callable[[Endpoint], str | None]
-"""What stands in the file for one end of a relation, where that is known."""
+"""Return the id written for one end of a relation, if any."""
 _ENTITY_KEYS = frozenset("id name type aliases first_seen_at last_seen_at mention_count scope_hash memglot".split())
 _RELATION_KEYS = frozenset(
     ("subject_id subject_kind predicate object_id object_kind source_memory_id scope_hash confidence created_at "
@@ -45,17 +45,17 @@ _CHAIN_KEYS = frozenset(
 
 
 def record_id(slug: str) -> str:
-    """The id of a memory that memoryd knows by a slug."""
+    """Return the id of a memory from its memoryd slug."""
     return slug.lower() if is_id(slug.lower()) else derive_id(TOOL, "", slug)
 
 
 def entity_id(text: str) -> str:
-    """The id of an entity by memoryd's own rule: the page spells some of them in capitals."""
+    """Return the id of an entity by memoryd's rule; the page writes some of them in capitals."""
     return text.strip().lower().replace(" ", "_")
 
 
 def read_entity(row: dict[str, Any]) -> Entity:
-    """The entity of a row; raises `BadRecord`."""
+    """Return the entity of a row; raise `BadRecord`."""
     if (carried := _carried(row, Entity)) is not None:
         return carried
     id, name = _text(row, "id"), _text(row, "name")
@@ -80,10 +80,10 @@ def read_entity(row: dict[str, Any]) -> Entity:
 
 
 def entity_row(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
-    """The row of an entity, every key that memoryd asks for set; what it cannot say rides under our key."""
+    """Return the row of an entity with all keys that memoryd requires; other fields are carried under our key."""
     own = entity.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
-    # memoryd takes no file in which an entity was never seen.
+    # memoryd rejects files in which an entity has no first time.
     first = entity.first_seen if entity.first_seen is not None else entity.last_seen or 0
     row: dict[str, Any] = {
         "id": next((place.id for place in entity.foreign if place.tool == TOOL), entity.id),
@@ -97,13 +97,13 @@ def entity_row(entity: Entity, *, plain_only: bool) -> dict[str, Any]:
         **{key: value for key, value in own.items() if key not in _ENTITY_KEYS},
     }
     if entity.scope == DEFAULT_SCOPE:
-        # Nobody said so, and no scope of memoryd's is called that.
+        # It is our default, and memoryd has no scope of that name.
         del row["scope_hash"]
     return row if plain_only or _reads_back(read_entity, row, entity) else {**row, KEY: to_builtins(entity)}
 
 
 def read_relation(row: dict[str, Any], source: str = "") -> Relation | None:
-    """The relation of a row, or of an object in a memory's own list; `None` where an end or the word is missing."""
+    """Return the relation of a row or of an object in a memory's list; `None` if an end or the predicate is missing."""
     if (carried := _carried(row, Relation)) is not None:
         return carried
     texts = [row.get(key) for key in ("subject_id", "predicate", "object_id")]
@@ -137,7 +137,7 @@ def read_relation(row: dict[str, Any], source: str = "") -> Relation | None:
 
 
 def relation_row(relation: Relation, find_written: FindWritten, *, plain_only: bool) -> dict[str, Any]:
-    """The row of a relation."""
+    """Return the row of a relation."""
     own = relation.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     source = None
@@ -154,7 +154,7 @@ def relation_row(relation: Relation, find_written: FindWritten, *, plain_only: b
         "superseded_at": _time_text("superseded_at", relation.superseded_at, own),
         **{key: value for key, value in own.items() if key not in _RELATION_KEYS},
     }
-    # memoryd takes a number or nothing at all.
+    # memoryd accepts only numbers, so null is left out.
     row = {key: value for key, value in row.items() if value is not None or key == "superseded_at"}
     return row if plain_only or _reads_back(read_relation, row, relation) else {**row, KEY: to_builtins(relation)}
 
@@ -170,7 +170,7 @@ def _triple(relation: Relation, find_written: FindWritten) -> dict[str, Any]:
 
 
 def endpoint_text(relation: Relation, side: str, find_written: FindWritten) -> str:
-    """What stands for one end of a relation: what was written for it, else what was read, else its id."""
+    """Return the text for one end of a relation: the written id, else the text that was read, else its id."""
     end: Endpoint = getattr(relation, side)
     own = relation.extra.get(TOOL)
     given = own.get(f"{side}_id") if isinstance(own, dict) else None
@@ -180,7 +180,7 @@ def endpoint_text(relation: Relation, side: str, find_written: FindWritten) -> s
 
 
 def read_supersession(row: dict[str, Any], newer: str | None = None) -> Supersession:
-    """The supersession of a row of the chain; raises `BadRecord`."""
+    """Return the supersession of a row of the chain; raise `BadRecord`."""
     if (carried := _carried(row, Supersession)) is not None:
         return carried
     slugs = {key: _text(row, f"{key}_memory_id") for key in ("newer", "older")}
@@ -200,7 +200,7 @@ def read_supersession(row: dict[str, Any], newer: str | None = None) -> Superses
 
 
 def supersession_row(link: Supersession, find_written: FindWritten, *, plain_only: bool) -> dict[str, Any]:
-    """The row of a supersession."""
+    """Return the row of a supersession."""
     own = link.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     row: dict[str, Any] = {
@@ -217,7 +217,7 @@ def supersession_row(link: Supersession, find_written: FindWritten, *, plain_onl
 
 
 def _slug(written: str | None, given: Any, id: str) -> str:
-    """A memory in a place that takes a bare slug."""
+    """Return a memory's id for a key that expects a slug without a prefix."""
     if written is not None:
         return written.removeprefix(_MEMORY)
     return given if isinstance(given, str) else id
@@ -238,7 +238,7 @@ def _kind(end: Endpoint) -> str:
 
 
 def _reads_back(read: Callable[[dict[str, Any]], Any], row: dict[str, Any], thing: Any) -> bool:
-    """Tell whether a reader makes the very thing of a row."""
+    """Return True if reading a row returns an equal item."""
     try:
         return bool(read(row) == thing)
     except BadRecord:
@@ -256,12 +256,12 @@ def _carried(row: dict[str, Any], kind: type[T]) -> T | None:
 
 def _more(row: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     more = {key: value for key, value in row.items() if key not in known}
-    check_value(more, "a further key", _DEEPER)
+    check_value(more, "another key", _DEEPER)
     return more
 
 
 def _time(row: dict[str, Any], key: str, own: dict[str, Any]) -> int | None:
-    """A time of a row; how it was spelled is kept where we would find_written it otherwise."""
+    """Return a time of a row; keep its text in `own` if we would write it differently."""
     text = row.get(key)
     at = microseconds(text, key)
     if at is not None and format_time(at) != text:
@@ -270,7 +270,7 @@ def _time(row: dict[str, Any], key: str, own: dict[str, Any]) -> int | None:
 
 
 def _time_text(key: str, at: int | None, own: dict[str, Any]) -> Any:
-    """A time as it was spelled when it was read, if it is still the same."""
+    """Return a time as it was written when read, if it is unchanged."""
     given = own.get(key)
     try:
         same = given is not None and microseconds(given, key) == at
@@ -283,7 +283,7 @@ def _float(value: Any) -> float | None:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     if not abs(value) <= _GREATEST:
-        raise wrong_type("confidence", "a number", "one that is too great")
+        raise wrong_type("confidence", "a number", "one that is too large")
     return float(value)
 
 

@@ -1,6 +1,6 @@
-"""mcp-memory-service's own export, which every version from 5.0.1 on writes and reads. It has no ids and no graph.
+"""The JSON export of mcp-memory-service, read and written by every version since 5.0.1; it has no ids and no graph.
 
-What it has no place for rides in `metadata.memglot`, which the service keeps, and beside the file.
+Other fields are carried in `metadata.memglot`, which the service keeps, and in the sidecar file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VERSION = "5.0.1"
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write an object of metadata and rows, nothing in it chunked or sealed."""
+    """Write an object of metadata and rows, without chunks and without encryption."""
     prover, writing = Prover(), _Rows(report, options)
     with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
         before = b"\n"
@@ -41,7 +41,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
             body.write(before + msgspec.json.encode(writing.row(record, riders)))
             before = b",\n"
         end = prover.end(target.beside_count)
-        # The head proves what comes behind it, so it is written last and put first.
+        # The head has the proof of everything after it, so it is built last and written first.
         out.write(_head(end, writing.vectors, options))
         body.seek(0)
         shutil.copyfileobj(body, out, 1 << 20)
@@ -69,7 +69,7 @@ def _head(end: Proof, vectors: bool, options: WriteOptions) -> bytes:
 
 
 class _Rows:
-    """Makes rows."""
+    """Build the rows of an export."""
 
     def __init__(self, report: Report, options: WriteOptions) -> None:
         self._report, self._plain = report, options.plain
@@ -78,7 +78,7 @@ class _Rows:
         self.vectors = False
 
     def row(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
-        """The row of a record, with what rides with it in the slot."""
+        """Return the row of a record; attached items are carried in its slot."""
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
         numbers = numbers_of(vectors[0].vector) if vectors else None
         rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]

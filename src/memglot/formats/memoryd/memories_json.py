@@ -1,7 +1,8 @@
-"""memories.json: one file across devices and tools, as memoryd's page describes it; mcp-memory-service reads it too.
+"""memories.json: one file for several devices and tools, as memoryd's page describes it; mcp-memory-service reads it
+too.
 
-What the file has no place for rides in `metadata.memglot` of its memory, and in a list `memglot` at the top level. The
-proof stands in `export_metadata.memglot`.
+Other fields are carried in `metadata.memglot` of each memory and in the top-level list `memglot`. The proof is in
+`export_metadata.memglot`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _ROW = frozenset({"content", "content_hash", "memory_type"})
 
 
 def recognise(head: bytes) -> bool:
-    """Tell memories.json by its sections, and a bare list of its rows by their keys."""
+    """Return True for a file with the sections of memories.json, or a list of its rows."""
     keys = first_keys(head)
     if "content" not in keys and (keys.get("export_metadata") in (b"{", b"n") or keys.get("memories") == b"["):
         return True

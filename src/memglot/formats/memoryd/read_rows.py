@@ -1,4 +1,4 @@
-"""A row of `memories[]` as a record, whoever wrote it: the page, memoryd, mcp-memory-service, or this tool."""
+"""Read a row of `memories[]` written by the page, memoryd, mcp-memory-service or memglot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from memglot.report import Report, SourceReport
 
 ENCRYPTED = "sealed"
 REPEATS = "repeats"
-"""The keys of `metadata` that only repeat the row, named in the slot so that they are not taken for the user's."""
+"""Slot key that lists the keys of `metadata` that only repeat the row."""
 UNTAGGED = ["untagged"]
 _SIMPLE = frozenset({"id", "tree", "kind", "scope", "title"})
 _USUAL = 10_000_000_000.0
@@ -44,24 +44,24 @@ _EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
 
 @dataclass
 class RowContext:
-    """What is known of a file as a whole when its rows are read."""
+    """Facts about a file that its rows depend on."""
 
     path: Path | None = None
-    """Where it lies: its chunks lie beside it."""
+    """Path of the file; its chunks are next to it."""
     strict: bool = False
-    """Whether it says that it is memoryd's, so that its hashes must fit."""
+    """True if the file says that memoryd wrote it; its hashes are then checked."""
     ours: bool = False
     emergency: bool = False
     at: int = 0
     cipher: Cipher | None = None
     lacks_encryption_block: bool = False
-    """Whether it does not say how it is sealed."""
+    """True if the file does not describe its encryption."""
     links: RowLinks = field(default_factory=list)
-    """What stands in the lists of rows, for the reader to take once all sections are known."""
+    """Relations and supersessions found in rows, for the reader to yield after all sections."""
 
 
 def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, list[Thing]]:
-    """The record of a row and what rides with it; raises `BadRecord`."""
+    """Return the record of a row and its attached items; raise `BadRecord`."""
     if not isinstance(row, dict):
         raise not_an_object(type_name(row))
     if file.emergency:
@@ -87,7 +87,7 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
 
 
 def _decrypted(row: dict[str, Any], file: RowContext, report: SourceReport) -> tuple[dict[str, Any], bool]:
-    """A row of this tool whose fields are sealed, with what was sealed in its place; and whether it is such a row."""
+    """Return a row with its encrypted fields decrypted, and True if it had any."""
     metadata = row.get("metadata")
     slot = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(slot, dict) or ENCRYPTED not in slot:
@@ -100,22 +100,22 @@ def _decrypted(row: dict[str, Any], file: RowContext, report: SourceReport) -> t
     except msgspec.DecodeError as error:
         raise bad_syntax("JSON", str(error)) from None
     if not isinstance(inner, dict):
-        raise cannot_open("it holds no memory")
+        raise cannot_open("it does not contain a memory")
     return {**row, **inner}, True
 
 
 def _not_decrypted(file: RowContext, report: SourceReport) -> BadRecord:
     if file.lacks_encryption_block:
-        return BadRecord("it is sealed, and the file does not say how: it has no `encryption`")
+        return BadRecord("it is encrypted, but the file has no `encryption` block")
     report.inputs.unopened += 1
     return needs_passphrase()
 
 
 def _content(row: dict[str, Any], file: RowContext, report: SourceReport, bound: bool) -> str:
-    """The body of a row, wherever it is, held to its hash.
+    """Return the body of a row after checking its hash.
 
-    A body that is sealed or lies apart has a proof of its own, and another hash is only told; but where the hash was
-    `bound` to the id by sealing both, another memory's body was put here.
+    An encrypted or separately stored body is authenticated by itself, so a different hash is only noted. If the hash
+    was encrypted with the id (`bound`), a different hash means that the body belongs to another memory.
     """
     given = row.get("content_hash")
     content = _stored_apart(row, file, report)
@@ -124,7 +124,7 @@ def _content(row: dict[str, Any], file: RowContext, report: SourceReport, bound:
             if bound:
                 raise _wrong_hash()
             if file.strict:
-                report.note(f"{report.source} has bodies that are whole, with a `content_hash` that is not theirs")
+                report.note(f"{report.source} has valid bodies whose `content_hash` does not match")
         return content
     if "content" not in row:
         raise missing_content()
@@ -137,7 +137,7 @@ def _content(row: dict[str, Any], file: RowContext, report: SourceReport, bound:
 
 
 def _stored_apart(row: dict[str, Any], file: RowContext, report: SourceReport) -> str | None:
-    """A body that is sealed, or lies in a file of its own."""
+    """Return a body that is encrypted or in a file of its own."""
     if row.get("cipher_blob"):
         if file.cipher is None:
             raise _not_decrypted(file, report)
@@ -151,14 +151,14 @@ def _stored_apart(row: dict[str, Any], file: RowContext, report: SourceReport) -
 def _set_times(record: Record, row: dict[str, Any], report: SourceReport) -> None:
     first, last = row.get("created_at"), row.get("updated_at")
     if type(first) is float and type(last) is float and 0 < first < _USUAL and 0 < last < _USUAL:
-        # What nearly every row has, the quick way.
+        # The fast path for nearly every row.
         record.created_at, record.updated_at = round(first * 1_000_000), round(last * 1_000_000)
         return
     created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
     if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
-        report.note(f"{report.source} has times that were taken for milliseconds")
+        report.note(f"{report.source} has times that were read as milliseconds")
     record.created_at = created or updated or 0
-    # 0 is no time in the model.
+    # In the model 0 means that there is no time.
     record.updated_at = updated or record.created_at
 
 
@@ -176,12 +176,12 @@ def _set_meta(record: Record, row: dict[str, Any]) -> None:
 
 
 def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thing] | None:
-    """Take what this tool put into a row, which is the truth about it; `None` where somebody else put it there."""
+    """Apply the carry slot of a row that memglot wrote; return `None` if the slot is not ours."""
     slot = record.meta[KEY]
     if not isinstance(slot, dict) or not isinstance(slot.get("id"), str):
         return None
     if record.tags == UNTAGGED:
-        # What mcp-memory-service gives to memories without tags.
+        # mcp-memory-service adds this tag to memories without tags.
         record.tags = []
     if isinstance(repeats := slot.pop(REPEATS, None), list):
         record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
@@ -189,7 +189,7 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
         return _apply_simple_slot(record, slot)
     known = slot.get("updated_at")
     if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
-        # Another tool edited it since: what it can edit has its time now.
+        # Another tool edited it since: fields that the tool can edit get the new time.
         rest = {name: value for name, value in slot.items() if name not in ("updated_at", "clocks")}
         clocks = slot.get("clocks")
         if isinstance(clocks, dict):
@@ -200,7 +200,7 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
 
 
 def _apply_simple_slot(record: Record, slot: dict[str, str]) -> list[Thing]:
-    """What most slots hold, the quick way."""
+    """Apply a slot with only text fields, as most slots are."""
     record.id = check_id(slot["id"])
     record.tree = check_tree(slot.get("tree", ""))
     record.kind = check_text(slot.get("kind", record.kind), "kind")
@@ -224,7 +224,7 @@ def _vector(record: Record, row: dict[str, Any], report: SourceReport) -> list[T
         vector = b""
     found = numbers_of(vector) if vector else None
     if found is None:
-        # It is no vector that could be searched; it is given back as it was.
+        # It cannot be searched as a vector; it is kept and written again unchanged.
         record.extra[SERVICE] = {**record.extra.get(SERVICE, {}), "embedding": numbers}
         return []
     if found != numbers:
@@ -245,5 +245,5 @@ def report_losses(record: Record, row: dict[str, Any], riders: Sequence[Thing], 
 
 
 def _wrong_hash() -> BadRecord:
-    """A content that is not the one its hash was made of."""
-    return BadRecord("`content_hash` does not fit the content: one of the two was altered")
+    """Return the error for a content that does not match its hash."""
+    return BadRecord("`content_hash` does not match the content; one of them was altered")

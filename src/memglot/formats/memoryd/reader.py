@@ -1,4 +1,4 @@
-"""Reads memories.json, in any of its dialects, section by section."""
+"""Reader of memories.json in all of its dialects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTS = frozenset({"memories", "entities", "relations", "supersedes_chain", "au
 
 
 def read_file(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """All that a file holds; raises `Unreadable` for one whose audit chain is broken, or a wrong passphrase."""
+    """Yield the items of a file; raise `Unreadable` for a broken audit chain or a wrong passphrase."""
     if source.head.lstrip()[:1] == b"[":
         yield from _read_list(source, report)
         return
@@ -40,7 +40,7 @@ def read_file(source: Source, report: SourceReport, options: ReadOptions) -> Ite
         yield from _FileReader(source, source, report, options).items()
         return
     with source.as_file() as copy:
-        # A stream comes only once, and may have to be looked through first.
+        # A stream can be read only once, but may have to be scanned first.
         again = Source.file(copy, source.name)
         report.watch(again)
         try:
@@ -50,7 +50,7 @@ def read_file(source: Source, report: SourceReport, options: ReadOptions) -> Ite
 
 
 def _read_list(source: Source, report: SourceReport) -> Iterator[Item]:
-    """The rows of a bare list, as mcp-memory-service writes them in an emergency."""
+    """Yield the rows of a bare list, as mcp-memory-service writes it in an emergency."""
     file = RowContext(path=source.path if source.on_disk else None, emergency="hash" in first_keys(source.head))
     report.note(_no_metadata(source.name))
     for raw, value in objects(source, report, msgspec.json.decode):
@@ -68,7 +68,7 @@ def _row(raw: bytes, value: Any, file: RowContext, report: SourceReport) -> Iter
 
 
 class _FileReader:
-    """A file under way."""
+    """Reads one file, section by section."""
 
     def __init__(self, source: Source, given: Source, report: SourceReport, options: ReadOptions) -> None:
         self._source, self._report = source, report
@@ -83,7 +83,7 @@ class _FileReader:
         self._apply_header(self._header)
 
     def items(self) -> Iterator[Item]:
-        """Every item, in the order of the file; relations that stand in rows come last."""
+        """Yield all items in file order; relations found only in rows come last."""
         try:
             for key, raw, value in sections(self._source, self._report, msgspec.json.decode):
                 yield from self._section(key, raw, value)
@@ -101,7 +101,7 @@ class _FileReader:
 
     def _section(self, key: str, raw: bytes, value: Any) -> Iterator[Item]:
         if key in _LISTS and self._report.item is None:
-            # A list would have come element by element.
+            # The elements of a list come one by one, so this is not a list.
             if value is not None:
                 self._fault(key, _bad_section(key))
         elif key == "memories":
@@ -151,13 +151,13 @@ class _FileReader:
         yield from [] if found is None else [found]
 
     def _remember(self, thing: Relation | Supersession) -> Relation | Supersession:
-        """Remember what a section says, so that the same in a row is not taken for more."""
+        """Remember a relation of a section, so that a row that repeats it adds nothing."""
         if not self._file.ours:
             self._in_sections[_link_key(thing)] = ""
         return thing
 
     def _own(self, row: dict[str, Any]) -> Iterator[Item]:
-        """What this tool put under its own name."""
+        """Yield an item from our own section."""
         if ENCRYPTED not in row:
             yield item_of(msgspec.json.encode(row))
         elif self._file.cipher is None:
@@ -165,7 +165,7 @@ class _FileReader:
         else:
             item = item_of(self._file.cipher.decrypt(row[ENCRYPTED], KEY))
             if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
-                # A relation may be sealed for what it leads to; all else for its own scope.
+                # A relation may be encrypted because of its ends; any other item because of its scope.
                 self._report.inputs.sensitive.add(scope)
             yield item
 
@@ -177,7 +177,7 @@ class _FileReader:
             yield section_blob(key, self._report.item, value)
 
     def _identity(self, text: str) -> Document:
-        """The identity that a file brings, dated by itself where it says when it was made."""
+        """Return the identity document of a file, with the time it was generated if it has one."""
         at = self._file.at
         try:
             at = microseconds(_generated(text), "generated_at") or at
@@ -186,7 +186,7 @@ class _FileReader:
         return identity_document(text, created_at=at)
 
     def _from_rows(self) -> Iterator[Item]:
-        """What the lists in rows say and no section does."""
+        """Yield the links that are in rows but in no section."""
         for line in self._waiting:
             thing = item_of(line.encode())
             assert isinstance(thing, (Relation, Supersession))
@@ -210,7 +210,7 @@ class _FileReader:
             report.note(_no_metadata(report.source))
         if self._predicates and not self._file.ours:
             report.note(
-                f"kept relations with other predicates than memoryd's eleven: {first_few(sorted(self._predicates))}"
+                f"kept relations with predicates that memoryd does not know: {first_few(sorted(self._predicates))}"
             )
         if self._links:
             report.note(_linked_rows(self._links))
@@ -220,7 +220,7 @@ class _FileReader:
 
 
 def _generated(text: str) -> str | None:
-    """When an identity says that it was made, in its front matter."""
+    """Return the `generated_at` value from the front matter of an identity."""
     lines = text[:_FRONT].splitlines()
     if not lines or lines[0] != "---":
         return None
@@ -241,16 +241,16 @@ def _link_key(thing: Relation | Supersession) -> str:
 
 
 def _no_metadata(source: str) -> str:
-    """A memories.json that does not say what wrote it."""
-    return f"{source} has no `export_metadata`: its hashes were not checked"
+    """Return the note for a file without metadata."""
+    return f"{source} has no `export_metadata`, so its hashes were not checked"
 
 
 def _linked_rows(count: int) -> str:
-    """Audit rows of other scopes."""
+    """Return the note for audit rows of other scopes."""
     noun = "1 audit row" if count == 1 else f"{count:,} audit rows"
-    return f"{noun} of other scopes told only how the chain goes on, and were not kept"
+    return f"{noun} of other scopes only linked the chain and were not kept"
 
 
 def _bad_section(name: str) -> BadRecord:
-    """A section, or an element of one, that is something else."""
-    return BadRecord(f"`{name}` is not a list of what it should hold")
+    """Return the error for a section, or one of its elements, of the wrong type."""
+    return BadRecord(f"`{name}` is not a list of the expected items")

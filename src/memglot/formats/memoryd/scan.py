@@ -1,7 +1,6 @@
-"""A first look through a file, where one is needed before anything of it may be imported.
+"""Scan a file before importing it, if it may have an audit chain or encrypted rows.
 
-An audit chain that is broken refuses the file, and so does a wrong passphrase. Both stand behind the memories, so a
-file that has either is read twice.
+A broken audit chain or a wrong passphrase rejects the file. Both come after the memories, so such a file is read twice.
 """
 
 from __future__ import annotations
@@ -36,28 +35,28 @@ _raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 @dataclass
 class Header:
-    """What a file says of itself."""
+    """What a file says about itself."""
 
     metadata: dict[str, Any] | None = None
     encryption: dict[str, Any] | None = None
     encrypted_rows: list[tuple[str, Any]] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
-    """The scopes of rows that are marked as sensitive and can be read."""
+    """Scopes of readable rows that are marked as sensitive."""
     encrypted_scopes: set[str] = field(default_factory=set)
 
     @property
     def strict(self) -> bool:
-        """Whether it says that it is memoryd's."""
+        """Whether the file says that memoryd wrote it."""
         return (self.metadata or {}).get("exporter_version") == STRICT
 
     @property
     def own(self) -> dict[str, Any] | None:
-        """What this tool wrote into its metadata, if it did."""
+        """What memglot wrote into the metadata, if anything."""
         own = (self.metadata or {}).get(KEY)
         return own if isinstance(own, dict) else None
 
     def proof(self, cipher: Cipher | None) -> Proof | None:
-        """The proof of the file; one that would tell of what is sealed is sealed too."""
+        """Return the proof of the file; it is encrypted if anything else in the file is."""
         own = self.own or {}
         try:
             if ENCRYPTED_PROOF in own:
@@ -70,20 +69,20 @@ class Header:
 
     @property
     def at(self) -> int:
-        """When it was written, if it tells."""
+        """Time of the export in microseconds, or 0."""
         try:
             return microseconds((self.metadata or {}).get("export_timestamp"), "export_timestamp") or 0
         except BadRecord:
             return 0
 
     def key_block(self) -> dict[str, Any] | None:
-        """How it is sealed: memoryd says so in the metadata, the page at the top level."""
+        """Return the encryption block: memoryd keeps it in the metadata, the page at the top level."""
         inner = (self.metadata or {}).get("encryption")
         return inner if isinstance(inner, dict) else self.encryption
 
 
 def scan_file(source: Source, report: SourceReport, options: ReadOptions) -> tuple[Header, Cipher | None]:
-    """What must be known of a file first, and what opens its blobs; raises `Unreadable` for one that is refused."""
+    """Return the header of a file and the cipher for its blobs; raise `Unreadable` if the file is rejected."""
     keys = list(first_keys(source.head))
     header = Header()
     if keys[:1] != ["export_metadata"] or _needs_scan(source):
@@ -91,13 +90,13 @@ def scan_file(source: Source, report: SourceReport, options: ReadOptions) -> tup
         assert again is not None
         _read_through(Source(source.name, again), header, report, options)
     cipher = _cipher_of(source.name, header, options)
-    # What cannot be opened will not be there to be kept from others.
+    # Rows that cannot be decrypted are not imported, so their scopes need no protection.
     report.inputs.sensitive |= header.scopes if cipher is None else header.scopes | header.encrypted_scopes
     return header, cipher
 
 
 def _needs_scan(source: Source) -> bool:
-    """Tell whether any of the keys stands in the file that make a first look necessary."""
+    """Return True if the file contains a key that requires a scan."""
     stream = source.reopen()
     assert stream is not None
     with stream:
@@ -115,16 +114,16 @@ def _any_scanned_key(stream: BinaryIO) -> bool:
 
 
 def check_chain(source: Source) -> tuple[ChainCheck, bool]:
-    """The check of a file's audit chain, and whether its recorded head fits; nothing is refused."""
+    """Return the check of a file's audit chain and whether its recorded head matches; reject nothing."""
     header = Header()
     check = _scan_sections(source, header) or _checker(header)
     return check, check.end((header.metadata or {}).get("audit_chain_head"))
 
 
 def _has_scanned_keys(text: bytes) -> bool:
-    """Tell whether a text has what must be known before the first memory: a chain, something sealed, a sensitive scope.
+    """Return True if a text may have an audit chain, encrypted data or a sensitive scope.
 
-    A letter that is escaped may hide any of these keys. Plain searches come first: they cost next to nothing.
+    An escaped character may hide any of these keys. Plain searches come first because they are cheap.
     """
     if any(key in text for key in _KEYS):
         return True
@@ -169,7 +168,7 @@ def _check_audit(
             return
         check = _checker(header)
     if not check.end(head) and header.own is None:
-        report.note(f"the audit chain of {name} ends with another row than its head says")
+        report.note(f"the audit chain of {name} does not end with the row that its head names")
     if check.broken is not None:
         number, reason = check.broken
         if not options.accept_broken_audit:
@@ -201,7 +200,7 @@ def _note_sensitive_row(raw: bytes, header: Header) -> None:
 
 
 def _cipher_of(name: str, header: Header, options: ReadOptions) -> Cipher | None:
-    """What opens the sealed rows; raises `WrongPassphrase` where the passphrase opens none of them."""
+    """Return the cipher for encrypted rows; raise `WrongPassphrase` if the passphrase decrypts none of them."""
     block, check = header.key_block(), (header.encryption or {}).get("check")
     if block is None or not (header.encrypted_rows or check) or not (secret := options.secret()):
         return None
@@ -219,12 +218,12 @@ def _cipher_of(name: str, header: Header, options: ReadOptions) -> Cipher | None
 
 
 def _audit(rows: int, verified: int, linked: int) -> str:
-    """An audit chain that holds."""
+    """Return the note for a valid audit chain."""
     noun = "1 row" if rows == 1 else f"{rows:,} rows"
     return f"the audit chain of {noun} is continuous: {verified:,} verified, {linked:,} linked"
 
 
 def _broken_audit(name: str, row: int, reason: str) -> Unreadable:
-    """A file whose audit chain was tampered with."""
-    hint = "nothing was imported; `--accept-broken-audit` imports it all the same"
+    """Return the error for a file with a broken audit chain."""
+    hint = "nothing was imported; use `--accept-broken-audit` to import it anyway"
     return Unreadable(name, f"its audit chain is broken at row {row:,}: {reason}", hint)

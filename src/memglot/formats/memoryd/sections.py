@@ -1,4 +1,4 @@
-"""What a file holds behind its memories, kept on disk until its section is written."""
+"""Sections of a file other than the memories, kept on disk until they are written."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from memglot.notes import note_sensitive
 from memglot.report import Report
 
 FILE = "file"
-"""The table of blobs that are sections of a file which nobody here knows."""
+"""Table of blobs for sections of a file that memglot does not know."""
 _NAMES: dict[type[Any], str] = {Entity: "entities", Relation: "relations", Supersession: "supersedes_chain"}
 _encode = msgspec.json.Encoder().encode
 
 
 class SectionBuffer:
-    """Takes in whatever is no row, and writes its sections."""
+    """Collects everything that is not a row of a memory, and writes its sections."""
 
     def __init__(self, prover: Prover, options: WriteOptions, report: Report) -> None:
         self._prover, self._options, self._report = prover, options, report
@@ -62,18 +62,18 @@ class SectionBuffer:
         self._identity: Document | None = None
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Delete the files."""
         for part in (self.written_ids, self._encrypted_ids, self._by_source):
             part.close()
 
     def mark_encrypted(self, record: Record) -> None:
-        """Remember that a record is sealed, so that what hangs on it is sealed too."""
+        """Record that a memory is encrypted, so that items about it are encrypted too."""
         self._encrypted_ids[record.id] = ""
 
     def get_cipher(self) -> Cipher | None:
-        """What seals, made when it is needed for the first time; `None` where there is no passphrase.
+        """Return the cipher, created on first use; `None` without a passphrase.
 
-        A plain file has no place for what is sealed beside a body.
+        A plain file has no place for encrypted data other than bodies.
         """
         if not self._asked_for_passphrase:
             self._asked_for_passphrase = True
@@ -82,7 +82,7 @@ class SectionBuffer:
         return self.cipher
 
     def count_omitted(self, item: Any) -> None:
-        """Count what may go out only sealed, and cannot be."""
+        """Count an item that must be encrypted but cannot be."""
         if isinstance(item, Record):
             self.omitted_memories += 1
         else:
@@ -91,13 +91,13 @@ class SectionBuffer:
             self._omitted_scopes.add(scope)
 
     def is_sensitive(self, scope: str) -> bool:
-        """Tell whether a scope is marked as sensitive, in the store or in what was read."""
+        """Return True if a scope is marked as sensitive, in the store or in the input."""
         return scope in self._marked or scope in self._report.inputs.sensitive
 
     def beside(self, item: Item, report: Report) -> None:
         """Keep an item for its section."""
         if isinstance(item, (Record, Tombstone, Entity)) and self.is_sensitive(item.scope):
-            # What speaks of it, wherever it stands, is sealed too.
+            # Items about it are encrypted too, wherever they are.
             self._encrypted_ids[item.id] = ""
         if type(item) in _NAMES:
             self._things[_NAMES[type(item)]].append(line_of(item).decode())
@@ -125,13 +125,13 @@ class SectionBuffer:
             self._by_source.add(source, to_builtins(relation))
 
     def _older_identity(self, document: Document) -> list[Document]:
-        """Keep the latest identity for its section; tells which of two that is not, if there are two."""
+        """Keep the latest identity for its section; return the older one of two."""
         known = [document] if self._identity is None else sorted([self._identity, document], key=_rank)
         self._identity = known.pop()
         return known
 
     def _must_encrypt(self, item: Any) -> bool:
-        """Tell whether an item may leave only sealed: it hangs on a sealed memory, or its scope is sensitive."""
+        """Return True if an item must be encrypted: its scope is sensitive, or it is about an encrypted memory."""
         if self._options.plaintext:
             return False
         scope = getattr(item, "scope", None)
@@ -142,7 +142,7 @@ class SectionBuffer:
     # Writing
 
     def write(self, out: BinaryIO, scope: str | None) -> None:
-        """Write every section but the memories and what the whole file needs."""
+        """Write the graph, identity and audit sections."""
         for name in ("entities", "relations", "supersedes_chain"):
             write_list(out, name, self._rows(name))
         if self._identity is not None:
@@ -156,7 +156,7 @@ class SectionBuffer:
                 self.count_omitted(item_of(line.encode()))
 
     def write_last(self, out: BinaryIO) -> None:
-        """Write the sections that nobody here knows, and our own."""
+        """Write the sections that memglot does not know, and our own."""
         if (self.omitted_memories or self._omitted_items) and not self._options.closed:
             scopes = sorted(self._omitted_scopes or {*self._marked, *self._report.inputs.sensitive})
             self._report.note(note_sensitive(self.omitted_memories, self._omitted_items, scopes))
@@ -278,7 +278,7 @@ def _older_text(link: Supersession) -> str:
 
 
 def write_list(out: BinaryIO, name: str, rows: Iterator[Any]) -> None:
-    """Write a section, one element a line; an empty one is left out."""
+    """Write a section with one element per line, or nothing if it is empty."""
     before = b",\n" + _encode(name) + b": [\n"
     any_row = False
     for row in rows:
@@ -289,7 +289,7 @@ def write_list(out: BinaryIO, name: str, rows: Iterator[Any]) -> None:
 
 
 def section_blob(section: str, item: int | None, value: Any) -> Blob:
-    """A section of a file that nobody here knows, or one element of it."""
+    """Return the blob for a section that memglot does not know, or for one element of it."""
     key = section if item is None else f"{section}[{item:09d}]"
     return Blob(tool=MEMORYD, table=FILE, key=key, row={"section": section, "item": item, "value": value})
 

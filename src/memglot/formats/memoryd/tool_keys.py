@@ -1,4 +1,8 @@
-"""What the page, memoryd and mcp-memory-service say of a memory in keys of their own."""
+"""Keys of a row that only the page, memoryd or mcp-memory-service use.
+
+memoryd repeats fields of a row in its front matter and metadata. Repeated keys are not stored: their names are, and
+their values are set again when the row is written. A repeated key with a different value is kept as it is.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,15 @@ from memglot.model import (
 
 MEMORYD, SERVICE = "memoryd", "mcp-memory"
 ROW_DETAILS = "memoryd.json"
-"""Where `extra` keeps what a row looked like: its hash, what it repeated, what it left empty."""
+"""Key of `extra` for the form of a row: its hash, the keys it repeated, the keys it left empty."""
 RowLinks: TypeAlias = list[Relation | Supersession]
-"""What stands in the lists of rows."""
+"""Relations and supersessions found in rows."""
 KNOWN_KEYS = frozenset(
     ("content content_hash tags created_at updated_at memory_type metadata export_source id scope source frontmatter "
      "sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model").split()
 )  # fmt: skip
-"""Keys that are taken apart, or made anew, and never given back as they were."""
-# How much deeper a value may lie in the file that we write than in the one it was read from.
+"""Keys that are read into fields or computed, and never written back unchanged."""
+# Our file may nest a value this much deeper than the file it was read from.
 _DEEPER = 8
 _OPTIONAL = frozenset(
     ("memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest "
@@ -38,7 +42,7 @@ _OPTIONAL = frozenset(
 
 
 def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, strict: bool) -> None:
-    """Take what the page, memoryd or mcp-memory-service say in keys of their own."""
+    """Read the keys of the page, memoryd or mcp-memory-service into a record."""
     slug = _identify(record, row)
     tool = MEMORYD if strict or isinstance(row.get("id"), str) else SERVICE
     if isinstance(scope := row.get("scope"), str):
@@ -57,7 +61,7 @@ def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, stri
         more["source"] = row["source"]
     more = {key: value for key, value in more.items() if key not in blank}
     if more:
-        check_value(more, "a further key", _DEEPER)
+        check_value(more, "another key", _DEEPER)
         record.extra[tool] = {**record.extra.get(tool, {}), **more}
     given = row.get("content_hash")
     if isinstance(given, (str, int)) and given != "" and given != hash_content(record.content):
@@ -73,7 +77,7 @@ def _is_blank(key: str, value: Any) -> bool:
 
 
 def _identify(record: Record, row: dict[str, Any]) -> str:
-    """Give a record the id that follows from its own in the other tool, and return that."""
+    """Derive a record's id from its id in the other tool; return the other id."""
     id = row.get("id")
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
@@ -94,7 +98,7 @@ def _identify(record: Record, row: dict[str, Any]) -> str:
 
 
 def _read_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[str, Any]) -> dict[str, Any]:
-    """Take title, triggers and use out of front matter and metadata, and what only repeats the row."""
+    """Read title, triggers and access count from front matter and metadata, and remove what repeats the row."""
     front = row.get("frontmatter")
     front = dict(front) if isinstance(front, dict) else {}
     title = front.get("title", record.meta.get("title"))
@@ -116,7 +120,7 @@ def _read_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[st
 
 
 def _read_links(record: Record, more: dict[str, Any], slug: str, links: RowLinks) -> None:
-    """Take the relations and supersessions that stand in a row; what is none of these stays."""
+    """Move relations and supersessions from a row to `links`; keep other values."""
     if isinstance(given := more.get("relations"), list) and given:
         found = [read_relation(value, source=slug) if isinstance(value, dict) else None for value in given]
         links += [relation for relation in found if relation is not None]
@@ -134,7 +138,7 @@ def _superseded(record: Record, slug: str, older: str) -> Supersession:
 
 
 def repeated_values(record: Record, slug: str, row: dict[str, Any]) -> dict[str, Any]:
-    """The keys that may repeat a field, with the values they would then have."""
+    """Return the keys that may repeat a field, with their expected values."""
     return {
         "slug": slug,
         "type": record.kind,
@@ -153,9 +157,9 @@ def repeated_values(record: Record, slug: str, row: dict[str, Any]) -> dict[str,
 
 
 def remove_repeated(found: dict[str, Any], known: dict[str, Any]) -> list[str]:
-    """Take out of an object what it repeats; returns the names."""
+    """Remove repeated keys from an object; return their names."""
     names = [name for name, value in known.items() if name in found and found[name] == value and value is not None]
-    # True is 1 in Python, and no number in JSON.
+    # True equals 1 in Python, but not in JSON.
     names = [name for name in names if isinstance(found[name], bool) == isinstance(known[name], bool)]
     for name in names:
         del found[name]
@@ -163,7 +167,7 @@ def remove_repeated(found: dict[str, Any], known: dict[str, Any]) -> list[str]:
 
 
 def restore_repeated(names: Any, known: dict[str, Any]) -> dict[str, Any]:
-    """The repeated keys, with what the row says now."""
+    """Return the repeated keys with the current values of the row."""
     if not isinstance(names, list):
         return {}
     return {name: known[name] for name in names if isinstance(name, str) and known.get(name) is not None}

@@ -1,4 +1,4 @@
-"""Values as these files find_written them: times as seconds or text, tags as lists or text, hashes by three rules."""
+"""Parsing of values: times as seconds or text, tags as lists or text, hashes by three rules."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*
 
 
 def microseconds(value: Any, field: str) -> int | None:
-    """A time in microseconds; `None` where nothing was said. Numbers are seconds, huge ones milliseconds.
+    """Return a time in microseconds, or `None` for an empty value. Numbers are seconds, very large ones milliseconds.
 
-    Text without an offset is in UTC, as memoryd takes it.
+    Text without an offset is in UTC, as memoryd reads it.
     """
     if value is None or value == "":
         return None
@@ -33,12 +33,12 @@ def microseconds(value: Any, field: str) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise wrong_type(field, "a time", type(value).__name__)
     if not abs(value) < _HUGE:
-        raise wrong_type(field, "a time", "a number that no calendar has")
+        raise wrong_type(field, "a time", "a number out of range")
     return _in_range(round(value * (1_000 if abs(value) >= _MILLISECONDS else 1_000_000)))
 
 
 def is_milliseconds(value: Any) -> bool:
-    """Tell whether a number is too great for seconds, and was taken for milliseconds."""
+    """Return True if a number is too large for seconds and was read as milliseconds."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) >= _MILLISECONDS
 
 
@@ -62,12 +62,12 @@ def _in_range(at: int) -> int:
 
 
 def seconds(at: int) -> float:
-    """Microseconds as the seconds that every reader of these files takes."""
+    """Convert microseconds to seconds, which every reader of these files accepts."""
     return at / 1_000_000
 
 
 def parse_tags(value: Any) -> list[str]:
-    """Tags, each once: a list, a list as JSON text, or words with commas between them."""
+    """Return unique tags from a list, a JSON list as text, or text with commas."""
     if isinstance(value, str):
         value = _json_list(value) if value.lstrip().startswith("[") else value.split(",")
         value = [tag.strip() if isinstance(tag, str) else tag for tag in value]
@@ -92,21 +92,21 @@ def _tag(value: Any) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    raise wrong_type("tags", "a list of text", "a list of anything else")
+    raise wrong_type("tags", "a list of text", "a list of other values")
 
 
 def hash_content(content: str) -> str:
-    """The hash that we write."""
+    """Return the hash that we write."""
     return PREFIX + sha256(content.encode("utf-8")).hexdigest()
 
 
 def v5_content_hash(content: str) -> str:
-    """The hash by which mcp-memory-service knows a memory."""
+    """Return the hash that identifies a memory in mcp-memory-service."""
     return sha256(content.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def hash_matches(content: str, given: Any) -> bool:
-    """Tell whether a hash is that of a content: as it is, stripped as memoryd does, or by v5's rule."""
+    """Return True if a hash matches a content: as it is, stripped as in memoryd, or by v5's rule."""
     if not isinstance(given, str):
         return False
     bare = given.removeprefix(PREFIX).lower()

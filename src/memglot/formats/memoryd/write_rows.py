@@ -1,7 +1,7 @@
-"""A record as a row of `memories[]`: what mcp-memory-service reads, and beside it what the page and memoryd read.
+"""Build a row of `memories[]` for mcp-memory-service, the page and memoryd.
 
-The carry slot holds all that mcp-memory-service has no place for, so that a file which went through that tool comes
-back whole. Where there is a slot, the other keys of a row are for other readers only.
+The carry slot has every field that mcp-memory-service cannot store, so a file that passes through that tool loses
+nothing. In a row with a slot, the other keys are for other readers only.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_b
 
 _encode = msgspec.json.Encoder().encode
 HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
-"""What mcp-memory-service itself keeps of a memory."""
-# Types that every version of it gives back; any other becomes `observation` there, so it is carried too.
+"""Fields that mcp-memory-service itself stores."""
+# Types that every version of it keeps; others become `observation`, so they are carried too.
 _KINDS = frozenset(
     ("observation decision learning error pattern planning ceremony milestone stakeholder meeting research "
      "communication note document conversation session reference insight bug gotcha").split()
@@ -45,7 +45,7 @@ _VIEWS = ("entities", "relations", "supersedes")
 
 
 def slug_of(record: Record) -> str:
-    """The id that stands for a record in the file."""
+    """Return the id of a record in the file."""
     for place in record.foreign:
         if place.tool == MEMORYD and place.id:
             return place.id
@@ -53,8 +53,8 @@ def slug_of(record: Record) -> str:
 
 
 def carry_slot(record: Record) -> dict[str, Any]:
-    """All that mcp-memory-service has no place for."""
-    # Field by field: this is done for every memory of an export, and most leave nearly all at their default.
+    """Return the fields that mcp-memory-service cannot store."""
+    # Field by field for speed: it runs for every memory of an export, and most fields have their default.
     found: dict[str, Any] = {"id": record.id}
     if record.tree:
         found["tree"] = record.tree
@@ -90,23 +90,23 @@ def _is_common(record: Record) -> bool:
 def _rare(record: Record) -> dict[str, Any]:
     found = {name: value for name, value in to_builtins(record).items() if name in _RARE}
     if record.clocks:
-        # So that a reader can tell whether another tool edited the memory since.
+        # A reader compares this to find out if another tool edited the memory since.
         found["updated_at"] = record.updated_at
     return found
 
 
 def _is_safe(tag: str) -> bool:
-    """Tell whether mcp-memory-service gives a tag back: it keeps them as one text with commas between them."""
+    """Return True if mcp-memory-service keeps a tag unchanged; it stores tags as one text with commas."""
     return bool(tag) and "," not in tag and tag == tag.strip()
 
 
 def _is_exact(at: int) -> bool:
-    """Tell whether a time comes back from the seconds that are written for it."""
+    """Return True if a time survives the conversion to seconds and back."""
     return -_SURELY < at < _SURELY or microseconds(seconds(at), "") == at
 
 
 def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dict[str, Any]:
-    """The row that mcp-memory-service takes."""
+    """Return the row that mcp-memory-service reads."""
     meta = record.meta
     if slot:
         meta = {**meta, KEY: slot}
@@ -123,7 +123,7 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dic
 
 
 def original_hash(record: Record) -> Any:
-    """The hash that a record came with, if its content is still the same; else `None`."""
+    """Return the hash that a record was read with if its content is unchanged, else `None`."""
     residue = record.extra.get(ROW_DETAILS)
     if not isinstance(residue, dict) or "content_hash" not in residue:
         return None
@@ -132,13 +132,13 @@ def original_hash(record: Record) -> Any:
 
 
 def source_machine(record: Record, machine: str) -> str:
-    """Where a copy came from, as far as that is known."""
+    """Return the machine that a record came from, or the default."""
     own = record.source.get("machine") if record.source else None
     return own if isinstance(own, str) and own else machine
 
 
 class RowBuilder:
-    """Makes rows that all three readers take."""
+    """Builds rows that all three tools accept."""
 
     def __init__(self, machine: str, chunks: ChunkWriter) -> None:
         self._machine, self._chunks = machine, chunks
@@ -152,12 +152,12 @@ class RowBuilder:
         sensitive: bool = False,
         cipher: Cipher | None = None,
     ) -> bytes:
-        """The row of a record as JSON; `views` are what the graph says of it."""
+        """Return the row of a record as JSON; `views` are its graph keys."""
         slug = slug_of(record) if slot else self._plain_slug(record)
         machine = source_machine(record, self._machine if slot else "")
         row = {"id": slug, **v5_row(record, machine, slot, hash_content(record.content))}
         if record.scope != DEFAULT_SCOPE:
-            # No scope of memoryd's is called that, and a memory need not have one.
+            # memoryd has no such scope, and the key is optional.
             row["scope"] = record.scope
         if record.extra or record.source or record.title is not None or record.triggers or views:
             self._extend(row, record, slug, slot, views)
@@ -170,7 +170,7 @@ class RowBuilder:
         return _encode(row)
 
     def _plain_slug(self, record: Record) -> str:
-        # Without a slot, the id must follow from what is written.
+        # Without a slot, the id must be derivable from the row.
         slug = slug_of(record)
         return slug if derive_id(MEMORYD, "", slug) == record.id else record.id
 
@@ -218,7 +218,7 @@ class RowBuilder:
             row["frontmatter"] = front
 
     def _encrypted(self, row: dict[str, Any], cipher: Cipher) -> dict[str, Any]:
-        """A row of which only its id, times, type, scope and machine can be read."""
+        """Return a row of which only the id, times, type, scope and machine are readable."""
         inner = {key: value for key, value in row.items() if key not in _CLEAR}
         clear = {key: value for key, value in row.items() if key in _CLEAR}
         slot = {ENCRYPTED: cipher.encrypt(_encode(inner), str(row["id"]))}
@@ -235,7 +235,7 @@ class RowBuilder:
 
 
 def _is_accepted(key: str, value: Any) -> bool:
-    """Tell whether memoryd takes a value: one that it does not expect would cost it the whole file."""
+    """Return True if memoryd accepts a value; it rejects the whole file for an unexpected one."""
     if key in _TEXTS:
         return isinstance(value, str)
     wanted: type[Any] | None = {

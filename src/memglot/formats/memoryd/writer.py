@@ -1,4 +1,4 @@
-"""Writes memories.json: the memories first, then what connects them, then what rides along."""
+"""Writer of memories.json."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _COMPAT = ["mcp-memory-v5", "memoryd-1"]
 
 
 def write_file(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write everything to one file; bodies that are too large for it go beside it."""
+    """Write all items to one file; large bodies go to files next to it."""
     writing = _FileWriter(target, report, options)
     try:
         with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
             writing.body(items, body)  # type: ignore[arg-type]
-            # The head proves what comes behind it, so it is written last and put first.
+            # The head has the proof of everything after it, so it is built last and written first.
             out.write(writing.head())
             body.seek(0)
             shutil.copyfileobj(body, out, 1 << 20)
@@ -49,7 +49,7 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: W
 
 
 class _FileWriter:
-    """A file under way."""
+    """Writes one file."""
 
     def __init__(self, target: Target, report: Report, options: WriteOptions) -> None:
         self._report, self._options = report, options
@@ -62,7 +62,7 @@ class _FileWriter:
         self.end = Proof(0, "")
 
     def body(self, items: Iterable[Item], out: BinaryIO) -> None:
-        """Write all but the head."""
+        """Write everything but the head."""
         before = b'"memories": [\n'
         for record, riders, _ in bundles(items, self.buffer, self._report):
             if row := self._row(record, riders):
@@ -80,7 +80,7 @@ class _FileWriter:
         self.end.rest = self.buffer.sum.end().digest if self.buffer.sum.count else ""
 
     def _row(self, record: Record, riders: list[Thing]) -> bytes:
-        """The row of a record; empty where it may not go out."""
+        """Return the row of a record, or nothing if it may not be exported."""
         buffer, cipher = self.buffer, None
         sensitive = buffer.is_sensitive(record.scope)
         if sensitive and not self._options.plaintext:
@@ -104,7 +104,7 @@ class _FileWriter:
         return row
 
     def _take_riders(self, riders: list[Thing], views: dict[str, Any]) -> list[Thing]:
-        """Put what rides with a record into its section; the first vector stands in the row, others are carried."""
+        """Add attached items to their sections; the first vector goes into the row, others are carried."""
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
         for rider in riders:
             if not isinstance(rider, Embedding):
@@ -119,14 +119,14 @@ class _FileWriter:
         return [*vectors[1:]]
 
     def _proof(self) -> dict[str, Any]:
-        """The proof; where something is sealed, a digest of it would let anybody try what it says."""
+        """Return the proof; it is encrypted if anything else is, because a digest would let anyone test guesses."""
         cipher = self.buffer.cipher
         if cipher is None:
             return dict(to_builtins(self.end))
         return {ENCRYPTED_PROOF: cipher.encrypt(msgspec.json.encode(self.end), KEY)}
 
     def head(self) -> bytes:
-        """The opening of the file: what it says of itself, a key a line."""
+        """Return the head of the file, with one key per line."""
         options, machine = self._options, self._machine
         values: dict[str, Any] = {
             "source_machine": machine.name,
@@ -152,6 +152,6 @@ class _FileWriter:
 
 
 def _other_bodies(file: str, count: int) -> str:
-    """Bodies that an export of the past put beside a file."""
+    """Return the note for bodies from earlier exports."""
     noun = "1 body" if count == 1 else f"{count:,} bodies"
-    return f"{noun} of earlier exports stay in {file}.chunks: copies of these may need them; delete what none does"
+    return f"kept {noun} of earlier exports in {file}.chunks; delete them if no copy of those exports needs them"

@@ -12,7 +12,7 @@ from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, is_slot, take_slot
-from memglot.formats.core.note_layout import Place, first_vault, mirror
+from memglot.formats.core.note_layout import NotePlace, first_vault, mirror
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
@@ -185,7 +185,7 @@ class _Note:
         if not self._is_written:
             mark_as_note(record)
         around = own_state(record)
-        place = Place(
+        place = NotePlace(
             path="",
             head=self._mark + text[: frame.start] + (body.content if empty else ""),
             tail=body.own + text[frame.end :],

@@ -12,7 +12,7 @@ from memglot.formats.core.carry import Bundle, pack_found
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles
 from memglot.formats.core.note_folder import Notes
-from memglot.formats.core.note_layout import Place, is_untouched, note_slot, places_of
+from memglot.formats.core.note_layout import NotePlace, is_untouched, note_slot, places_of
 from memglot.formats.core.sidecar import item_of, line_of
 from memglot.formats.core.trace import written_id
 from memglot.formats.obsidian.links import is_in_text
@@ -49,7 +49,7 @@ class VaultWriter:
         record, riders, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
         fallback = default_path(record, written_id(record), self._options.dialect)
-        place = places[0] if places else Place(path=fallback)
+        place = places[0] if places else NotePlace(path=fallback)
         path = self._files.free(place.path, fallback, place.vault)
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
         self._names[record.id] = [link, _description(record)]
@@ -76,7 +76,7 @@ class VaultWriter:
             things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
             self._write(value["path"], record, things, self._related(things, value["related"]))
         for value in self._bytes:
-            place = Place(path=value["path"], vault=value["vault"])
+            place = NotePlace(path=value["path"], vault=value["vault"])
             self._files.raw(place, b64decode(value["data"]), f"{safe_name(value['path'])}.md")
         self._files.finish()
         self._names.close()
@@ -97,7 +97,7 @@ class VaultWriter:
         self._files.put(path, text.encode())
 
 
-def _related_before(places: list[Place]) -> str:
+def _related_before(places: list[NotePlace]) -> str:
     """The lines of related notes that a person wrote below a note which is laid out anew."""
     tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
     return split_body("x" + tail, [], ["related"]).related
