@@ -120,10 +120,10 @@ def tools() -> None:
 
 
 def client_lines() -> None:
-    """The one line that connects each client."""
+    """Write the command that connects each client."""
     from memglot.clients.table import CLIENTS
 
-    cog.outl("| client | the line |")
+    cog.outl("| client | command |")
     cog.outl("|---|---|")
     for name, client in CLIENTS.items():
         cog.outl(f"| {client.title} | `memglot mcp install {name}` |")
