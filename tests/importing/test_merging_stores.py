@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,8 +14,8 @@ import pytest
 from memglot import Memory
 from memglot.errors import CannotWrite
 from memglot.importing import run
-from memglot.merging.shared_tags import Pair, add_shared_tags, missing_shared_tags
-from memglot.model import Relation
+from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
+from memglot.model import Record, Relation
 from memglot.store.contract import Store
 
 ID = "01890000-0000-7000-8000-000000000001"
@@ -87,7 +88,7 @@ def test_many_groups_share_their_tags_while_others_write(tmp_path: Path, monkeyp
         two.import_from(rows(2, "y"), format="ndjson")
         edited = next(two.list()).id
 
-        def meanwhile(store: Store, wanted: dict[str, list[str]]) -> list[Pair]:
+        def meanwhile(store: Store, wanted: dict[str, list[str]]) -> list[tuple[dict[str, Any], Record]]:
             found = add_shared_tags(store, wanted)
             assert edited not in wanted or ["x", "y", "z"] in [after.tags for _, after in found]
             return found

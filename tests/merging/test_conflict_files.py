@@ -21,7 +21,7 @@ from memglot import Memory, restore
 from memglot.cli.main import cli, run
 from memglot.cli.session import Session
 from memglot.merging import conflict_files
-from memglot.merging.conflict_pages import conflict_page
+from memglot.merging.conflict_files import conflict_page
 from memglot.merging.conflicts import current_number
 
 
@@ -42,7 +42,7 @@ def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
         text = (folder / names[1]).read_text(encoding="utf-8")
         stands = current_number(memory.get(A), memory.conflicts(A, "title")[0])
         assert "1970-01-01T00:00:00.000005Z" in text and "    a\n    b\n" in text and "    c\n" in text
-        assert f"## {stands} (stands meanwhile)" in text
+        assert f"## {stands} (used until resolved)" in text
         command = next(text for text in text.splitlines() if "conflicts resolve" in text).split()
         (folder / "mine.db.notes.md").write_text("my own\n")
         (folder / f"mine.db.too.{A}.title.md").write_text("<!-- memglot conflict of mine.db.too -->\n")
@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
         clash(memory, title=("a", "b"))
         assert len(memory.conflicts()) == 1
-        assert any("cannot be written" in note for note in memory.notes)
+        assert any("cannot write conflict files" in note for note in memory.notes)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
@@ -149,7 +149,7 @@ def test_a_restored_store_shows_its_own_conflicts(tmp_path: Path) -> None:
     (tmp_path / "_conflicts").touch()
     told: list[str] = []
     restore(tmp_path / "after.db", str(tmp_path / "mine.db"), force=True, tell=told.append)
-    assert len(told) == 1 and "cannot be written" in told[0]
+    assert len(told) == 1 and "cannot write conflict files" in told[0]
 
 
 def test_stores_of_one_folder_and_keys_of_one_spelling_have_pages_of_their_own(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_file_of_ones_own_is_never_overwritten(tmp_path: Path) -> None:
     link.symlink_to(own)
     with Memory.open(tmp_path / "mine.db") as memory:
         clash(memory, title=("a", "b"), kind=("note", "fact"))
-        assert sum("is not memglot's" in note for note in memory.notes) == 2
+        assert sum("memglot did not write" in note for note in memory.notes) == 2
         memory.delete(A)
     assert own.read_text() == "my own\n" and link.is_symlink()
 
@@ -192,7 +192,21 @@ def test_a_store_behind_a_link_has_its_pages_where_it_lies(tmp_path: Path) -> No
 # Line ends of Markdown and of Unicode, and what begins or ends something in Markdown or HTML.
 HOSTILE = st.lists(
     st.sampled_from(
-        ["\n", "\r", "\v", "\f", "\x85", "\u2028", "\t", "\x1b", "\u202e", "`", "```", "~~~", "# To settle it"]
+        [
+            "\n",
+            "\r",
+            "\v",
+            "\f",
+            "\x85",
+            "\u2028",
+            "\t",
+            "\x1b",
+            "\u202e",
+            "`",
+            "```",
+            "~~~",
+            "# To resolve the conflict",
+        ]
     )
     | st.sampled_from(["<script>", "-->", "<!--", "    ", " ", "", "'", "\\", "$(id)", "a", "é", "👩\u200d💻"]),
     min_size=1,
@@ -213,7 +227,7 @@ def test_nothing_leaves_its_block(title: str, key: str, values: tuple[str, str])
         assert len(page.splitlines()) == page.count("\n")
         ours = [text for text in page.split("\n") if text and not text.startswith("    ")]
         assert [" ".join(text.split()[:2]) for text in ours] == [
-            "<!-- memglot", "# A", "This field", "## 1", "## 2", "To settle", "`--value TEXT`",
+            "<!-- memglot", "# Conflict", "This field", "## 1", "## 2", "To resolve", "Use `--value",
         ]  # fmt: skip
         (command,) = (text for text in page.split("\n") if " conflicts resolve " in text)
         said = subprocess.run(["bash", "-c", command.replace("memglot", "printf '%s\\0'", 1)], capture_output=True)
@@ -278,4 +292,7 @@ def test_the_command_line_tells_what_comes_up_during_a_deed(tmp_path: Path) -> N
         arguments = ["--store", str(store), "import", str(tmp_path / "b.ndjson"), "--conflict", "merge", *more]
         result = CliRunner().invoke(cli, arguments, obj=Session())
         assert result.exit_code == 0
-        assert result.stderr.count("cannot be written") == 1 and "cannot be written" not in result.stdout
+        assert (
+            result.stderr.count("cannot write conflict files") == 1
+            and "cannot write conflict files" not in result.stdout
+        )

@@ -97,9 +97,9 @@ def test_null_takes_a_value_away_and_a_value_of_ones_own_is_checked(memory: Memo
     clash(memory, title=("a", "b"), meta=({"k": 1, "l": 1}, {"k": 2, "l": 1}), strength=(0.1, 0.2))
     with pytest.raises(MemglotError, match="several fields"):
         memory.resolve(A, value="c")
-    with pytest.raises(MemglotError, match="no value 3"):
+    with pytest.raises(MemglotError, match="no value `3`"):
         memory.resolve(A, "title", take=3)
-    with pytest.raises(MemglotError, match="no value is given"):
+    with pytest.raises(MemglotError, match="no value was given"):
         memory.resolve(A, "title")
     with pytest.raises(MemglotError):
         memory.resolve(A, "strength", value="strong")
@@ -282,7 +282,7 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     ]
     assert run(store, "show", A, "title")[1].count("\n") == 3
     for number in ("0", "-1", "3"):
-        with pytest.raises(UsageError, match=f"there is no value {number}"):
+        with pytest.raises(UsageError, match=f"this conflict has no value `{number}`"):
             CliRunner().invoke(
                 cli, ["conflicts", "resolve", A, "title", "--take", number], obj=session(store), standalone_mode=False,
                 catch_exceptions=False,
@@ -303,9 +303,9 @@ def test_what_has_the_last_time_there_is_cannot_be_edited_and_says_so(memory: Me
         text = msgspec.json.encode({"export_metadata": {"exporter_version": "memoryd-1"}, "memories": [row]})
         memory.import_from(text, format="memories-json")
     assert len(memory.conflicts()) == 1
-    with pytest.raises(MemglotError, match="the last moment there is"):
+    with pytest.raises(MemglotError, match="already the maximum"):
         memory.resolve(A, take=1)
-    with pytest.raises(MemglotError, match="the last moment there is"):
+    with pytest.raises(MemglotError, match="already the maximum"):
         memory.update(A, title="mine")
     memory.delete(A)
     assert memory.count() == 0

@@ -13,8 +13,8 @@ from memglot.disk import DiskList, DiskMap
 from memglot.editing.decay import FADED, StrengthClock, differs, remember_base
 from memglot.editing.memory import delete_records
 from memglot.merging.records import MERGED_INTO, absorb
+from memglot.merging.redirects import repoint
 from memglot.merging.registers import normalise
-from memglot.merging.repoint import repoint
 from memglot.model import Record, now, to_builtins
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Revision, Store

@@ -77,11 +77,11 @@ def add(store: Store, record: Record) -> Record:
 
 
 def update(
-    store: Store, id: str, changes: dict[str, Any], *, deed: str = "update", settles: str | None = None
+    store: Store, id: str, changes: dict[str, Any], *, deed: str = "update", resolves: str | None = None
 ) -> Record:
-    """Change fields of a memory. A change to what is there already writes nothing, unless it settles a clash.
+    """Change fields of a memory. A change to what is there already writes nothing, unless it resolves a clash.
 
-    `settles` names the field whose clash it settles: that gets a new clock though its value may stand already.
+    `resolves` names the field whose clash it resolves: that gets a new clock though its value may stand already.
     """
     with store.writing():
         record = get(store, id)
@@ -90,10 +90,10 @@ def update(
         after.tags = list(dict.fromkeys(after.tags))
         check_record(after)
         changed = [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
-        if changed or settles is not None:
+        if changed or resolves is not None:
             # A clock that ran ahead somewhere must not make an edit of today lose.
             at = next_time(record.updated_at, *record.clocks.values())
-            path = parse_path(settles) if settles is not None else None
+            path = parse_path(resolves) if resolves is not None else None
             stamp_edit(record, after, at, [path] if path is not None else [])
             had = list(store.things.select(Conflict, [record.id]))
             store.records.replace(after)
@@ -103,7 +103,7 @@ def update(
                 store.things.remove(list(store.things.select(Embedding, [record.id])))
             before = revision_value(record, had)
             store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=deed, before=before)])
-            details = {"fields": sorted(changed)} if settles is None else {"field": settles}
+            details = {"fields": sorted(changed)} if resolves is None else {"field": resolves}
             store.history.log(deed, record.id, after.scope, details)
         return after
 

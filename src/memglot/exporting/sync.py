@@ -27,7 +27,7 @@ from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.importing.access import open_to
 from memglot.merging.records import merge_records
-from memglot.merging.things import Meeting
+from memglot.merging.things import merge_things
 from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE, Passphrase
@@ -194,9 +194,9 @@ def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> Non
         if not isinstance(thing, Conflict)
         and not (isinstance(thing, Blob) and is_audit(thing) and store.history.has_event(thing.key))
     ]
-    met = Meeting(store, "merge", notes=False, restore_deleted=False).of(things)
-    alive = store.records.known([thing.id for thing in met.put if isinstance(thing, Tombstone)])
-    for thing in (*met.put, *met.gone):
+    changes = merge_things(store, things, "merge")
+    alive = store.records.known([thing.id for thing in changes.put if isinstance(thing, Tombstone)])
+    for thing in (*changes.put, *changes.removed):
         if isinstance(thing, Tombstone) and thing.id in alive:
             found.deletes.append(thing.id)
         else:

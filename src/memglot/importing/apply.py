@@ -9,8 +9,8 @@ from memglot.importing.duplicates import Doubles
 from memglot.importing.plan import Plan
 from memglot.merging.edited_notes import is_text_link
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, MemoryState, revision_value, set_conflicts
-from memglot.merging.redirects import RedirectChanges, RedirectUpdate
-from memglot.merging.things import Met
+from memglot.merging.redirects import RedirectChanges, update_redirects
+from memglot.merging.things import ThingChanges
 from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, thing_key, to_builtins
 from memglot.store.contract import Revision, Store
 
@@ -32,7 +32,7 @@ class Changes:
         self._store.history.add_revisions([mark])
         return batch
 
-    def make(self, plan: Plan, met: Met, batch: int) -> None:
+    def make(self, plan: Plan, met: ThingChanges, batch: int) -> None:
         """Change what a plan and new things change; what was there before is remembered."""
         at = self._at
         revisions = [
@@ -41,7 +41,7 @@ class Changes:
         ]
         for known, origin in plan.remains:
             revisions += self._learnt(known, origin, batch)
-        gone: list[Thing] = [*plan.restored, *met.gone, *self._stale_links(plan)]
+        gone: list[Thing] = [*plan.restored, *met.removed, *self._stale_links(plan)]
         gone_revisions = self._revisions(gone, batch)
         self._store.things.remove(gone)
         revisions += gone_revisions
@@ -51,16 +51,15 @@ class Changes:
         self._store.things.put(met.put, batch)
         self._store.history.add_revisions(revisions)
         learnt = [known for known, _ in plan.remains]
-        self._touched.look(self._store, met.put, [revision.key for revision in removed], learnt)
+        self._touched.add_batch(self._store, met.put, [revision.key for revision in removed], learnt)
 
     def reunite(self, import_id: str) -> None:
         """Bring merged memories, and those that they live on in, into step with all that came."""
         touched = self._touched
-        if touched.ids or touched.deaths:
+        if touched.ids or touched.has_tombstones:
             with self._store.writing():
-                reunion = RedirectUpdate(self._store, touched, self._at, self.begin(import_id))
-                reunion.run()
-            self.removed -= reunion.revived
+                revived = update_redirects(self._store, touched, self._at, self.begin(import_id))
+            self.removed -= revived
 
     def _changed(self, plan: Plan) -> Iterator[tuple[dict[str, Any], Record]]:
         """Change what the plan changes; what each memory was before comes first."""

@@ -19,7 +19,7 @@ from memglot.merging.records import (
     merge_records,
 )
 from memglot.merging.registers import normalise, set_time
-from memglot.merging.things import Meeting, Met
+from memglot.merging.things import ThingChanges, merge_things
 from memglot.model import (
     DELETED,
     Conflict,
@@ -135,14 +135,13 @@ class Planner:
         self._unite(plan)
         return plan
 
-    def things(self, things: list[Thing]) -> Met:
+    def things(self, things: list[Thing]) -> ThingChanges:
         """What changes when things come that are no clashes."""
-        meeting = Meeting(
-            self._store, self.conflict, notes=self.notes is not None, restore_deleted=self._restore_deleted
-        )
-        met = meeting.of([thing for thing in things if not isinstance(thing, Conflict)])
-        self.unapplied |= meeting.unapplied
-        return met
+        others = [thing for thing in things if not isinstance(thing, Conflict)]
+        is_note, restore = self.notes is not None, self._restore_deleted
+        changes = merge_things(self._store, others, self.conflict, notes=is_note, restore_deleted=restore)
+        self.unapplied |= changes.unapplied
+        return changes
 
     def clashes(self, plan: Plan, things: list[Thing]) -> None:
         """Let clashes that an input tells of meet those that its memories have, as the plan leaves them."""

@@ -22,7 +22,7 @@ from memglot.importing.options import ImportOptions
 from memglot.importing.plan import Plan, Planner
 from memglot.importing.summary import Tally, weight_of
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
-from memglot.merging.things import Met
+from memglot.merging.things import ThingChanges
 from memglot.model import (
     Blob,
     Item,
@@ -217,7 +217,7 @@ class _Importer:
         plan = self._planner.records(records)
         self.doubles.learn(plan.doubles)
         met = self._meet(plan, things)
-        if plan.is_empty and not met.put and not met.gone:
+        if plan.is_empty and not met.put and not met.removed:
             self._tally.account(plan)
             return
         self._start()
@@ -239,9 +239,9 @@ class _Importer:
             self._write(plan, self._meet(plan, things))
         self._tally.account(plan)
 
-    def _write(self, plan: Plan, met: Met) -> None:
+    def _write(self, plan: Plan, met: ThingChanges) -> None:
         """Make the changes of one batch, if there are any."""
-        if plan.is_empty and not met.put and not met.gone:
+        if plan.is_empty and not met.put and not met.removed:
             return
         batch = self._changes.begin(self.entry.id)
         digest = self.store.records.add(plan.new, batch)
@@ -257,9 +257,9 @@ class _Importer:
             if not self.started:
                 self._start()
             with self.store.writing():
-                self._write(Plan(united=add_shared_tags(self.store, lacking)), Met())
+                self._write(Plan(united=add_shared_tags(self.store, lacking)), ThingChanges())
 
-    def _meet(self, plan: Plan, things: list[Thing]) -> Met:
+    def _meet(self, plan: Plan, things: list[Thing]) -> ThingChanges:
         """What the things change, once the plan is done; clashes become part of the plan."""
         found = self._alive(self.doubles.repointed(things))
         self._planner.clashes(plan, found)

@@ -11,7 +11,7 @@ from memglot.editing.history import find_import
 from memglot.editing.supersede import undo_supersession
 from memglot.formats.core.sidecar import name_of
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, parse_revision, set_conflicts
-from memglot.merging.redirects import RedirectChanges, RedirectUpdate, merged_into
+from memglot.merging.redirects import RedirectChanges, merged_into, update_redirects
 from memglot.model import (
     THINGS,
     Conflict,
@@ -76,7 +76,7 @@ class _Undoing:
         self._put_back()
         if self._removed:
             # What had been merged into a memory that is gone has no other place to live.
-            RedirectUpdate(self._store, RedirectChanges(deaths=True), now()).run()
+            update_redirects(self._store, RedirectChanges(has_tombstones=True), now())
 
     def _remove_records(self) -> None:
         ids = [record.id for record in self._store.records.in_batches(self._batches)]

@@ -1,4 +1,4 @@
-"""Conflicts: values that no rule decides between. List them, show one, settle it."""
+"""List, show and resolve conflicts: fields with several values set at the same time."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _UNSET: Any = object()
 
 
 def conflicts(store: Store, id: str | None = None, field: str | None = None) -> list[Conflict]:
-    """All conflicts, those of one memory, or the one of a field."""
+    """Return all conflicts, those of one memory, or the one of a field."""
     if id is None:
         return list(store.things.select(Conflict))
     record = resolve_id(store, id)
     found = [one for one in store.things.select(Conflict, [record]) if field in (None, one.field)]
     if not found:
         name = f"{id} {field}" if field else id
-        raise NotFound("conflict", name, "`memglot conflicts` lists them")
+        raise NotFound("conflict", name, "run `memglot conflicts` to list them")
     return found
 
 
 def conflicts_with_records(store: Store, ids: Sequence[str] | None = None) -> Iterator[tuple[Conflict, Record]]:
-    """All conflicts, or those of some memories, each with its memory; one at a time, however large they are."""
+    """Yield all conflicts, or those of some memories, each with its record."""
     for conflict in store.things.select(Conflict, ids):
         for record in store.records.get([conflict.record]):
             yield conflict, record
 
 
 def value_text(value: Any) -> str:
-    """A value as a person reads it: a text as it is, anything else as JSON."""
+    """Return a value for display: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else canonical(value).decode()
 
 
 def conflict_value(record: Record, conflict: Conflict) -> dict[str, Any]:
-    """A conflict as JSON shows it, with the number of the value that stands in a version of its memory."""
+    """Return a conflict as a JSON object; `stands` is the number of the value that is used in a record."""
     return {
         "id": conflict.record,
         "field": conflict.field,
@@ -53,25 +53,26 @@ def conflict_value(record: Record, conflict: Conflict) -> dict[str, Any]:
 
 
 def current_number(record: Record, conflict: Conflict) -> int:
-    """The number of the value that stands meanwhile, counted from 1; 0 where it is none of them."""
+    """Return the number, from 1, of the value that is used until the conflict is resolved; 0 if it is none of them."""
     register = split_record(record).registers.get(parse_path(conflict.field) or ())
-    shown = canonical(register.shown) if register is not None else b""
-    return next((number for number, value in enumerate(conflict.values, 1) if canonical(value) == shown), 0)
+    current = canonical(register.json_value) if register is not None else b""
+    return next((number for number, value in enumerate(conflict.values, 1) if canonical(value) == current), 0)
 
 
 def resolve_conflict(
     store: Store, id: str, field: str | None = None, *, take: int | None = None, value: Any = _UNSET
 ) -> Record:
-    """Settle a conflict with one of its values, by number from 1, or with another one.
+    """Resolve a conflict with one of its values, by number from 1, or with another value.
 
-    It is an ordinary edit, later than the clash, so it travels to other machines. `null` sets a field to its default
-    and takes a key away.
+    This is an ordinary edit, later than the conflict, so it also applies on other machines. `null` sets a field to its
+    default and removes a key.
     """
     with store.writing():
         found = conflicts(store, id, field)
         if len(found) > 1:
             raise UsageError(
-                "several fields of this memory clash: say which", "one of: " + ", ".join([one.field for one in found])
+                "several fields of this memory have conflicts",
+                "name one of: " + ", ".join([one.field for one in found]),
             )
         conflict = found[0]
         if take is not None:
@@ -82,11 +83,11 @@ def resolve_conflict(
             raise _no_such_value(None, len(conflict.values))
         record = get(store, conflict.record)
         changes = _with_value(record, parse_path(conflict.field) or (), value)
-        return update(store, record.id, changes, deed="resolve", settles=conflict.field)
+        return update(store, record.id, changes, deed="resolve", resolves=conflict.field)
 
 
 def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
-    """The change that gives a register a value."""
+    """Return the change that sets a register to a value."""
     if len(path) == 1:
         if value is None:
             return {path[0]: DEFAULTS[path[0]]}
@@ -96,7 +97,7 @@ def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
             raise wrong_types(str(error)) from None
         return {path[0]: getattr(made, path[0])}
     register = split_record(record).registers.get(path)
-    if register is not None and register.value is not REMOVED and canonical(register.shown) == canonical(value):
+    if register is not None and register.value is not REMOVED and canonical(register.json_value) == canonical(value):
         return {}
     whole = dict(getattr(record, path[0]))
     inner = whole
@@ -111,6 +112,6 @@ def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
 
 
 def _no_such_value(number: int | None, count: int) -> UsageError:
-    """A number that no value of a conflict has, or none at all."""
-    what = f"there is no value {number}" if number is not None else "no value is given"
-    return UsageError(what, f"take one from 1 to {count}, or give a value of your own")
+    """Return the error for a missing or invalid number."""
+    what = f"this conflict has no value `{number}`" if number is not None else "no value was given"
+    return UsageError(what, f"choose a value with `--take 1` to `--take {count}`, or set another with `--value`")

@@ -1,4 +1,4 @@
-"""Notes without times: what a note says now is news, and the whole truth where nobody edited its memory here."""
+"""Merge notes without usable times: a changed note replaces its memory, unless that was edited here too."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from memglot.merging.records import NOTE_TOOLS, conflicts_of, merge_records, pla
 from memglot.merging.registers import set_time, stamp_edit
 from memglot.model import EDITED_NOTE, Conflict, Record, Relation, has_no_time, to_builtins
 
-# What a note tells of these is all there is.
+# A note contains all data of these tools.
 _NOTES = frozenset({"agentos", *NOTE_TOOLS})
 
 
 def merge_edited_note(
     local: Record, remote: Record, at: int, notes: NoteSupport | None, had: Sequence[Conflict] = ()
 ) -> tuple[Record, list[Conflict]] | None:
-    """The memory after meeting a note, whose times tell nothing; `None` where that changes nothing.
+    """Return the memory and its conflicts after merging a note without usable times; `None` if nothing changes.
 
-    A note that is as it was when it was read last is no news. A memory that still says what its note said goes forward
-    to what the note says now, removed properties and all. One that was edited here is merged, as if the note had been
-    edited at the time of the import. And one that never came from this note keeps what it says: notes of other tools
-    tell less than there is, so they add what is missing.
+    A note that is the same as when it was last read changes nothing. A memory that was not edited since then becomes
+    what the note says now, including removed properties. A memory that was edited here is merged, as if the note had
+    been edited at the time of the import. A memory that never came from this note keeps its values; the note only adds
+    what is missing, since notes of other tools contain less than the memory.
     """
     if notes is not None and _same_note(local, remote, notes.bytes_key):
         return None
     known = notes is None or notes.bytes_key in local.extra or remote.origin == EDITED_NOTE
     conflicts: list[Conflict] = []
-    forward = known and _is_untouched(local, remote, notes)
-    if forward:
+    replaced = known and _is_untouched(local, remote, notes)
+    if replaced:
         found = _follow_note(local, remote)
     else:
         timed = msgspec.structs.replace(remote, created_at=local.created_at, updated_at=at if known else 0, clocks={})
         found, conflicts = merge_records(local, timed, "merge", had)
     same = msgspec.structs.replace(found, updated_at=local.updated_at, clocks=local.clocks)
     if notes is not None and not has_no_time(remote) and notes.bytes_key in local.extra:
-        # A note that this tool laid out anew says nothing new by its layout.
+        # A note that memglot itself wrote again has no new content.
         same.extra = {**same.extra, notes.bytes_key: local.extra[notes.bytes_key]}
     if to_builtins(same) == to_builtins(local):
         return None
-    if forward:
+    if replaced:
         stamp_edit(local, found, max(at, local.updated_at + 1))
         return found, conflicts_of(found, had)
     set_time(found, max(at, found.updated_at))
@@ -53,7 +53,7 @@ def _same_note(local: Record, remote: Record, residue: str) -> bool:
     now, before = remote.extra.get(residue), local.extra.get(residue)
     if not isinstance(now, dict) or not isinstance(before, dict):
         return False
-    # The same vault may lie elsewhere now.
+    # The same vault may be in another folder now.
     return {**now, "vault": ""} == {**before, "vault": ""}
 
 
@@ -89,5 +89,5 @@ def _tags(place: dict[str, Any]) -> list[str]:
 
 
 def is_text_link(relation: Relation) -> bool:
-    """Tell whether a relation is a link in the text of a note, and goes when the link goes."""
+    """Return True if a relation is a link in the text of a note, and is removed with it."""
     return any(isinstance(own, dict) and "link" in own for own in relation.extra.values())

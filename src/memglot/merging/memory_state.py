@@ -1,4 +1,4 @@
-"""The state of a memory: what is known of it, its clashes, its deletion; and what remains of one that was deleted."""
+"""The state of a memory: its record, conflicts and deletion, and what is known of a deleted one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from memglot.model import Conflict, Record, Relation, Supersession, Tombstone, c
 from memglot.store.contract import Revision, Store
 
 AFTER_DELETION = "remains"
-"""The deed of a revision that no record stood behind: what was learnt of a memory after its deletion."""
+"""The operation of a revision that describes a memory after its deletion, when it had no record."""
 BATCH_MARKER = "batch"
-"""The kind of a revision that stands where a batch of an import began."""
+"""The kind of a revision that marks the beginning of a batch of an import."""
 LINK_KINDS: dict[str, type[Relation] | type[Supersession]] = {"relation": Relation, "supersession": Supersession}
-"""What can be taken away so that it stays away; its tombstone has its key and the name of its kind."""
+"""Links that leave a tombstone when they are removed; it has the key of the link and the name of its kind."""
 
 
 @dataclass(frozen=True)
 class MemoryState:
-    """All that a store can know of one memory; it is alive when it was edited after its deletion."""
+    """Everything that a store knows of a memory."""
 
     record: Record | None = None
     conflicts: tuple[Conflict, ...] = ()
@@ -31,18 +31,18 @@ class MemoryState:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether the memory is there."""
+        """Whether the memory exists: it was never deleted, or edited after its deletion."""
         if self.record is None:
             return False
         return self.tombstone is None or self.record.updated_at > self.tombstone.deleted_at
 
     def value(self) -> bytes:
-        """The same bytes for the same knowledge."""
+        """Return the state as bytes, equal for equal states."""
         return canonical([self.record, list(self.conflicts), self.tombstone])
 
 
 def join_states(one: MemoryState, other: MemoryState) -> MemoryState:
-    """What both know together: the same in any order, and however often it is told."""
+    """Return the combination of two states: the same in any order, and however often it is repeated."""
     tombstone = max(filter(None, (one.tombstone, other.tombstone)), key=tombstone_rank, default=None)
     known = [*one.conflicts, *other.conflicts]
     if one.record is None or other.record is None:
@@ -51,47 +51,47 @@ def join_states(one: MemoryState, other: MemoryState) -> MemoryState:
     else:
         merged, conflicts = merge_records(one.record, other.record, "merge", known)
         found = MemoryState(merged, tuple(conflicts), tombstone)
-    # A deletion that an edit came after says nothing any more.
+    # A deletion before the last edit no longer counts.
     return MemoryState(found.record, found.conflicts) if found.is_alive else found
 
 
 def tombstone_rank(tombstone: Tombstone) -> tuple[int, bytes]:
-    """Which of two deletions of one memory stands: the later one."""
+    """Return the sort key of deletions of one memory: the later one wins."""
     return tombstone.deleted_at, digest(tombstone)
 
 
 def is_link_tombstone(tombstone: Tombstone) -> bool:
-    """Tell whether it is a relation, or a word that one memory replaced another, that was taken away."""
+    """Return True if a tombstone is of a relation or supersession, not of a memory."""
     return tombstone.kind in LINK_KINDS and not tombstone.content_hash
 
 
 def link_time(link: Relation | Supersession) -> int:
-    """When a relation was made or changed, or a decision was taken."""
+    """Return when a relation was last changed, or when a supersession was decided."""
     return link.updated_at if isinstance(link, Relation) else link.decided_at or 0
 
 
 def link_tombstone(link: Relation | Supersession, at: int, scope: str) -> Tombstone:
-    """The mark of a link that is taken away, so that no old file brings it back; later than the link itself."""
+    """Return the tombstone of a link that is removed, so that no older file restores it; never before the link."""
     kind = next(name for name, struct in LINK_KINDS.items() if isinstance(link, struct))
-    gone = max(at, link_time(link))
-    return Tombstone(id=thing_key(link), content_hash="", kind=kind, scope=scope, deleted_at=gone)
+    deleted_at = max(at, link_time(link))
+    return Tombstone(id=thing_key(link), content_hash="", kind=kind, scope=scope, deleted_at=deleted_at)
 
 
 def revision_value(record: Record, conflicts: Iterable[Conflict]) -> dict[str, Any]:
-    """A record and its clashes as a revision keeps them: they are one state, and come back together."""
+    """Return a record and its conflicts as a revision stores them: they are restored together."""
     value: dict[str, Any] = to_builtins(record)
     found = [to_builtins(conflict) for conflict in conflicts]
     return {**value, "conflicts": found} if found else value
 
 
 def parse_revision(before: dict[str, Any]) -> tuple[Record, list[Conflict]]:
-    """The record and the clashes that a revision keeps."""
+    """Return the record and the conflicts that a revision stores."""
     found = msgspec.convert(before.get("conflicts", []), list[Conflict])
     return msgspec.convert(before, Record), found
 
 
 def known_of_deleted(store: Store, tombstone: Tombstone) -> tuple[MemoryState, int | None]:
-    """What is still known of a deleted memory, and the batch that had brought it."""
+    """Return what is still known of a deleted memory, and the batch that had added it."""
     past: list[Revision] = [
         revision
         for revision in store.history.revisions(key=tombstone.id)
@@ -104,7 +104,7 @@ def known_of_deleted(store: Store, tombstone: Tombstone) -> tuple[MemoryState, i
 
 
 def set_conflicts(store: Store, record: str, conflicts: Iterable[Conflict]) -> None:
-    """Let a record have these clashes and no others."""
+    """Replace the conflicts of a record."""
     wanted = {conflict.field: conflict for conflict in conflicts}
     store.things.remove(
         [conflict for conflict in store.things.select(Conflict, [record]) if conflict.field not in wanted]

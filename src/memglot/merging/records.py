@@ -1,4 +1,4 @@
-"""Merges two versions of one memory, field by field, so that every machine comes to the same result."""
+"""Merge two versions of a memory field by field, so that every machine gets the same result."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from memglot.merging.registers import (
 from memglot.model import Conflict, Record, canonical
 
 MERGED_INTO = "merged into "
-"""How the reason of a tombstone begins whose memory lives on in another one."""
+"""Prefix of the reason of a tombstone whose memory was merged into another one."""
 NOTE_TOOLS = ("obsidian", "agentos-markdown")
-"""Whose notes have places: `extra.<tool>.path`, and what is around the content in `extra.<tool>.note`."""
+"""Tools whose notes have paths: `extra.<tool>.path`, with the text around the content in `extra.<tool>.note`."""
 _LISTS = ("tags", "triggers", "foreign")
 _SHARED_FIELDS = ("content", "kind", "scope", "status")
-"""What doubles have in common."""
+"""Fields that are equal in duplicates."""
 
 
 def is_unchanged_by(local: Record, remote: Record) -> bool:
-    """Tell whether taking over what the remote record says would change nothing, whatever the times."""
+    """Return True if accepting the remote record would change nothing but times."""
     fields = (*SCALARS, "tags", "triggers", *OBJECTS)
     if all(getattr(local, field) == getattr(remote, field) for field in fields):
         return True
-    taken, _ = merge_records(local, remote, "prefer-remote")
-    return all(getattr(local, field) == getattr(taken, field) for field in fields)
+    accepted, _ = merge_records(local, remote, "prefer-remote")
+    return all(getattr(local, field) == getattr(accepted, field) for field in fields)
 
 
 def merge_records(
     local: Record, remote: Record, policy: str = "merge", known: Iterable[Conflict] = ()
 ) -> tuple[Record, list[Conflict]]:
-    """The merged record and all its clashes that no rule decides, of which some may be `known` already.
+    """Return the merged record and all its conflicts, including those of the `known` ones that still hold.
 
-    Each part is a register: the later clock wins. A field that one side leaves at its default, with no clock named
-    for it, is absent there and never wins. Equal clocks with different values are a conflict, and the value with the
-    greater SHA-256 of its canonical JSON stands meanwhile. `prefer-local` and `prefer-remote` decide every difference
+    Each part is a register: the later clock wins. A field that has its default value and no clock on one side is
+    absent there and never wins. Equal clocks with different values are a conflict; until it is resolved, the value
+    with the greater SHA-256 of its canonical JSON is used. `prefer-local` and `prefer-remote` decide every difference
     instead.
     """
     mine, theirs = split_record(local), split_record(remote)
@@ -61,7 +61,7 @@ def merge_records(
             path: join_lists(mine.lists.get(path, []), theirs.lists.get(path, []), _list_policy(path, policy))
             for path in {**mine.lists, **theirs.lists}
         },
-        pieces=_merge_unclocked(mine.pieces, theirs.pieces),
+        unclocked=_merge_unclocked(mine.unclocked, theirs.unclocked),
     )
     merged = msgspec.structs.replace(local, **_times(local, remote))
     for field in SCALARS:
@@ -71,13 +71,13 @@ def merge_records(
     join_parts(merged, parts)
     if policy == "merge":
         return merged, conflicts_of(merged, [*known, *_new_conflicts(local.id, mine, theirs)])
-    # What was preferred is decided; a clash lives on where nothing was.
+    # A preference decides a conflict; one that it did not affect remains.
     return merged, [one for one in conflicts_of(merged, known) if _is_untouched(one, mine, parts)]
 
 
 def _times(local: Record, remote: Record) -> dict[str, Any]:
     return {
-        # A record straight from a reader may have no time, which is 0; it got one when it was stored.
+        # A record from a reader may have no time (0); the stored one has.
         "created_at": min(filter(None, (local.created_at, remote.created_at)), default=0),
         "updated_at": max(local.updated_at, remote.updated_at),
         "last_accessed": max(
@@ -92,18 +92,18 @@ def _choose(mine: Register | None, theirs: Register | None, policy: str) -> Regi
         found = mine if theirs is None else theirs
         assert found is not None
         return found
-    if policy != "merge" and canonical(mine.shown) != canonical(theirs.shown):
+    if policy != "merge" and canonical(mine.json_value) != canonical(theirs.json_value):
         return mine if policy == "prefer-local" else theirs
     return max(mine, theirs, key=Register.rank)
 
 
 def _list_policy(path: Path, policy: str) -> str:
-    # Places are what is known of a memory's notes, and no value that one could prefer.
+    # Places say where the notes of a memory are; there is nothing to prefer.
     return "merge" if path[-1] == "places" else policy
 
 
 def _merge_unclocked(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
-    """Where a copy came from is no clash: the lesser stays. What a strength decays from goes by what is written."""
+    """Choose unclocked values: the smaller machine name (no conflict), the greater decay base."""
     found = {**theirs, **mine}
     for path in mine.keys() & theirs.keys():
         choose = min if path[0] == "source" else max
@@ -116,12 +116,14 @@ def _new_conflicts(id: str, mine: Parts, theirs: Parts) -> list[Conflict]:
     for path in mine.registers.keys() & theirs.registers.keys():
         one, other = mine.registers[path], theirs.registers[path]
         if one.clock == other.clock:
-            found.append(Conflict(record=id, field=path_name(path), clock=one.clock, values=[one.shown, other.shown]))
+            found.append(
+                Conflict(record=id, field=path_name(path), clock=one.clock, values=[one.json_value, other.json_value])
+            )
     return found
 
 
 def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
-    """The clashes of a record, of all that were ever known: those of one clock unite, and a later edit settles them."""
+    """Return the known conflicts that a record still has: those of one clock are united, a later edit resolves them."""
     known = list(known)
     if not known:
         return []
@@ -132,7 +134,7 @@ def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
         register = registers.get(path) if path is not None else None
         if path is None or register is None or register.clock != conflict.clock or is_layout(path):
             continue
-        found = values.setdefault(path, {canonical(register.shown): register.shown})
+        found = values.setdefault(path, {canonical(register.json_value): register.json_value})
         found.update((canonical(value), value) for value in conflict.values)
     return [
         Conflict(
@@ -147,9 +149,9 @@ def conflicts_of(record: Record, known: Iterable[Conflict]) -> list[Conflict]:
 
 
 def includes_value_of(conflict: Conflict, record: Record) -> bool:
-    """Tell whether the value that stands in a record is one of those that clash."""
+    """Return True if the value in a record is one of the conflicting values."""
     register = split_record(record).registers.get(parse_path(conflict.field) or ())
-    return register is not None and canonical(register.shown) in map(canonical, conflict.values)
+    return register is not None and canonical(register.json_value) in map(canonical, conflict.values)
 
 
 def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
@@ -157,17 +159,17 @@ def _is_untouched(conflict: Conflict, before: Parts, after: Parts) -> bool:
     return path in before.registers and before.registers[path].rank() == after.registers[path].rank()
 
 
-def absorb(stays: Record, double: Record) -> None:
-    """Give a record what a double of it says.
+def absorb(kept: Record, duplicate: Record) -> None:
+    """Merge a duplicate into the record that is kept.
 
-    Of two values the later one stands, with its own clock, so that it travels and every machine comes to the same;
-    what was taken away in a double was not taken away here. What a tool keeps of a memory goes together: the double's
-    only where that tool keeps nothing of the one that stays.
+    Of two values the later one wins, with its own clock, so that every machine gets the same result. Removals in the
+    duplicate are ignored. The data of one tool in `extra` is not mixed: the duplicate's is used only if the tool has
+    none in the record that is kept.
     """
-    add_tags_and_places(stays, double)
-    stays.triggers = join_lists(stays.triggers, double.triggers)
-    mine, theirs = split_record(stays), split_record(double)
-    tools = {_tool_of(path) for path in (*mine.registers, *mine.lists, *mine.pieces) if path[0] == "extra"}
+    add_tags_and_places(kept, duplicate)
+    kept.triggers = join_lists(kept.triggers, duplicate.triggers)
+    mine, theirs = split_record(kept), split_record(duplicate)
+    tools = {_tool_of(path) for path in (*mine.registers, *mine.lists, *mine.unclocked) if path[0] == "extra"}
     for path, register in theirs.registers.items():
         known = mine.registers.get(path)
         if (
@@ -182,31 +184,31 @@ def absorb(stays: Record, double: Record) -> None:
     for path, value in theirs.lists.items():
         if _tool_of(path) not in tools:
             mine.lists[path] = value
-    for path, value in theirs.pieces.items():
+    for path, value in theirs.unclocked.items():
         if path[0] == "source":
-            mine.pieces.setdefault(path, value)
-    join_parts(stays, mine)
-    stays.access_count = max(stays.access_count, double.access_count)
-    stays.last_accessed = max(filter(None, (stays.last_accessed, double.last_accessed)), default=None)
+            mine.unclocked.setdefault(path, value)
+    join_parts(kept, mine)
+    kept.access_count = max(kept.access_count, duplicate.access_count)
+    kept.last_accessed = max(filter(None, (kept.last_accessed, duplicate.last_accessed)), default=None)
 
 
 def _tool_of(path: Path) -> str:
-    """The tool that a path below `extra` belongs to; `obsidian.note` belongs to `obsidian`."""
+    """Return the tool that a path below `extra` belongs to; `obsidian.note` belongs to `obsidian`."""
     return path[1].partition(".")[0]
 
 
-def add_tags_and_places(stays: Record, *skipped: Record) -> None:
-    """Give the record that stays the tags, foreign ids and places of those that were skipped as its doubles."""
+def add_tags_and_places(kept: Record, *skipped: Record) -> None:
+    """Add the tags, foreign ids and note places of skipped duplicates to the record that is kept."""
     for field in ("tags", "foreign"):
-        mine = getattr(stays, field)
+        mine = getattr(kept, field)
         theirs = [value for record in skipped for value in getattr(record, field)]
         if not set(theirs) <= set(mine):
-            setattr(stays, field, sorted_union([*mine, *theirs]))
-    _add_places(stays, skipped)
+            setattr(kept, field, sorted_union([*mine, *theirs]))
+    _add_places(kept, skipped)
 
 
-def _add_places(stays: Record, skipped: Iterable[Record]) -> None:
-    """Let the record that stays know the notes that the skipped ones stand in."""
+def _add_places(kept: Record, skipped: Iterable[Record]) -> None:
+    """Add the places of the notes that the skipped records came from."""
     for tool in NOTE_TOOLS:
         found: list[dict[str, Any]] = []
         for record in skipped:
@@ -216,18 +218,18 @@ def _add_places(stays: Record, skipped: Iterable[Record]) -> None:
             found += places_in(theirs)
         if not found:
             continue
-        mine = stays.extra.get(tool)
+        mine = kept.extra.get(tool)
         mine = mine if isinstance(mine, dict) else {}
         places = {_place_key(place): place for place in [*places_in(mine), *found]}
-        around = stays.extra.get(f"{tool}.note")
+        around = kept.extra.get(f"{tool}.note")
         places.pop(_place_key({**(around if isinstance(around, dict) else {}), "path": mine.get("path")}), None)
         if places:
-            united = {**mine, "places": [places[key] for key in sorted(places)]}
-            stays.extra = {**stays.extra, tool: united}
+            own = {**mine, "places": [places[key] for key in sorted(places)]}
+            kept.extra = {**kept.extra, tool: own}
 
 
 def _place_key(place: dict[str, Any]) -> bytes:
-    """Where a note lies: its vault and its path there."""
+    """Return the key of a note: its vault and its path there."""
     return canonical([place.get("vault", ""), place.get("path")])
 
 
@@ -236,18 +238,18 @@ def _has_path(value: Any) -> bool:
 
 
 def places_in(own: Any) -> list[dict[str, Any]]:
-    """The further places of a memory's notes; what is none is passed over."""
+    """Return the further places of a memory's notes, without invalid ones."""
     places = own.get("places") if isinstance(own, dict) else None
     return [place for place in places if _has_path(place)] if isinstance(places, list) else []
 
 
 def sorted_union(values: Iterable[Any]) -> list[Any]:
-    """Each value once, in an order that does not tell which came first: merging again changes nothing."""
+    """Return each value once, sorted by canonical JSON, so that merging again changes nothing."""
     return sorted({canonical(value): value for value in values}.values(), key=canonical)
 
 
 def join_lists(mine: list[Any], theirs: list[Any], policy: str = "merge") -> list[Any]:
-    """Equal lists as they are, of different ones the sorted union; an empty one says nothing."""
+    """Return equal lists unchanged, different ones as their sorted union; an empty list adds nothing."""
     if not theirs or canonical(mine) == canonical(theirs):
         return list(mine)
     if not mine or policy == "prefer-remote":

@@ -1,4 +1,4 @@
-"""Registers: the parts of a memory that are edited, and merged, each by itself, with the time of its last edit."""
+"""Registers: the parts of a memory that are edited and merged independently, each with the time of its last edit."""
 
 from __future__ import annotations
 
@@ -11,67 +11,70 @@ from memglot.errors import UsageError
 from memglot.model import LATEST, Record, canonical, format_time, now, to_builtins
 
 DECAY_KEY = "consolidation"
-"""Where `extra` keeps what a strength decays from."""
+"""The key of `extra` that holds the values a strength decays from."""
 SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
 OBJECTS = ("meta", "source", "extra")
 DEFAULTS: dict[str, Any] = {name: getattr(Record(content=""), name) for name in Record.__struct_fields__}
 UNION_LISTS = frozenset(
     {"tags", "triggers", "relations", "supersedes", "superseded_by", "entities", "aliases", "foreign", "places"}
 )
-"""What a tool keeps as lists of these names is united, as are the lists of a record."""
+"""Lists of a tool in `extra` that are merged by union, like the lists of a record."""
 _FRONTMATTER = "frontmatter"
 _MACHINE, _DECAYING = ("source", "machine"), ("extra", DECAY_KEY)
 
 Path = tuple[str, ...]
-"""Where a register stands: `("title",)`, `("meta", key)`, `("extra", tool, key)`."""
+"""The path of a register: `("title",)`, `("meta", key)`, `("extra", tool, key)`."""
 
 
 class _Removed:
     def __repr__(self) -> str:
-        return "GONE"
+        return "REMOVED"
 
 
 REMOVED: Any = _Removed()
-"""The value of a key that was taken away: unlike a key that was never there, it has a clock and may win."""
+"""The value of a removed key: unlike a key that never existed, it has a clock and may win."""
 
 
 class Register(NamedTuple):
-    """A value, and when it was set."""
+    """A value and the time when it was set."""
 
     clock: int
     value: Any
 
     @property
-    def shown(self) -> Any:
-        """The value as plain JSON; `null` for one that is gone."""
+    def json_value(self) -> Any:
+        """The value as JSON; `null` if it was removed."""
         return None if self.value is REMOVED else to_builtins(self.value)
 
     def rank(self) -> tuple[int, bytes, bool]:
-        """The later one stands, and of two of one time the one with the greater digest, so that all machines agree."""
-        return self.clock, digest(self.shown), self.value is not REMOVED
+        """Return the sort key: the later value wins; at the same time the greater digest, so all machines agree."""
+        return self.clock, digest(self.json_value), self.value is not REMOVED
 
 
 def digest(value: Any) -> bytes:
-    """SHA-256 of a value's canonical JSON."""
+    """Return the SHA-256 of a value's canonical JSON."""
     return sha256(canonical(value)).digest()
 
 
 @dataclass
 class Parts:
-    """A record taken apart. Only registers have clocks; lists unite, and pieces are chosen by what they say."""
+    """The parts of a record.
+
+    Registers have clocks. Lists are merged by union. Of two `unclocked` values one is chosen by its content.
+    """
 
     registers: dict[Path, Register] = field(default_factory=dict)
     lists: dict[Path, list[Any]] = field(default_factory=dict)
-    pieces: dict[Path, Any] = field(default_factory=dict)
+    unclocked: dict[Path, Any] = field(default_factory=dict)
 
-    def holding(self, path: Path) -> bool:
-        """Tell whether anything stands below a path, or did once."""
+    def has_below(self, path: Path) -> bool:
+        """Return True if there is, or once was, a register or list below a path."""
         size = len(path)
         return any(len(one) > size and one[:size] == path for one in (*self.registers, *self.lists))
 
 
 def path_name(path: Path) -> str:
-    """A path as clocks and conflicts name it; a dot in a tool's name is written `%2E`."""
+    """Return the name of a path in clocks and conflicts; a dot in a tool's name becomes `%2E`."""
     if path[0] != "extra" or len(path) == 1:
         return ".".join(path)
     parts = ["extra", path[1].replace("%", "%25").replace(".", "%2E")]
@@ -84,7 +87,7 @@ def path_name(path: Path) -> str:
 
 
 def parse_path(name: str) -> Path | None:
-    """The path of a name; `None` for a name that stands for no register."""
+    """Return the path of a name; `None` if it names no register."""
     head, dot, rest = name.partition(".")
     if not dot:
         return (head,) if head in SCALARS or head in OBJECTS else None
@@ -108,12 +111,12 @@ def _unescape(text: str) -> str:
 
 
 def is_layout(path: Path) -> bool:
-    """Tell whether a register is nothing that a person could decide about: the bytes around a note."""
+    """Return True if a register holds the bytes around a note, about which no user could decide."""
     return len(path) == 2 and path[0] == "extra" and "." in path[1]
 
 
 def clock_of(record: Record, name: str) -> int:
-    """When a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
+    """Return when a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
     return _clock(record, parse_path(name) or (name,))
 
 
@@ -127,9 +130,9 @@ def _clock(record: Record, path: Path) -> int:
 
 
 def split_record(record: Record) -> Parts:
-    """A record taken apart.
+    """Split a record into its parts.
 
-    A field at its default is absent and has no register, unless a clock is named for it: then somebody set it so.
+    A field with its default value has no register, unless it has a clock: then somebody set it to the default.
     """
     parts = Parts()
     for name in SCALARS:
@@ -138,7 +141,7 @@ def split_record(record: Record) -> Parts:
             parts.registers[name,] = Register(_clock(record, (name,)), value)
     for path, value in _leaves(record):
         if path in (_MACHINE, _DECAYING):
-            parts.pieces[path] = value
+            parts.unclocked[path] = value
         elif _is_union_list(path, value):
             parts.lists[path] = value
         else:
@@ -170,7 +173,7 @@ def _is_union_list(path: Path, value: Any) -> bool:
 
 
 def _is_removed(record: Record, path: Path) -> bool:
-    """Tell whether nothing stands at a path, nor anything above it that leaves no room for it."""
+    """Return True if there is no value at a path, nor one above it that is not an object."""
     if path in (_MACHINE, _DECAYING):
         return False
     found = getattr(record, path[0])
@@ -184,13 +187,13 @@ def _is_removed(record: Record, path: Path) -> bool:
 
 
 def join_parts(record: Record, parts: Parts) -> None:
-    """Give a record the values and the clocks of its parts; its own time is set already.
+    """Set the values and clocks of a record from its parts; its `updated_at` must be set already.
 
-    Equal parts give equal bytes: a register is named where its clock is not the record's own time, one whose value is
-    the default always, and the object above stands for all its keys where these share one clock.
+    Equal parts give equal bytes. `clocks` lists a register if its clock differs from the record's own time, or if its
+    value is the default. If all keys of an object share one clock, the object is listed instead of its keys.
     """
     above = {path[:size] for path in (*parts.registers, *parts.lists) for size in range(2, len(path))}
-    # What has keys, or is a list, stands over what has none, whatever the clocks.
+    # An object with keys, or a list, wins over a scalar at the same path, whatever the clocks.
     for path in [path for path in parts.registers if path in above or path in parts.lists]:
         del parts.registers[path]
     for name in OBJECTS:
@@ -207,7 +210,7 @@ def join_parts(record: Record, parts: Parts) -> None:
             clocks[path_name(path)] = register.clock
         else:
             present[path] = register
-    for path, value in (*parts.lists.items(), *parts.pieces.items()):
+    for path, value in (*parts.lists.items(), *parts.unclocked.items()):
         _set_value(record, path, value)
     record.clocks = {**clocks, **dict(_clock_names(present, 1, record.updated_at))}
 
@@ -232,66 +235,67 @@ def _clock_names(registers: dict[Path, Register], depth: int, fallback: int) -> 
 
 
 def set_time(record: Record, at: int) -> None:
-    """Give a record another time of its own; what it says keeps the clocks that it has."""
+    """Set `updated_at` of a record; all values keep their clocks."""
     parts = split_record(record)
     record.updated_at = at
     join_parts(record, parts)
 
 
 def normalise(record: Record) -> None:
-    """Bring the clocks of a record into the one form that says the same."""
+    """Bring the clocks of a record into canonical form."""
     if record.clocks:
         set_time(record, record.updated_at)
 
 
-def stamp_edit(before: Record, after: Record, at: int, settled: Iterable[Path] = ()) -> None:
-    """Note in `after` that it was made of `before` by an edit at a time: what changed gets that clock.
+def stamp_edit(before: Record, after: Record, at: int, resolved: Iterable[Path] = ()) -> None:
+    """Set the clocks of `after`, which an edit at time `at` made from `before`: changed values get that time.
 
-    A field that was set to its default, and a key that was taken away, are news too. `settled` are registers that get
-    the clock though their value is the same.
+    Fields set to their default and removed keys count as changed. Registers in `resolved` get the new clock even if
+    their value is the same.
     """
-    settled = set(settled)
+    resolved = set(resolved)
     old = split_record(before).registers
     after.clocks = {}
     parts = split_record(after)
     for path, register in parts.registers.items():
         known = old.get(path)
-        same = known is not None and canonical(known.shown) == canonical(register.shown) and known.value is not REMOVED
+        same = (
+            known is not None
+            and canonical(known.json_value) == canonical(register.json_value)
+            and known.value is not REMOVED
+        )
         parts.registers[path] = (
-            known if known is not None and same and path not in settled else Register(at, register.value)
+            known if known is not None and same and path not in resolved else Register(at, register.value)
         )
     for path, known in old.items():
         if path not in parts.registers and path not in parts.lists:
-            _mark_removed(after, parts, path, known, at, path in settled)
+            _mark_removed(after, parts, path, known, at, path in resolved)
     after.updated_at = at
     join_parts(after, parts)
 
 
-def _mark_removed(after: Record, parts: Parts, path: Path, known: Register, at: int, settled: bool) -> None:
-    """Note that a register which was known has no value any more."""
+def _mark_removed(after: Record, parts: Parts, path: Path, known: Register, at: int, resolved: bool) -> None:
+    """Record that a register has lost its value."""
     if len(path) == 1:
         default = DEFAULTS[path[0]]
-        same = known.value == default and not settled
+        same = known.value == default and not resolved
         parts.registers[path] = known if same else Register(at, default)
         return
     above = (parts.registers.get(path[:size]) for size in range(2, len(path)))
     if any(found is not None and found.value != {} and found.value is not REMOVED for found in above):
         return
-    if not parts.holding(path):
-        parts.registers[path] = known if known.value is REMOVED and not settled else Register(at, REMOVED)
+    if not parts.has_below(path):
+        parts.registers[path] = known if known.value is REMOVED and not resolved else Register(at, REMOVED)
 
 
 def next_time(*times: int) -> int:
-    """The present, or the moment after the latest of the given times where a clock ran ahead.
+    """Return the present, or one microsecond after the latest of the given times if a clock ran ahead.
 
-    Nothing is later than the last moment there is: an edit must not pretend to be, and raises.
+    Raise `UsageError` if one of them is the maximum, since no edit can be later.
     """
     if max(times) >= LATEST:
-        raise _last_moment(format_time(LATEST))
+        raise UsageError(
+            f"its timestamp is already the maximum ({format_time(LATEST)}), so it cannot be edited",
+            "delete it with `memglot delete`, then add it again",
+        )
     return max(now(), *(time + 1 for time in times))
-
-
-def _last_moment(time: str) -> UsageError:
-    """An edit of what has the last time that there is."""
-    text = f"its clock is the last moment there is, {time}, and no edit can be later"
-    return UsageError(text, "`memglot delete` takes it away; add it anew to change it")

@@ -1,7 +1,8 @@
-"""Meeting: things that an import brings and those of the same key that are there become one."""
+"""Merge imported things (relations, entities, tombstones and so on) with stored ones of the same key."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,95 +30,104 @@ Key = tuple[type[Any], str]
 
 
 @dataclass
-class Met:
-    """What a meeting changes: things to put, and things that go."""
+class ThingChanges:
+    """What merging changes: things to put, things to remove, and ids of deletions that were not applied."""
 
     put: list[Thing] = field(default_factory=list)
-    gone: list[Thing] = field(default_factory=list)
+    removed: list[Thing] = field(default_factory=list)
+    unapplied: set[str] = field(default_factory=set)
 
 
-class Meeting:
-    """Lets things meet those in a store, one after the other, under a policy."""
+def merge_things(
+    store: Store, things: Sequence[Thing], policy: str, *, notes: bool = False, restore_deleted: bool = False
+) -> ThingChanges:
+    """Return what changes when these things are merged into a store, one after the other, under a policy.
 
-    def __init__(self, store: Store, policy: str, *, notes: bool, restore_deleted: bool) -> None:
+    With `notes` they come from notes, whose links are always current. With `restore_deleted` an imported link comes
+    back although it was removed here.
+    """
+    return _ThingMerge(store, policy, notes, restore_deleted).merge(things)
+
+
+class _ThingMerge:
+    def __init__(self, store: Store, policy: str, notes: bool, restore_deleted: bool) -> None:
         self._store, self._policy = store, policy
         self._notes, self._restore = notes, restore_deleted
-        self._first: dict[Key, Thing | None] = {}
+        self._before: dict[Key, Thing | None] = {}
         self._now: dict[Key, Thing | None] = {}
-        self._alive: dict[str, int] = {}
-        self.unapplied: set[str] = set()
+        self._edited: dict[str, int] = {}
+        """When the records that a tombstone would delete were last edited."""
+        self._changes = ThingChanges()
 
-    def of(self, things: list[Thing]) -> Met:
-        """What changes when these things come."""
+    def merge(self, things: Sequence[Thing]) -> ThingChanges:
         self._look_up(things)
         for thing in things:
             if isinstance(thing, Tombstone):
-                self._bury(thing)
+                self._merge_tombstone(thing)
             elif isinstance(thing, (Relation, Supersession)):
-                self._relate(thing)
+                self._merge_link(thing)
             else:
-                self._take(thing)
-        met = Met()
+                self._merge_thing(thing)
         for key, now in self._now.items():
-            before = self._first[key]
+            before = self._before[key]
             if now is None and before is not None:
-                met.gone.append(before)
+                self._changes.removed.append(before)
             elif now is not None and (before is None or canonical(now) != canonical(before)):
-                met.put.append(now)
-        return met
+                self._changes.put.append(now)
+        return self._changes
 
-    def _look_up(self, things: list[Thing]) -> None:
+    def _look_up(self, things: Sequence[Thing]) -> None:
         for thing, kept in zip(things, self._store.things.same_keys(things), strict=True):
-            self._first[_key(thing)] = kept
-        dead = [thing.id for thing in things if isinstance(thing, Tombstone)]
-        if dead:
-            self._alive = {record.id: record.updated_at for record in self._store.records.get(dead)}
+            self._before[_key(thing)] = kept
+        deleted = [thing.id for thing in things if isinstance(thing, Tombstone)]
+        if deleted:
+            self._edited = {record.id: record.updated_at for record in self._store.records.get(deleted)}
         for thing in things:
             if isinstance(thing, Tombstone) and is_link_tombstone(thing):
                 kind = LINK_KINDS[thing.kind]
-                self._first.setdefault((kind, thing.id), self._store.things.get(kind, thing.id))
-        related = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
-        if related and self._store.things.count(Tombstone):
-            for tombstone in self._store.things.select(Tombstone, related):
-                self._first.setdefault((Tombstone, tombstone.id), tombstone)
-        self._now = dict(self._first)
+                self._before.setdefault((kind, thing.id), self._store.things.get(kind, thing.id))
+        links = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
+        if links and self._store.things.count(Tombstone):
+            for tombstone in self._store.things.select(Tombstone, links):
+                self._before.setdefault((Tombstone, tombstone.id), tombstone)
+        self._now = dict(self._before)
 
-    def _bury(self, thing: Tombstone) -> None:
-        """A deletion wins over what was not edited since; one that an edit came after is not kept."""
+    def _merge_tombstone(self, thing: Tombstone) -> None:
+        """Delete what was not edited since; drop a deletion that is older than an edit."""
         link = self._now.get((LINK_KINDS[thing.kind], thing.id)) if is_link_tombstone(thing) else None
-        edited = link_time(link) if isinstance(link, (Relation, Supersession)) else self._alive.get(thing.id)
+        edited = link_time(link) if isinstance(link, (Relation, Supersession)) else self._edited.get(thing.id)
         if edited is not None:
             if self._policy == "skip" and link is None:
-                self.unapplied.add(thing.id)
+                self._changes.unapplied.add(thing.id)
             wins = self._policy == "merge" and thing.deleted_at >= edited
             if not wins and self._policy != "prefer-remote":
                 return
             if link is not None:
                 self._now[LINK_KINDS[thing.kind], thing.id] = None
-        self._take(thing)
+        self._merge_thing(thing)
 
-    def _relate(self, thing: Relation | Supersession) -> None:
-        """A relation, or a decision, that was taken away stays so, until it is made again."""
+    def _merge_link(self, thing: Relation | Supersession) -> None:
+        """Merge a relation or a supersession; one that was removed comes back only if it was made again later."""
         tombstone = self._now.get((Tombstone, thing_key(thing)))
         if isinstance(tombstone, Tombstone):
             if link_time(thing) <= tombstone.deleted_at:
                 if not self._restore:
                     return
-                # Else the next machine that knows of its end would take it away again.
+                # Otherwise the next machine that has the tombstone would remove it again.
                 field = "updated_at" if isinstance(thing, Relation) else "decided_at"
                 thing = msgspec.structs.replace(thing, **{field: tombstone.deleted_at + 1})
             self._now[Tombstone, tombstone.id] = None
-        self._take(thing)
+        self._merge_thing(thing)
 
-    def _take(self, thing: Thing) -> None:
+    def _merge_thing(self, thing: Thing) -> None:
         key = _key(thing)
         kept = self._now.get(key)
         if kept is None or self._policy == "prefer-remote":
             self._now[key] = thing
         elif self._policy == "merge":
-            # A link in a note says where it leads now.
-            says = self._notes and isinstance(thing, Relation) and is_text_link(thing)
-            self._now[key] = thing if says else join_things(kept, thing)
+            # A link in a note is always where it points now.
+            current = self._notes and isinstance(thing, Relation) and is_text_link(thing)
+            self._now[key] = thing if current else join_things(kept, thing)
 
 
 def _key(thing: Thing) -> Key:
@@ -125,7 +135,7 @@ def _key(thing: Thing) -> Key:
 
 
 def join_things(one: Thing, other: Thing) -> Thing:
-    """What two things of one key say together: the same on every machine, in any order."""
+    """Return one thing from two of the same key: the same on every machine, in any order."""
     if isinstance(one, Entity) and isinstance(other, Entity):
         return _join_entities(one, other)
     return max(one, other, key=_rank)
@@ -150,32 +160,32 @@ def _rank(thing: Thing) -> tuple[float, bytes]:
     return time or 0, digest(thing)
 
 
-_PIECE = ("name", "type", "scope", "confidence")
+_DESCRIPTION = ("name", "type", "scope", "confidence")
 
 
 def _join_entities(one: Entity, other: Entity) -> Entity:
-    """Field by field; what an entity is called goes together, and comes from where it was seen last."""
-    said = max(one, other, key=_seen)
+    """Merge field by field; name, type, scope and confidence come from the entity that was seen last."""
+    newer = max(one, other, key=_last_seen_rank)
     return Entity(
         id=one.id,
-        **{name: getattr(said, name) for name in _PIECE},
+        **{name: getattr(newer, name) for name in _DESCRIPTION},
         aliases=join_lists(one.aliases, other.aliases),
         foreign=join_lists(one.foreign, other.foreign),
-        first_seen=min(_told(one.first_seen, other.first_seen), default=None),
-        last_seen=max(_told(one.last_seen, other.last_seen), default=None),
+        first_seen=min(_known_times(one.first_seen, other.first_seen), default=None),
+        last_seen=max(_known_times(one.last_seen, other.last_seen), default=None),
         mentions=max(one.mentions, other.mentions),
         meta=_join_objects(one.meta, other.meta),
         extra=_join_objects(one.extra, other.extra),
     )
 
 
-def _told(*times: int | None) -> list[int]:
+def _known_times(*times: int | None) -> list[int]:
     return [time for time in times if time is not None]
 
 
-def _seen(entity: Entity) -> tuple[int, bytes]:
-    piece = [getattr(entity, name) for name in _PIECE]
-    return _NEVER if entity.last_seen is None else entity.last_seen, digest(piece)
+def _last_seen_rank(entity: Entity) -> tuple[int, bytes]:
+    described = [getattr(entity, name) for name in _DESCRIPTION]
+    return _NEVER if entity.last_seen is None else entity.last_seen, digest(described)
 
 
 def _join_objects(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
