@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from memglot.arguments import (
     EDITABLE_FIELDS,
     check_choice,
@@ -20,8 +18,7 @@ from memglot.arguments import (
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
-from memglot.editing.scopes import sensitive_scopes
-from memglot.errors import AlreadyThere, HiddenMemory, HiddenScope, MemglotError, NoStore
+from memglot.errors import MemglotError, NoStore
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
 from memglot.notes import note_unfinished
@@ -31,9 +28,8 @@ from memglot.search.results import Results
 from memglot.search.semantic import EmbedResult, SemanticIndex
 from memglot.settings import Passphrase
 from memglot.store.contract import Import, Store
-from memglot.store.hidden import Hiding
 from memglot.store.location import open_store
-from memglot.store.query import Filter
+from memglot.store.view import VisibleStore, refused
 
 # Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
@@ -52,9 +48,8 @@ class Memory:
     text says what happened, their `hint` what to do.
     """
 
-    def __init__(self, store: Store | None, *, sensitive: bool = True) -> None:
+    def __init__(self, store: Store | None) -> None:
         self._store = store
-        self._sensitive = sensitive
 
     @classmethod
     def open(cls, url: str | Path | None = None, *, write: bool = True, sensitive: bool = True) -> Memory:
@@ -63,7 +58,8 @@ class Memory:
         With `write=False` the store must exist and is never changed. With `sensitive=False` memories of sensitive
         scopes are neither shown, found, counted nor exported, and none can be added, changed or deleted.
         """
-        return cls(open_store(url, write=write), sensitive=sensitive)
+        store = open_store(url, write=write)
+        return cls(store if sensitive else VisibleStore(store))
 
     @classmethod
     def open_for_dry_run(cls, url: str | Path | None = None) -> Memory:
@@ -96,19 +92,16 @@ class Memory:
             raise NoStore("dry run")
         return self._store
 
-    def _hidden(self) -> frozenset[str]:
-        """The scopes that are not shown."""
-        return frozenset() if self._sensitive else sensitive_scopes(self.store)
-
     @property
     def hides(self) -> bool:
-        """Tell whether the store has sensitive scopes that are not shown."""
-        return bool(self._hidden())
+        """Return True if the store has sensitive scopes that are hidden here."""
+        return self.store.hidden is not None and bool(self.store.hidden.scopes)
 
-    def _filter(self, filters: dict[str, Any]) -> Filter:
-        """A filter that lets only through what is shown."""
-        filter, hidden = make_filter(**filters), self._hidden()
-        return replace(filter, without_scopes=(*filter.without_scopes, *sorted(hidden))) if hidden else filter
+    def _complete_store(self, operation: str) -> Store:
+        """Return the store, or raise `UsageError` if this is a view that hides sensitive scopes."""
+        if self.store.hidden is not None:
+            raise refused(operation)
+        return self.store
 
     @cached_property
     def meaning(self) -> SemanticIndex:
@@ -148,37 +141,24 @@ class Memory:
             confidence=confidence,
             source=source or {},
         )
-        hidden = self._hidden()
-        if scope in hidden:
-            raise HiddenScope(scope)
-        if id and hidden and Hiding(self.store, hidden).ids([id.strip().lower()]):
-            # Also where it was deleted: to take its id would undo that.
-            raise AlreadyThere(id)
         added = memory.add(self.store, record)
         self.meaning.embed_new([added.id])
         return added
 
     def get(self, id: str) -> Record:
-        """The memory with this id, or with an id that begins so."""
-        record = memory.get(self.store, id)
-        if record.scope in self._hidden():
-            raise HiddenMemory(id)
-        return record
-
-    def _check_shown(self, *ids: str) -> None:
-        for id in ids if self._hidden() else ():
-            self.get(id)
+        """Return the memory with this id, or with an id that starts with it."""
+        return memory.get(self.store, id)
 
     def list(
         self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
     ) -> Iterator[Record]:
         """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
         updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
-        return self.store.records.select(self._filter(filters), newest_first=newest_first, limit=limit, offset=offset)
+        return self.store.records.select(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
 
     def count(self, **filters: Any) -> int:
         """How many memories match the filters of `list`."""
-        return self.store.records.count(self._filter(filters))
+        return self.store.records.count(make_filter(**filters))
 
     def update(self, id: str, **changes: Any) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
@@ -188,9 +168,6 @@ class Memory:
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
             check_choice("field", field, EDITABLE_FIELDS)
-        self._check_shown(id)
-        if changes.get("scope") in self._hidden():
-            raise HiddenScope(changes["scope"])
         record = memory.update(self.store, id, changes)
         self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
@@ -198,7 +175,6 @@ class Memory:
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
         """Delete memories; `undelete` brings one back."""
-        self._check_shown(*ids)
         gone = memory.delete(self.store, ids, reason=reason)
         self.mirror_conflicts(*gone)
         return gone
@@ -255,7 +231,7 @@ class Memory:
             budget=budget,
             touch=touch,
         )
-        return searching.search(self.store, self.meaning, query, self._filter(filters), wanted)
+        return searching.search(self.store, self.meaning, query, make_filter(**filters), wanted)
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
@@ -268,11 +244,11 @@ class Memory:
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
         """The tree at and below a path, with counts."""
-        return tree.branches(self.store, path, depth, self._filter({}))
+        return tree.branches(self.store, path, depth)
 
     def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
         """Move a branch of the tree; tells how many memories are on it."""
-        count = tree.move(self.store, source, target, dry_run=dry_run, among=self._filter({}))
+        count = tree.move(self.store, source, target, dry_run=dry_run)
         self.mirror_conflicts()
         return count
 
@@ -282,7 +258,7 @@ class Memory:
 
     def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
         """Delete a branch of the tree."""
-        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason, among=self._filter({}))
+        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
         self.mirror_conflicts()
         return count
 
@@ -297,7 +273,8 @@ class Memory:
         return self._mark(names, sensitive=True)
 
     def mark_normal(self, *names: str) -> Sequence[str]:
-        """Take the mark of sensitive scopes away; tells which had it."""
+        """Mark scopes as not sensitive; return those that were. Not possible if sensitive scopes are hidden here."""
+        self._complete_store("marking scopes as normal")
         return self._mark(names, sensitive=False)
 
     def _mark(self, names: Sequence[str], *, sensitive: bool) -> Sequence[str]:
@@ -390,7 +367,6 @@ class Memory:
             restore_deleted=restore_deleted,
             dry_run=dry_run,
             isolate=isolate,
-            sensitive=self._sensitive,
             reading=ReadOptions(
                 lenient=lenient,
                 space=space,
@@ -464,12 +440,11 @@ class Memory:
         report = Report(progress)
         memory = io.BytesIO() if path is None and stream is None else None
         target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
-        filter = self._filter(filters)
+        filter = make_filter(**filters)
         options = ExportOptions(
             format=format,
             filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
-            closed=not self._sensitive,
             include_embeddings=include_embeddings,
             writing=WriteOptions(
                 plain=plain,
@@ -477,7 +452,6 @@ class Memory:
                 created_at=created_at,
                 dialect=dialect,
                 space=space,
-                closed=not self._sensitive,
             ),
         )
         used = export_to(self.store, target, options, report)
@@ -519,7 +493,6 @@ class Memory:
             embeddings=include_embeddings,
             passphrase=passphrase,
             plaintext=plaintext,
-            closed=not self._sensitive,
             v5=v5,
             chunk_size=chunk_size_mb,
         )
@@ -537,7 +510,7 @@ class Memory:
         from memglot.exporting.sync import diff_with_remote
         from memglot.formats.base import ReadOptions
 
-        return diff_with_remote(self.store, path, ReadOptions(passphrase=passphrase), Report(progress), self._hidden())
+        return diff_with_remote(self.store, path, ReadOptions(passphrase=passphrase), Report(progress))
 
     # History, conflicts and maintenance
 
@@ -546,13 +519,8 @@ class Memory:
         return history.history(self.store, id)
 
     def imports(self) -> Iterator[Import]:
-        """All imports, newest first.
-
-        Where sensitive scopes are not shown, those of people to whom they were are not either: counts, errors and the
-        names of files may tell of them.
-        """
-        hides = self.hides
-        return (entry for entry in self.store.history.imports() if entry.closed or not hides)
+        """Return all imports, newest first."""
+        return self.store.history.imports()
 
     def import_report(self, id: str = "last") -> Import:
         """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""
@@ -585,13 +553,15 @@ class Memory:
         return record
 
     def mirror_conflicts(self, *ids: str) -> None:
-        """Bring the files in `_conflicts/` beside the store up to date, or only those of some memories.
+        """Update the conflict files in `_conflicts/` next to the store, or only those of some memories.
 
-        Every deed that may change them does so.
+        Every operation that may change them calls this. The files of hidden memories, which show neither their texts
+        nor their scopes, are kept up to date as well.
         """
         from memglot.merging.conflict_files import write_conflict_files
 
-        write_conflict_files(self.store, ids or None)
+        hidden = self.store.hidden
+        write_conflict_files(self.store if hidden is None else hidden.store, ids or None)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
         """Rows of the audit chain, newest first."""
@@ -628,7 +598,10 @@ class Memory:
         return maintenance.doctor(self.store, fix=fix)
 
     def backup(self, path: str | Path, *, force: bool = False) -> int:
-        """Write a clean copy of the whole store; tells its size in bytes."""
+        """Write a clean copy of the complete store and return its size in bytes.
+
+        Not possible if sensitive scopes are hidden here.
+        """
         from memglot.editing import maintenance
 
-        return maintenance.backup(self.store, Path(path), force=force)
+        return maintenance.backup(self._complete_store("a backup"), Path(path), force=force)

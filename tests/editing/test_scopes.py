@@ -37,7 +37,7 @@ from memglot.model import (
 )
 from memglot.report import Place, Report
 from memglot.store.contract import Store
-from memglot.store.hidden import Hiding
+from memglot.store.hidden import HiddenScopes
 from memglot.store.location import open_store
 from memglot.store.overlay import overlay
 from memglot.store.query import Filter
@@ -318,7 +318,7 @@ def test_large_things_are_not_gathered(memory: Memory, large: Any) -> None:
             taken.append(number)
             yield large(number)
 
-    found = Hiding(memory.store, frozenset({"health"})).open(things())
+    found = HiddenScopes(memory.store, frozenset({"health"})).visible(things())
     assert next(found) == large(0)
     assert len(taken) <= 3
     assert sum(1 for _ in found) == 499

@@ -6,7 +6,7 @@ from math import exp
 from typing import Any
 
 from memglot.merging.registers import DECAY_KEY, clock_of
-from memglot.model import Record
+from memglot.model import Record, id_time, is_id
 from memglot.store.contract import Store
 
 FADED = 0.05
@@ -70,7 +70,10 @@ class StrengthClock:
     def _arrival(self, record: Record) -> int:
         """When a record came here: with its import, else when it was made. What came today is not old."""
         brought = self._store.history.import_of(record.id)
-        return self._imports.get(brought, record.created_at) if brought is not None else record.created_at
+        if brought is None:
+            return record.created_at
+        # An import that is not shown here has its time in its id.
+        return self._imports.get(brought) or (id_time(brought) * 1000 if is_id(brought) else record.created_at)
 
 
 def differs(present: float | None, written: float | None) -> bool:

@@ -8,7 +8,6 @@ import msgspec
 from memglot.errors import NotFound
 from memglot.merging.memory_state import AFTER_DELETION, parse_revision
 from memglot.model import Conflict, Event, Record
-from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Import, Revision, Store
 
 
@@ -76,5 +75,5 @@ def audit_log(store: Store, *, target: str | None = None, limit: int | None = No
 def audit_verify(store: Store) -> dict[str, Any]:
     """Whether the audit chain is whole, and if not, the first row that does not fit."""
     head = store.history.chain_head()
-    broken = first_broken(store.history.events(), head)
+    broken = store.history.first_broken()
     return {"ok": broken is None, "events": head[0], "head": head[1], "first_broken": broken}

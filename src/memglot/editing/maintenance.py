@@ -13,7 +13,7 @@ from memglot.merging.conflict_files import write_conflict_files
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Store
 from memglot.store.location import open_store, quiet, store_file
-from memglot.store.query import Filter
+from memglot.store.query import Filter, Query
 
 
 def stats(store: Store) -> dict[str, Any]:
@@ -27,7 +27,13 @@ def stats(store: Store) -> dict[str, Any]:
         for tag in record.tags:
             tags[tag] = tags.get(tag, 0) + 1
     things = {name: store.things.count(kind) for name, kind in THINGS.items()}
-    vectors = store.vectors.state()
+    every = Filter(with_deleted=True)
+    with_vector = store.vectors.count(Query(), every)
+    vectors = {
+        "model": store.vectors.state().model,
+        "count": with_vector,
+        "missing": store.records.count(every) - with_vector,
+    }
     size = os.path.getsize(store.url) if os.path.exists(store.url) else 0
     return {
         "store": store.url,
@@ -38,9 +44,9 @@ def stats(store: Store) -> dict[str, Any]:
         "scopes": _most_common(scopes),
         "tags": _most_common(tags),
         "things": {name: count for name, count in things.items() if count},
-        "vectors": {"model": vectors.model, "count": vectors.count, "missing": vectors.missing},
+        "vectors": vectors,
         "imports": sum(1 for _ in store.history.imports()),
-        "events": store.history.chain_head()[0],
+        "events": store.history.count_events(),
     }
 
 

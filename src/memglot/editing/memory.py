@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import AlreadyThere, Ambiguous, NotFound
+from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
 from memglot.merging.memory_state import MemoryState, is_link_tombstone, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
 from memglot.merging.redirects import delete_merged_into
@@ -45,6 +45,9 @@ def resolve_id(store: Store, text: str) -> str:
             return found[0]
         if found:
             raise Ambiguous(text, found)
+    if store.hidden is not None and store.hidden.scopes:
+        # The same error for an unknown memory and for a hidden one.
+        raise HiddenMemory(text)
     buried = store.things.get(Tombstone, id)
     raise NotFound("memory", text, f"it was deleted: `memglot undelete {id}` brings it back" if buried else None)
 

@@ -21,11 +21,11 @@ class Branch(msgspec.Struct):
     total: int
 
 
-def branches(store: Store, path: str = "", depth: int | None = None, among: Filter = Filter()) -> list[Branch]:
-    """The nodes at and below a path, in order, with the counts of memories `among` some."""
+def branches(store: Store, path: str = "", depth: int | None = None) -> list[Branch]:
+    """The nodes at and below a path, in order, with the counts of their memories."""
     check_tree(path)
     found: dict[str, Branch] = {}
-    for tree, count in store.records.count_by("tree", _below(path, among)):
+    for tree, count in store.records.count_by("tree", _below(path)):
         for node in _up_to(tree, path):
             branch = found.setdefault(node, Branch(node, 0, 0))
             branch.total += count
@@ -48,7 +48,7 @@ def _up_to(tree: str, path: str) -> Iterator[str]:
         tree = tree.rpartition(".")[0]
 
 
-def move(store: Store, source: str, target: str, *, dry_run: bool = False, among: Filter = Filter()) -> int:
+def move(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
     """Give every memory at and below `source` a place at and below `target`; ids stay. Tells how many."""
     _check(source, target)
 
@@ -56,7 +56,7 @@ def move(store: Store, source: str, target: str, *, dry_run: bool = False, among
         for record in batch:
             update(store, record.id, {"tree": _moved(record.tree, source, target)}, deed="move")
 
-    return _each_batch(store, _below(source, among), None if dry_run else change)
+    return _each_batch(store, _below(source), None if dry_run else change)
 
 
 def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
@@ -76,14 +76,14 @@ def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> in
     return _each_batch(store, _below(source), None if dry_run else change)
 
 
-def delete_tree(store: Store, path: str, *, dry_run: bool = False, reason: str = "", among: Filter = Filter()) -> int:
+def delete_tree(store: Store, path: str, *, dry_run: bool = False, reason: str = "") -> int:
     """Delete every memory at and below a path. Tells how many."""
     check_tree(path)
 
     def change(batch: list[Record]) -> None:
         delete(store, [record.id for record in batch], reason=reason)
 
-    return _each_batch(store, _below(path, among), None if dry_run else change)
+    return _each_batch(store, _below(path), None if dry_run else change)
 
 
 def _check(source: str, target: str) -> None:
@@ -100,8 +100,8 @@ def _moved(tree: str, source: str, target: str) -> str:
     return ".".join(part for part in (target, rest) if part)
 
 
-def _below(path: str, among: Filter = Filter()) -> Filter:
-    return msgspec.structs.replace(among, tree=path or None)
+def _below(path: str) -> Filter:
+    return Filter(tree=path or None)
 
 
 def _each_batch(store: Store, filter: Filter, change: Callable[[list[Record]], None] | None) -> int:

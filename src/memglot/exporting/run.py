@@ -19,7 +19,7 @@ from memglot.model import Blob, Item
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
-from memglot.store.hidden import Hiding, sensitive_scopes
+from memglot.store.hidden import HiddenScopes, sensitive_scopes
 from memglot.store.own_files import files_of
 from memglot.store.query import Filter
 from memglot.store.stream import ALONE, all_items, some_items
@@ -37,7 +37,7 @@ class ExportOptions:
     limit: int | None = None
     include_embeddings: bool = False
     closed: bool = False
-    """Whether sensitive scopes stay out of a store's copy too, without a word about them."""
+    """Whether no note mentions the scopes that are left out."""
     sensitive: str = LEAVE_OUT
     """`leave-out`, or `include` for a caller that encrypts them, or that keeps what it reads to itself."""
     follow_scope: bool = False
@@ -55,12 +55,12 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     assert format.write is not None
     report.format = format.name
     refuse_own(store, target)
-    if format.name == STORE and _asks_for_all(options) and not options.closed:
+    if format.name == STORE and _asks_for_all(options) and store.hidden is None:
         _copy(store, target, report)
         return format
     vectors = options.include_embeddings or format.writing.includes_vectors
     options = replace(options, include_embeddings=vectors, graph_first=format.writing.graph_first)
-    if format.name == STORE and not options.closed:
+    if format.name == STORE:
         # What is left of a store is a store too, and says as well which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
         report.inputs.sensitive |= sensitive_scopes(store)
@@ -89,7 +89,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     filter, embeddings = options.filter, options.include_embeddings
     check_choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
     marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
-    hiding = Hiding(store, marked) if marked else None
+    left_out = HiddenScopes(store, marked) if marked else None
     scope = filter.scope[0] if options.follow_scope and len(filter.scope) == 1 else None
     if options.limit is None and (filter.is_all or scope is not None and filter == _scope_alone(filter)):
         talk = filter.with_conversations
@@ -99,7 +99,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
             conversations=talk,
             sealed=True,
             scope=scope,
-            hiding=hiding,
+            hidden=left_out,
             graph_first=options.graph_first,
         )
         filter = msgspec.structs.replace(filter, with_deleted=True)
@@ -108,8 +108,8 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
             report.note(
                 f"a filtered export holds memories and their relations only: {alone:,} other things stayed in the store"
             )
-        items = some_items(store, filter, options.limit, embeddings=embeddings, hiding=hiding)
-    return items if hiding is None or options.closed else _told(items, filter, hiding, report)
+        items = some_items(store, filter, options.limit, embeddings=embeddings, hidden=left_out)
+    return items if left_out is None or options.closed else _told(items, filter, left_out, report)
 
 
 def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
@@ -123,18 +123,18 @@ def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator
     if not wanted:
         return
     marked = sensitive_scopes(store)
-    hiding = Hiding(store, marked) if marked else None
+    left_out = HiddenScopes(store, marked) if marked else None
     rows = chain(
         map(blob_of_event, store.history.events()), (blob for blob in store.things.select(Blob) if is_audit(blob))
     )
     while batch := list(islice(rows, BATCH_SIZE)):
-        told = {blob.key: set(_strings(blob.row)) for blob in batch} if hiding is not None else {}
+        told = {blob.key: set(_strings(blob.row)) for blob in batch} if left_out is not None else {}
         hidden = (
-            hiding.ids(sorted({text for texts in told.values() for text in texts})) if hiding is not None else set()
+            left_out.ids(sorted({text for texts in told.values() for text in texts})) if left_out is not None else set()
         )
         for blob in batch:
             # The digest of what an import brought would let anybody try what that was.
-            secret = hiding is not None and (
+            secret = left_out is not None and (
                 blob.row.get("action") == "import" or not hidden.isdisjoint(told[blob.key])
             )
             yield msgspec.structs.replace(blob, owner="sensitive") if secret else blob
@@ -156,10 +156,10 @@ def _scope_alone(filter: Filter) -> Filter:
     return Filter(scope=filter.scope, with_deleted=filter.with_deleted, with_conversations=filter.with_conversations)
 
 
-def _told(items: Iterator[Item], filter: Filter, hiding: Hiding, report: Report) -> Iterator[Item]:
+def _told(items: Iterator[Item], filter: Filter, left_out: HiddenScopes, report: Report) -> Iterator[Item]:
     """The items, and when they are all written a note of what is not among them."""
     yield from items
-    hiding.tell(report, filter)
+    left_out.report_left_out(report, filter)
 
 
 def _asks_for_all(options: ExportOptions) -> bool:

@@ -25,14 +25,14 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_shape import first_keys
-from memglot.importing.access import open_to
+from memglot.importing.access import refuse_hidden_records
 from memglot.merging.records import merge_records
 from memglot.merging.things import merge_things
 from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Store
-from memglot.store.hidden import sensitive_scopes
+from memglot.store.hidden import HiddenScopes, sensitive_scopes
 from memglot.store.query import Filter
 
 FORMAT, V5 = "memories-json", "mcp-memory-v5"
@@ -50,16 +50,18 @@ def sync_export(
     plaintext: bool = False,
     v5: bool = False,
     chunk_size: int = 5,
-    closed: bool = False,
 ) -> Format:
     """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`.
 
-    With `closed` nothing is told about what is left out.
+    Scopes that are hidden from the caller are written only encrypted, and no note mentions them.
     """
     if v5 and audit:
         raise UsageError(
             "mcp-memory-service's shape has no place for an audit chain", "leave `--include-audit-chain` out"
         )
+    closed = store.hidden is not None
+    if store.hidden is not None and not (plaintext or v5):
+        store = store.hidden.store
     marked = sensitive_scopes(store)
     secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
     if secret and not (plaintext or v5):
@@ -156,19 +158,18 @@ class RemoteDiff:
         return {**found, "errors": self.report.errors, "notes": self.report.notes}
 
 
-def diff_with_remote(
-    store: Store, path: str | Path, options: ReadOptions, report: Report, hidden: frozenset[str] = frozenset()
-) -> RemoteDiff:
-    """What `sync import` of a file would do, without doing it, and without a word about `hidden` scopes."""
+def diff_with_remote(store: Store, path: str | Path, options: ReadOptions, report: Report) -> RemoteDiff:
+    """What `sync import` of a file would do, without doing it."""
     found = RemoteDiff()
     found.report = report
     items = ((item, place.source) for item, place in read_inputs([path], registry.get(FORMAT), report, options))
     while batch := list(islice(items, BATCH_SIZE)):
         records = [item for item, _ in batch if isinstance(item, Record)]
         things: list[Thing] = [item for item, _ in batch if not isinstance(item, Record)]
-        if hidden:
+        if (view := store.hidden) is not None:
             sources = [source for item, source in batch if isinstance(item, Record)]
-            records, things = open_to(store, hidden | report.inputs.sensitive, records, things, report, sources)
+            hidden = HiddenScopes(view.store, view.scopes | report.inputs.sensitive)
+            records, things = refuse_hidden_records(hidden, records, things, report, sources)
         _compare_records(found, store, records)
         _compare_things(found, store, things)
         report.tick()

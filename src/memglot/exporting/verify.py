@@ -20,7 +20,6 @@ from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of
 from memglot.report import Proof, Report, SourceReport
 from memglot.settings import Passphrase
-from memglot.store.audit_chain import first_broken
 from memglot.store.contract import Store
 from memglot.store.location import open_store
 
@@ -75,7 +74,7 @@ def _verify_store_file(url: str) -> Verdict:
 def verify_store(store: Store) -> Verdict:
     """Check the file, every record against its digest, the full text and the audit chain."""
     problems = list(store.verify())
-    broken = first_broken(store.history.events(), store.history.chain_head())
+    broken = store.history.first_broken()
     if broken is not None:
         problems.append(f"the audit chain breaks at row {broken}")
     return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)

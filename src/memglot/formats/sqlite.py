@@ -16,7 +16,7 @@ from memglot.notes import note_twice
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
-from memglot.store.hidden import SENSITIVE, Hiding, sensitive_scopes
+from memglot.store.hidden import SENSITIVE, HiddenScopes, sensitive_scopes
 from memglot.store.sqlite.schema import APPLICATION_ID
 from memglot.store.stream import all_items
 
@@ -39,14 +39,14 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
             try:
                 number = 0
                 report.inputs.sensitive |= (marked := sensitive_scopes(store))
-                hiding = Hiding(store, marked) if marked and not options.sensitive else None
-                for item in all_items(store, hiding=hiding):
+                left_out = HiddenScopes(store, marked) if marked and not options.sensitive else None
+                for item in all_items(store, hidden=left_out):
                     if isinstance(item, Record):
                         number += 1
                         report.item = number
                     yield item
-                if hiding is not None:
-                    hiding.tell(report.results)
+                if left_out is not None:
+                    left_out.report_left_out(report.results)
             finally:
                 store.close()
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""What of an input may touch the store of somebody to whom sensitive scopes are closed."""
+"""Reject imported items that would reach scopes hidden from the caller."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,29 +6,27 @@ from collections.abc import Sequence
 from memglot.errors import ALLOW_SENSITIVE, UsageError
 from memglot.model import Entity, Record, Thing, Tombstone
 from memglot.report import Report
-from memglot.store.contract import Store
-from memglot.store.hidden import Hiding
+from memglot.store.hidden import HiddenScopes
 
 
-def open_to(
-    store: Store,
-    hidden: frozenset[str],
+def refuse_hidden_records(
+    hidden: HiddenScopes,
     records: list[Record],
     things: list[Thing],
     report: Report,
     sources: Sequence[str],
 ) -> tuple[list[Record], list[Thing]]:
-    """The records and things that neither belong to hidden scopes, nor have ids of theirs; the others have failed.
+    """Return the records and things that neither belong to hidden scopes nor have ids of theirs; refuse the others.
 
-    Else a file that knows an id could read a memory by taking it into another scope, or overwrite or delete it.
+    Otherwise a file that contains an id could move a hidden memory to another scope, overwrite or delete it.
     `sources` names the input of each record.
     """
-    hiding = Hiding(store, hidden)
-    taken = hiding.ids([record.id for record in records if record.id])
+    scopes = hidden.scopes
+    taken = hidden.ids([record.id for record in records if record.id])
     kept: list[Record] = []
     refused: Counter[str] = Counter()
     for record, source in zip(records, sources, strict=True):
-        if record.scope in hidden or record.id in taken:
+        if record.scope in scopes or record.id in taken:
             refused[source] += 1
         else:
             kept.append(record)
@@ -36,6 +34,6 @@ def open_to(
         belong = "1 memory belongs" if count == 1 else f"{count:,} memories belong"
         error = UsageError(f"{belong} to sensitive scopes, which are hidden here", ALLOW_SENSITIVE)
         report.refused(error, source, count)
-    # A deletion, or an entity, may bear the id of a hidden one and say that it is of another scope.
-    owned = hiding.ids([thing.id for thing in things if isinstance(thing, (Entity, Tombstone))])
-    return kept, [thing for thing in hiding.open(things) if getattr(thing, "id", None) not in owned]
+    # A deletion or an entity may have the id of a hidden one and name another scope.
+    owned = hidden.ids([thing.id for thing in things if isinstance(thing, (Entity, Tombstone))])
+    return kept, [thing for thing in hidden.visible(things) if getattr(thing, "id", None) not in owned]

@@ -19,6 +19,4 @@ class ImportOptions:
     dry_run: bool = False
     isolate: bool = False
     """Whether a batch that the store refuses costs only itself: it is reported, and the others land."""
-    sensitive: bool = True
-    """Whether memories of sensitive scopes may come, and be changed."""
     reading: ReadOptions = field(default_factory=ReadOptions)

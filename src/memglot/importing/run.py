@@ -9,13 +9,13 @@ from itertools import islice
 import msgspec
 
 from memglot.display import first_few, plural, printable, quoted
-from memglot.editing.scopes import mark_all, sensitive_scopes
+from memglot.editing.scopes import mark_all
 from memglot.errors import StoreError
 from memglot.formats import registry
 from memglot.formats.base import STORE
 from memglot.formats.core.audit_chain import is_audit
 from memglot.formats.core.read import Input, Read, read_inputs
-from memglot.importing.access import open_to
+from memglot.importing.access import refuse_hidden_records
 from memglot.importing.apply import Changes
 from memglot.importing.duplicates import Doubles
 from memglot.importing.options import ImportOptions
@@ -38,6 +38,7 @@ from memglot.notes import note_unfinished
 from memglot.report import FailFast, Place, Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
+from memglot.store.hidden import HiddenScopes
 
 _KEPT_ERRORS = 100
 """So many errors stay with the store's entry of an import."""
@@ -91,7 +92,7 @@ class _Importer:
             at=self._minter.milliseconds * 1000,
             sources=names,
             format="",
-            closed=not options.sensitive,
+            closed=store.hidden is not None,
         )
         self.started = False
         self._records: list[Record] = []
@@ -134,7 +135,7 @@ class _Importer:
         if self._records and self._weight + weight > BATCH_BYTES:
             self.land()
         self._records.append(item)
-        self._sources += [] if self.options.sensitive else [place.source]
+        self._sources += [] if self.store.hidden is None else [place.source]
         self._weight += weight
         if len(self._records) >= BATCH_SIZE:
             self.land()
@@ -186,9 +187,9 @@ class _Importer:
         kept, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
         try:
             self._mark()
-            if not self.options.sensitive:
-                hidden = sensitive_scopes(self.store) | self.report.inputs.sensitive
-                records, things = open_to(self.store, hidden, records, things, self.report, sources)
+            if (view := self.store.hidden) is not None:
+                hidden = HiddenScopes(view.store, view.scopes | self.report.inputs.sensitive)
+                records, things = refuse_hidden_records(hidden, records, things, self.report, sources)
             self._land(records, things) if self.started else self._land_first(records, things)
         except StoreError as error:
             if not self.options.isolate:
@@ -200,7 +201,7 @@ class _Importer:
 
     def _mark(self) -> None:
         """Mark the scopes that the input calls sensitive, before any memory of theirs is there to be exported."""
-        if self.options.sensitive and not self.report.inputs.sensitive <= self._marked:
+        if self.store.hidden is None and not self.report.inputs.sensitive <= self._marked:
             self._newly += mark_all(self.store, sorted(self.report.inputs.sensitive - self._marked), sensitive=True)
             self._marked |= self.report.inputs.sensitive
 

@@ -88,7 +88,7 @@ class SearchRun:
 
     def _missing(self, missing: int) -> int:
         """How many memories have no vector yet, of all that may be shown."""
-        if missing <= 0 or not self._filter.without_scopes:
+        if missing <= 0 or not (self._store.hidden or self._filter.without_scopes):
             return missing
         shown = Filter(without_scopes=self._filter.without_scopes)
         return self._store.records.count(shown) - self._store.vectors.count(Query(), shown)

@@ -12,7 +12,9 @@ from memglot.notes import note_stale_vectors
 from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity, VectorCache, pack_vectors
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
-from memglot.store.query import VectorState
+from memglot.store.query import Filter, Query, VectorState
+
+_EVERY = Filter(with_deleted=True)
 
 
 class EmbedResult(msgspec.Struct):
@@ -91,7 +93,7 @@ class SemanticIndex:
             if again:
                 self._store.vectors.use_model("", 0)
             self._store.vectors.use_model(wanted.name, wanted.dimensions)
-        whole = self.state().missing
+        whole = self._store.records.count(_EVERY) - self._store.vectors.count(Query(), _EVERY)
         done = after = 0
         while True:
             with self._store.writing():
@@ -104,7 +106,12 @@ class SemanticIndex:
             if progress is not None:
                 progress(done, max(whole, done))
         state = self.state()
-        return EmbedResult(embedded=done, model=state.model, dimensions=state.dimensions, total=state.count)
+        return EmbedResult(
+            embedded=done,
+            model=state.model,
+            dimensions=state.dimensions,
+            total=self._store.vectors.count(Query(), _EVERY),
+        )
 
     def _embed(self, texts: Sequence[tuple[int, str]]) -> None:
         if texts:

@@ -5,12 +5,15 @@ Nothing here depends on SQLite. `memglot.testing.store.StoreConformance` checks 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from memglot.model import Event, Record, Thing
 from memglot.store.query import Filter, Match, Place, Query, Signals, VectorState
+
+if TYPE_CHECKING:
+    from memglot.store.hidden import HiddenScopes
 
 ThingT = TypeVar("ThingT", bound=Thing)
 ContentKey = tuple[bytes, str, str]
@@ -57,6 +60,10 @@ class Store(Protocol):
     url: str
     notes: list[str]
     """Warnings about this store, such as an incomplete index."""
+
+    @property
+    def hidden(self) -> "HiddenScopes | None":
+        """What this view of a store hides from its caller; `None` for a complete store."""
 
     @property
     def records(self) -> "Records":
@@ -230,6 +237,12 @@ class History(Protocol):
         self, *, target: str | None = None, newest_first: bool = False, limit: int | None = None
     ) -> Iterator[Event]:
         """Yield rows of the audit chain."""
+
+    def count_events(self) -> int:
+        """Return the number of rows of the audit chain."""
+
+    def first_broken(self) -> int | None:
+        """Return the number of the first row of the audit chain that is wrong or missing; `None` if it is intact."""
 
     def has_event(self, this_hash: str) -> bool:
         """Return True if the audit chain has a row with this hash."""

@@ -1,8 +1,10 @@
-"""Sensitive scopes: which are marked in a store, and what an export must leave out for them."""
+"""Sensitive scopes: which ones a store has, and what belongs to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from memglot.model import (
     DEFAULT_SCOPE,
@@ -21,23 +23,23 @@ from memglot.model import (
 from memglot.notes import note_sensitive
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Store
+from memglot.store.contract import Store, ThingT
 from memglot.store.query import Filter
 
 _ALL = Filter(with_deleted=True)
-_HEAVY = 1 << 20
+_MAX_BATCH_BYTES = 1 << 20
 SENSITIVE = "sensitive:"
-"""What the names of settings begin with that mark a scope; the scope itself follows."""
+"""Prefix of the settings that mark a scope as sensitive; the name of the scope follows."""
 
 
 def sensitive_scopes(store: Store) -> frozenset[str]:
-    """The scopes that are marked as sensitive: they leave the store only encrypted, or in a copy of the whole store."""
+    """Return the scopes marked as sensitive: they leave a store only encrypted, or in a copy of all of it."""
     return frozenset(name.removeprefix(SENSITIVE) for name in store.settings() if name.startswith(SENSITIVE))
 
 
-def batches(things: Iterable[Thing]) -> Iterator[list[Thing]]:
-    """Things by the batch, so that they are looked up together; large ones in small batches, so that memory is flat."""
-    batch: list[Thing] = []
+def batches(things: Iterable[ThingT]) -> Iterator[list[ThingT]]:
+    """Yield things in batches, so that they are looked up together; batches of large ones are small."""
+    batch: list[ThingT] = []
     weight = 0
     for thing in things:
         batch.append(thing)
@@ -45,79 +47,100 @@ def batches(things: Iterable[Thing]) -> Iterator[list[Thing]]:
             weight += len(thing.data or b"") + len(canonical(thing.row))
         elif isinstance(thing, Document):
             weight += len(thing.content)
-        if len(batch) >= BATCH_SIZE or weight > _HEAVY:
+        if len(batch) >= BATCH_SIZE or weight > _MAX_BATCH_BYTES:
             yield batch
             batch, weight = [], 0
     if batch:
         yield batch
 
 
-class Hiding:
-    """Leaves out what belongs to some scopes, and what hangs on it at either end, and counts it."""
+class HiddenScopes:
+    """Decides what belongs to scopes that a caller may not see: the only place that does.
 
-    def __init__(self, store: Store, scopes: frozenset[str]) -> None:
-        self._store, self.scopes = store, scopes
+    Without `scopes`, these are the sensitive scopes of the store at each moment.
+    """
+
+    def __init__(self, store: Store, scopes: frozenset[str] | None = None) -> None:
+        self.store, self._scopes = store, scopes
+        """The complete store."""
         self.count = 0
+        """Number of things that `visible` left out."""
 
-    def open(self, things: Iterable[Thing]) -> Iterator[Thing]:
-        """Those that tell nothing about the scopes, in their order."""
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The hidden scopes."""
+        return sensitive_scopes(self.store) if self._scopes is None else self._scopes
+
+    def narrow(self, filter: Filter) -> Filter:
+        """Return the same filter without records of hidden scopes."""
+        if scopes := self.scopes:
+            return msgspec.structs.replace(filter, without_scopes=(*filter.without_scopes, *sorted(scopes)))
+        return filter
+
+    def visible(self, things: Iterable[ThingT]) -> Iterator[ThingT]:
+        """Yield the things that reveal nothing about the scopes, in order."""
+        scopes = self.scopes
+        if not scopes:
+            yield from things
+            return
         for batch in batches(things):
-            hidden, strays = self._look_up(batch)
+            hidden, strays = self._look_up(batch, scopes)
             for thing in batch:
                 stray = isinstance(thing, (Blob, Conflict, Embedding)) and owner_of(thing) in strays
-                if stray or _scope_of(thing) in self.scopes or not hidden.isdisjoint(_ends(thing)):
+                if stray or _scope_of(thing) in scopes or not hidden.isdisjoint(_ends(thing)):
                     self.count += 1
                 else:
                     yield thing
 
-    def tell(self, report: Report, filter: Filter = _ALL) -> None:
-        """Say what was left out, if anything was, once everything was gone through that `filter` selects."""
-        counts = {
-            scope: count for scope, count in self._store.records.count_by("scope", filter) if scope in self.scopes
-        }
+    def ids(self, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that are memories or entities of the scopes, including deleted ones."""
+        scopes = self.scopes
+        return self._among(ids, scopes)[0] if scopes else set()
+
+    def report_left_out(self, report: Report, filter: Filter = _ALL) -> None:
+        """Note what was left out, if anything, after an export of everything that `filter` selects."""
+        scopes = self.scopes
+        counts = {scope: count for scope, count in self.store.records.count_by("scope", filter) if scope in scopes}
         if counts or self.count:
-            report.note(note_sensitive(sum(counts.values()), self.count, sorted(counts or self.scopes)))
+            report.note(note_sensitive(sum(counts.values()), self.count, sorted(counts or scopes)))
 
-    def ids(self, ids: list[str]) -> set[str]:
-        """Which of some ids are memories or entities of the scopes, deleted ones too."""
-        return self._among(ids)[0]
-
-    def _among(self, ids: list[str]) -> tuple[set[str], set[str]]:
-        hidden = self._store.records.known(ids, sorted(self.scopes))
+    def _among(self, ids: Sequence[str], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
+        """Return the ids of hidden memories and entities, and all ids of entities and tombstones."""
+        hidden = self.store.records.known(ids, sorted(scopes))
         keys: list[Thing] = [Entity(id=id, name="") for id in ids]
         keys += [Tombstone(id=id, content_hash="", deleted_at=0) for id in ids]
-        kept = [found for found in self._store.things.same_keys(keys) if isinstance(found, (Entity, Tombstone))]
-        return hidden | {found.id for found in kept if found.scope in self.scopes}, {found.id for found in kept}
+        kept = [found for found in self.store.things.same_keys(keys) if isinstance(found, (Entity, Tombstone))]
+        return hidden | {found.id for found in kept if found.scope in scopes}, {found.id for found in kept}
 
-    def _look_up(self, things: list[Thing]) -> tuple[set[str], set[str]]:
-        """Which ends of things are memories or entities of the scopes, deleted ones too, and which are strays."""
+    def _look_up(self, things: Sequence[Thing], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
+        """Return the ends of things that are hidden, and the ends that never existed here."""
         ids = sorted({id for thing in things for id in _ends(thing)})
-        hidden, kept = self._among(ids)
-        if DEFAULT_SCOPE not in self.scopes:
+        hidden, kept = self._among(ids, scopes)
+        if DEFAULT_SCOPE not in scopes:
             return hidden, set()
-        # What hangs on a memory that never was says not whose it is, so it is the user's, as a memory would be.
-        return hidden, set(ids) - self._store.records.known(ids) - kept
+        # What is attached to a memory that never existed has no scope, so it gets the default one, as a memory would.
+        return hidden, set(ids) - self.store.records.known(ids) - kept
 
 
 def _ends(thing: Thing) -> list[str]:
-    """The memories and entities that a thing speaks of; a foreign row that hangs on none hangs on nobody's."""
+    """Return the memories and entities that a thing mentions; `""` for a foreign row without an owner."""
     return mentioned_ids(thing) or ([""] if isinstance(thing, Blob) else [])
 
 
 def _scope_of(thing: Thing) -> str | None:
-    """The scope that a thing says it belongs to."""
+    """Return the scope that a thing names."""
     if (
         isinstance(thing, Relation)
         and thing.scope == DEFAULT_SCOPE
         and not (thing.subject.entity or thing.object.entity)
     ):
-        # Between two memories the default says nothing: they tell whose it is.
+        # Between two memories the default scope means nothing: their own scopes decide.
         return None
     if isinstance(thing, Blob):
         row = thing.row if isinstance(thing.row, dict) else {}
         details = row.get("details")
         inner = details.get("scope_hash") if isinstance(details, dict) else None
-        # An audit row of another tool says it in one of these places.
+        # An audit row of another tool has the scope in one of these places.
         scope = row.get("scope", row.get("scope_hash", inner))
         return scope if isinstance(scope, str) else None
     return getattr(thing, "scope", None)

@@ -39,7 +39,7 @@ class Overlay:
 
     def __init__(self, real: Store, scratch: Store) -> None:
         self._real, self._scratch = real, scratch
-        self.url, self.notes = real.url, real.notes
+        self.url, self.notes, self.hidden = real.url, real.notes, real.hidden
         self.records = OverlayRecords(real.records, scratch.records)
         self.things = OverlayThings(real.things, scratch.things)
         self.history = OverlayHistory(real.history, scratch.history)
@@ -241,6 +241,14 @@ class OverlayHistory:
     ) -> Iterator[Event]:
         """Yield rows of the real store's audit chain."""
         return self._real.events(target=target, newest_first=newest_first, limit=limit)
+
+    def count_events(self) -> int:
+        """Return the number of rows of the real store's audit chain."""
+        return self._real.count_events()
+
+    def first_broken(self) -> int | None:
+        """Return the first wrong row of the real store's audit chain."""
+        return self._real.first_broken()
 
     def has_event(self, this_hash: str) -> bool:
         """Return True if the real store's audit chain has a row with this hash."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-import msgspec
-
 from memglot.model import (
     CONVERSATION_TABLES,
     DEFAULT_SCOPE,
@@ -25,7 +23,7 @@ from memglot.model import (
 )
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
-from memglot.store.hidden import Hiding, batches
+from memglot.store.hidden import HiddenScopes, batches
 from memglot.store.query import Filter
 
 _RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
@@ -40,18 +38,18 @@ def all_items(
     conversations: bool = True,
     sealed: bool = False,
     scope: str | None = None,
-    hiding: Hiding | None = None,
+    hidden: HiddenScopes | None = None,
     graph_first: bool = False,
 ) -> Iterator[Item]:
     """Everything, or everything of one scope; without `conversations` neither what came from one nor themselves.
 
-    What `hiding` leaves out is not among it. With `graph_first`, entities and the relations between them come before
+    What `hidden` leaves out is not among it. With `graph_first`, entities and the relations between them come before
     the records.
     """
     filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
     riding = _riding(store, embeddings)
-    found_records = store.records.select(open_filter(filter, hiding), sealed=sealed)
-    records: Iterator[Item] = _with_riders(store, found_records, riding, hiding)
+    found_records = store.records.select(_narrow(filter, hidden), sealed=sealed)
+    records: Iterator[Item] = _with_riders(store, found_records, riding, hidden)
     if scope is not None:
         # What a memory of the scope has to do with another one's affairs is that one's.
         records = (item for item in records if not isinstance(item, Relation) or item.scope in (scope, DEFAULT_SCOPE))
@@ -60,7 +58,7 @@ def all_items(
         things: Iterator[Thing] = chain(*(store.things.select(kind) for kind in kinds), _ownerless(store, riders))
         if scope is not None:
             things = _of_scope(store, things, scope)
-        return hiding.open(things) if hiding is not None else things
+        return hidden.visible(things) if hidden is not None else things
 
     if graph_first:
         first = alone([Entity], [kind for kind in riding if kind is Relation])
@@ -72,16 +70,15 @@ def all_items(
 
 
 def some_items(
-    store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hiding: Hiding | None = None
+    store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hidden: HiddenScopes | None = None
 ) -> Iterator[Item]:
     """The records that a filter selects, each with its riders behind it; sealed."""
-    records = store.records.select(open_filter(filter, hiding), limit=limit, sealed=True)
-    return _with_riders(store, records, _riding(store, embeddings), hiding)
+    records = store.records.select(_narrow(filter, hidden), limit=limit, sealed=True)
+    return _with_riders(store, records, _riding(store, embeddings), hidden)
 
 
-def open_filter(filter: Filter, hiding: Hiding | None) -> Filter:
-    """The same filter, without the records that are to be hidden."""
-    return msgspec.structs.replace(filter, without_scopes=tuple(sorted(hiding.scopes))) if hiding else filter
+def _narrow(filter: Filter, hidden: HiddenScopes | None) -> Filter:
+    return filter if hidden is None else hidden.narrow(filter)
 
 
 def _riding(store: Store, embeddings: bool) -> list[type[Thing]]:
@@ -90,7 +87,7 @@ def _riding(store: Store, embeddings: bool) -> list[type[Thing]]:
 
 
 def _with_riders(
-    store: Store, records: Iterator[Record], riding: list[type[Thing]], hiding: Hiding | None
+    store: Store, records: Iterator[Record], riding: list[type[Thing]], hidden: HiddenScopes | None
 ) -> Iterator[Item]:
     if not riding:
         yield from records
@@ -99,7 +96,7 @@ def _with_riders(
         found: dict[str, list[Thing]] = {}
         for kind in riding:
             things: Iterator[Thing] = store.things.select(kind, ids)
-            for thing in hiding.open(things) if hiding else things:
+            for thing in hidden.visible(things) if hidden else things:
                 found.setdefault(owner_of(thing), []).append(thing)
         for record in batch:
             yield record

@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.model import Event, now
 from memglot.settings import actor
-from memglot.store.audit_chain import hash_event
+from memglot.store.audit_chain import first_broken, hash_event
 from memglot.store.contract import Import, Revision
 from memglot.store.sqlite.connection import Connection
 
@@ -105,6 +105,14 @@ class SqliteHistory:
                 prev_hash=previous,
                 this_hash=this,
             )
+
+    def count_events(self) -> int:
+        """Return the number of rows of the audit chain."""
+        return self.chain_head()[0]
+
+    def first_broken(self) -> int | None:
+        """Return the number of the first row of the audit chain that is wrong or missing; `None` if it is intact."""
+        return first_broken(self.events(), self.chain_head())
 
     def has_event(self, this_hash: str) -> bool:
         """Return True if the audit chain has a row with this hash."""

@@ -129,7 +129,7 @@ class SqliteSearch:
     def selects_all(self, query: Query, filter: Filter) -> bool:
         """Return True if no record is excluded by the filter and the query."""
         where, _ = self._filtered(query, filter)
-        return where == f"({NOT_DELETED})" and self._connection.value(_ANY_DELETED) is None
+        return where == "1" or where == f"({NOT_DELETED})" and self._connection.value(_ANY_DELETED) is None
 
     def selected(
         self, query: Query, filter: Filter, sql: str, before: Sequence[Any] = (), after: Sequence[Any] = ()

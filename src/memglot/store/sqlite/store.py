@@ -27,7 +27,7 @@ class SqliteStore:
     """
 
     def __init__(self, path: str, *, write: bool) -> None:
-        self.url = path
+        self.url, self.hidden = path, None
         self.connection = Connection(path, write=write)
         self.notes = self.connection.notes
         self.text = TextIndex(self.connection)
