@@ -226,8 +226,8 @@ def test_unknown_tables_and_columns_come_back(tmp_path: Path) -> None:
     )
     _, report = read(source)
     assert report.notes == [
-        "left out 1 virtual table, which hold no rows of their own: notes",
-        "left out 1 index and 1 trigger and 1 view of the database: they hold no rows of their own",
+        "left out 1 virtual table without rows of their own: notes",
+        "left out 1 index and 1 trigger and 1 view of the database, which contain no rows",
     ]
     there_and_back(source, target)
     expected = {name: values for name, values in rows(source).items() if not name.startswith("notes")}

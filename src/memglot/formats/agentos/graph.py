@@ -1,4 +1,4 @@
-"""AgentOS's knowledge graph: nodes are entities, edges are relations; the rest of their columns stays as it was."""
+"""AgentOS's knowledge graph: nodes are entities, edges are relations; other columns are kept unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memglot.model.record_errors import wrong_type
 
 NODES, EDGES = "knowledge_nodes", "knowledge_edges"
 OF_TRACE = "memory_graph"
-"""The type of a node that stands for a trace."""
+"""Type of a node that represents a trace."""
 _PLACEHOLDER = "made"
 _NODE = ("id", "type", "label", "properties", "embedding", "confidence", "source", "created_at")
 _EDGE = ("id", "source_id", "target_id", "type", "weight", "bidirectional", "metadata", "created_at")
@@ -23,14 +23,14 @@ _Item = Entity | Relation | Blob
 
 
 class KnowledgeGraph:
-    """Reads nodes, then edges; remembers which nodes are no traces."""
+    """Reads nodes, then edges; remembers which nodes are entities."""
 
     def __init__(self, space: str) -> None:
         self._space = space
         self._entities: set[str] = set()
 
     def node(self, row: dict[str, Any]) -> Entity | Blob | None:
-        """What a node is; `None` for one that this tool made up so that an edge has an end."""
+        """Return the item of a node; `None` for a placeholder that memglot wrote."""
         id, properties = _text(row, "id"), row.get("properties")
         carried = _carried(properties)
         if carried == _PLACEHOLDER:
@@ -43,7 +43,7 @@ class KnowledgeGraph:
         return native_entity(row, self._space)
 
     def edge(self, row: dict[str, Any]) -> Relation:
-        """The relation of an edge."""
+        """Return the relation of an edge."""
         carried = _carried(row.get("metadata"))
         if carried is not None:
             return msgspec.convert(carried, Relation)
@@ -52,7 +52,7 @@ class KnowledgeGraph:
 
 
 def native_entity(row: dict[str, Any], space: str) -> Entity:
-    """The entity of a node by the node's own columns."""
+    """Return the entity from a node's own columns."""
     id = _text(row, "id")
     place = identify(id, space)[1] or [Foreign(TOOL, id)]
     own = {key: row[key] for key in ("properties", "source") if row.get(key) not in (None, "{}")}
@@ -70,7 +70,7 @@ def native_entity(row: dict[str, Any], space: str) -> Entity:
 
 
 def native_relation(row: dict[str, Any], space: str, are_entities: list[bool]) -> Relation:
-    """The relation of an edge by the edge's own columns."""
+    """Return the relation from an edge's own columns."""
     id = _text(row, "id")
     place = identify(id, space)[1] or [Foreign(TOOL, id)]
     subject, object = (
@@ -104,7 +104,7 @@ def _end(id: str, is_entity: bool, space: str) -> Endpoint:
 
 
 def node_row(entity: Entity, space: str, *, plain_only: bool = False, id: str | None = None) -> dict[str, Any]:
-    """The node of an entity; one that its own columns cannot hold rides in `properties`, unless `plain_only`."""
+    """Return the node of an entity; unless `plain_only`, other fields are carried in `properties`."""
     own = _own(entity)
     row: dict[str, Any] = {
         "id": id or _foreign_id(entity, f"{TOOL}-node"),
@@ -131,9 +131,9 @@ def edge_row(
     plain_only: bool = False,
     id: str | None = None,
 ) -> dict[str, Any]:
-    """The edge of a relation between two nodes; one that its own columns cannot hold rides in `metadata`.
+    """Return the edge of a relation between two nodes; unless `plain_only`, other fields are carried in `metadata`.
 
-    `are_entities` tells of each node whether a reader will know it for an entity. With `plain_only` nothing rides.
+    `are_entities` says for each node if a reader will read it as an entity.
     """
     own = _own(relation)
     given, id = id, id or _foreign_id(relation, f"{TOOL}-edge")
@@ -156,7 +156,7 @@ def edge_row(
 
 
 def placeholder_node(id: str, *, plain_only: bool = False) -> dict[str, Any]:
-    """A node for the end of an edge that has none of its own; a reader knows it by its mark."""
+    """Return a marked node for the end of an edge that has no node of its own."""
     properties = "{}" if plain_only else msgspec.json.encode({KEY: _PLACEHOLDER}).decode()
     row = {"id": id, "type": OF_TRACE, "label": id, "properties": properties, "embedding": None}
     return {**row, "confidence": 1.0, "source": "{}", "created_at": 0}
@@ -187,7 +187,7 @@ def _with_slot(text: str, slot: Any) -> str:
 
 
 def _carried(text: Any) -> Any:
-    """What this tool put into a JSON column, if it did."""
+    """Return what memglot carried in a JSON column, if anything."""
     if isinstance(text, str) and f'"{KEY}":' in text:
         try:
             value = msgspec.json.decode(text)

@@ -1,7 +1,7 @@
-"""AgentOS's JSON: one trace a line, as its page says; what it cannot hold rides in `metadata.memglot`.
+"""AgentOS's JSON with one trace per line; other fields are carried in `metadata.memglot`.
 
-The program itself writes and reads another shape, one object of all its tables, whose JSON columns are text. Both are
-read; `--dialect program` writes that object, and with it the graph, documents and conversations.
+The AgentOS program writes and reads one object with all its tables, whose JSON columns are text. Both are read;
+`--dialect program` writes that object, with graph, documents and conversations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AT_ONCE = 100
 
 
 def recognise(head: bytes) -> bool:
-    """Tell AgentOS's shapes from other JSON by the keys of the first object."""
+    """Return True if the keys of the first object are AgentOS's."""
     keys = first_keys(head)
     if keys.get("traces") == b"[":
         return True
@@ -65,7 +65,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write one line a trace; in the program's dialect, one object."""
+    """Write one trace per line, or one object in the program's dialect."""
     space = options.space or (target.path.stem if target.path else "")
     if options.dialect == "program":
         write_program(items, target, report, options, KNOWN)
@@ -107,7 +107,7 @@ def _milliseconds(at: int | None) -> int | None:
 
 
 def _numbers(vector: bytes) -> list[float] | str:
-    """A vector as numbers; as base64 where one of them is none that JSON knows."""
+    """Return a vector as numbers, or as base64 if JSON cannot represent one of them."""
     values = numbers_of(vector)
     return b64encode(vector).decode() if values is None else values
 

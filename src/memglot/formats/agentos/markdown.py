@@ -1,6 +1,7 @@
-"""AgentOS's Markdown: a trace a note, `{type}/{id}.md`; what it cannot hold rides in `metadata.memglot`.
+"""AgentOS's Markdown with one trace per note, `{type}/{id}.md`; other fields are carried in `metadata.memglot`.
 
-The program writes `{scope}/{type}/{id}.md` and times in milliseconds; both are read, `--dialect program` writes that.
+The AgentOS program writes `{scope}/{type}/{id}.md` and times in milliseconds. Both are read; `--dialect program` writes
+the latter.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
 
 
 def recognise(head: bytes) -> bool:
-    """A note of AgentOS has a type and a scope, or one of its ids."""
+    """Return True if a note has a type and a scope, or an AgentOS id."""
     block = _BLOCK.match(head)
     if block is None:
         return False
@@ -46,7 +47,7 @@ def recognise(head: bytes) -> bool:
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:
-    """A folder of which some note is AgentOS's."""
+    """Return True if a note of the folder is AgentOS's."""
     return any(map(recognise, glimpse.heads(".md")))
 
 
@@ -105,14 +106,14 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
 
 
 def _remember(record: Record, place: NotePlace) -> None:
-    """Keep the text around the content of a note that this tool would lay out otherwise."""
+    """Keep the text around the content of a note that memglot would write differently."""
     place.tags = record.tags
     place.of = mirror(record, record.extra.get(TOOL))
     record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
 
 
 def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
-    """A trace by its front matter; a value that is not what AgentOS means is kept as the user's own."""
+    """Return the trace of a note; front matter values of an unexpected type are kept as metadata."""
     values: dict[str, Any] = {"content": content}
     rest: dict[str, Any] = {}
     for key, value in front.items():
@@ -132,7 +133,7 @@ def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
 
 
 def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:
-    """Tell whether this tool would write the note just so, in one of its dialects."""
+    """Return True if memglot would write exactly this note in one of its dialects."""
     for dialect in (None, "program"):
         options = WriteOptions(dialect=dialect, space=space)
         found, trace = _layout((record, riders, False), Report(), options, space)
@@ -142,7 +143,7 @@ def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: s
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a folder of notes, by type; in the program's dialect, by scope and type."""
+    """Write a folder of notes by type; in the program's dialect, by scope and type."""
     if target.path is None:
         raise NeedsFolder("agentos-markdown", "standard output")
     space = options.space or target.path.resolve().name
@@ -171,19 +172,19 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Write
 
 
 def untouched(record: Record) -> bool:
-    """Tell whether a memory still says what its note said when it was read."""
+    """Return True if a memory still equals its note as it was read."""
     places = places_of(record, PLACE, RESIDUE)
     return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
 
 
 def _layout(bundle: Bundle, report: Report, options: WriteOptions, space: str) -> tuple[str, Trace]:
-    # Notes have no place for keys that AgentOS does not know, so these are carried.
+    # Notes cannot store keys that AgentOS does not know, so these are carried.
     trace = trace_from_record(bundle, space, NOTES, report, plain=options.plain, known=_Everything())
     return _layout_path(trace, bundle[0], options), trace
 
 
 class _Everything:
-    """Contains whatever is asked for."""
+    """A container of all keys."""
 
     def __contains__(self, key: object) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""The other tables of a brain, kept row by row so that they can be given back: documents, chats, logs, unknown ones."""
+"""Other tables of a brain, kept row by row: documents, chats, logs, unknown tables."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def row_blob(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] | None = None) -> Blob:
-    """A row of a brain's table; `keys` are the columns that tell its rows apart, where the table is not known."""
+    """Return the blob of a row; `keys` are the key columns of an unknown table."""
     columns = _KEYS.get(table) or keys or ("id",)
     if table in _LOGS or not all(row.get(column) is not None for column in columns):
-        # Rows of a log are numbered anew in every brain, so only the whole row tells them apart.
+        # Each brain numbers the rows of a log from 1, so only the complete row identifies one.
         key = sha256(canonical(row)).hexdigest()[:32]
     else:
         values = [row[column] for column in columns]
-        # A list of several values, so that no two rows look alike.
+        # A JSON list, so that no two combinations of values look alike.
         key = str(values[0]) if len(values) == 1 else canonical(values).decode()
     if _UUID.search(key) is None:
         key = f"{brain}/{key}"
@@ -35,7 +35,7 @@ def row_blob(table: str, row: dict[str, Any], brain: str, keys: tuple[str, ...] 
 
 
 def brain_of(blob: Blob, default: str) -> str:
-    """The brain that a row came from, as its key tells; else the present one."""
+    """Return the brain that a row came from by its key, else the default."""
     own = blob.row.get("brain_id")
     if isinstance(own, str):
         return own
@@ -44,15 +44,15 @@ def brain_of(blob: Blob, default: str) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """A column's value as JSON can hold it."""
+    """Convert a column's value to one that JSON can represent."""
     if isinstance(value, bytes):
         return {"base64": b64encode(value).decode()}
-    # Infinity is a number to SQLite, and none to JSON.
+    # SQLite stores infinity, but JSON cannot.
     return {"number": str(value)} if isinstance(value, float) and not isfinite(value) else value
 
 
 def column_value(value: Any) -> Any:
-    """What `json_value` made, as a column's value again; anything a column cannot hold becomes JSON."""
+    """Convert a `json_value` back to a column's value; unsupported values become JSON text."""
     if isinstance(value, dict) and value.keys() == {"base64"}:
         try:
             return b64decode(value["base64"])

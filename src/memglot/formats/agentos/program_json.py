@@ -1,4 +1,4 @@
-"""The object that the AgentOS program itself writes and reads: a list for each table, JSON columns as text."""
+"""The JSON object that the AgentOS program writes and reads: a list for each table, JSON columns as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BYTES = {"nodes": ("embedding",), "chunks": ("embedding",), "images": ("data", 
 
 
 def read_program(source: Source, report: SourceReport, known: dict[str, str], space: str | None) -> Iterator[Item]:
-    """Yield all that the object holds, list by list; edges and settings wait until all else is known."""
+    """Yield the items of the object, list by list; edges and settings come last."""
     reader = _ProgramReader(report, known, space)
     for section, raw, value in sections(source, report, msgspec.json.decode, memories="traces"):
         try:
@@ -47,7 +47,7 @@ def read_program(source: Source, report: SourceReport, known: dict[str, str], sp
 
 
 class _ProgramReader:
-    """An object under way."""
+    """Reads one object."""
 
     def __init__(self, report: SourceReport, known: dict[str, str], space: str | None) -> None:
         self._report, self._known, self._space = report, known, space
@@ -57,7 +57,7 @@ class _ProgramReader:
         self.meta: dict[str, Any] = {}
 
     def row(self, section: str, row: dict[str, Any]) -> Iterator[Item]:
-        """What a row of a list is."""
+        """Yield the items of a row."""
         own = row.pop("brain_id", None)
         brain = self._space or (own if isinstance(own, str) else self._main or "")
         self._main = brain if self._main is None else self._main
@@ -79,7 +79,7 @@ class _ProgramReader:
         return self._graphs.setdefault(brain, KnowledgeGraph(brain))
 
     def remaining(self) -> Iterator[Item]:
-        """The edges, whose nodes are all known by now, and the settings of the brain."""
+        """Yield the edges, now that all nodes are known, and the settings of the brain."""
         for brain, row in self._edges:
             try:
                 yield self._graph(brain).edge(row)
@@ -101,7 +101,7 @@ def _fault(section: str, error: BadRecord, report: SourceReport) -> None:
 def write_program(
     items: Iterable[Item], target: Target, report: Report, options: WriteOptions, known: dict[str, str]
 ) -> None:
-    """Write the object; what it has no list for goes beside it."""
+    """Write the object; items without a list go to the sidecar."""
     brain = options.space or (target.path.stem if target.path else "brain")
     buffer = _ProgramBuffer(target, brain, plain=options.plain)
     prover = Prover()
@@ -149,7 +149,7 @@ def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
 
 
 class _ProgramBuffer:
-    """Keeps what is no trace until its list is written."""
+    """Collects everything that is not a trace until its list is written."""
 
     def __init__(self, target: Target, brain: str, *, plain: bool) -> None:
         self._target, self._brain, self._plain = target, brain, plain
@@ -160,7 +160,7 @@ class _ProgramBuffer:
         self._sections = {table: section for section, table in TABLES.items()} | {NODES: "nodes"}
 
     def beside(self, item: Item, report: Report) -> None:
-        """Keep an item for its list, or beside the file where it has none."""
+        """Add an item to its list, or to the sidecar if it has none."""
         if isinstance(item, Entity):
             self._keep("entities", msgspec.to_builtins(item))
         elif isinstance(item, Relation):
@@ -176,7 +176,7 @@ class _ProgramBuffer:
             self._target.beside(item, report)
 
     def _has_list(self, blob: Blob) -> bool:
-        """Tell whether the object has a place for a row: settings of one brain only, and nodes that have an id."""
+        """Return True if the object can store a row: settings of one brain, and nodes with an id."""
         if blob.table == META:
             return self._meta_of in (None, brain_of(blob, self._brain))
         return blob.table in self._sections and isinstance(blob.row.get("id"), str)
@@ -185,7 +185,7 @@ class _ProgramBuffer:
         self._rows.setdefault(section, DiskList()).append(row)
 
     def write(self, out: BinaryIO, report: Report) -> None:
-        """Write every list but that of the traces."""
+        """Write every list but the traces."""
         known = {row["id"] for row in self._rows.get("nodes", ())}
         for value in self._rows.get("entities", ()):
             entity = msgspec.convert(value, Entity)
@@ -225,7 +225,7 @@ class _ProgramBuffer:
 
 
 def _as_json(value: Any) -> Any:
-    """Bytes are base64 text in the program's object."""
+    """Return bytes as the base64 text that the program writes."""
     return value["base64"] if isinstance(value, dict) and value.keys() == {"base64"} else value
 
 

@@ -1,6 +1,6 @@
-"""AgentOS's brain: one SQLite file of all its tables; what they cannot hold rides in `metadata.memglot`.
+"""AgentOS's brain: one SQLite file with all its tables; other fields are carried in `metadata.memglot`.
 
-What belongs to no row, and the proof, lie in a table `memglot`, which AgentOS keeps and ignores.
+Items without a row, and the proof, are in a table `memglot`, which AgentOS keeps and ignores.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from memglot.report import Report, SourceReport
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield all that a brain of either schema holds."""
+    """Yield the items of a brain of either schema version."""
     # SQLite is loaded when a brain is read or written, not when formats are listed.
     from memglot.formats.agentos.sqlite_reader import read_brain
 
@@ -23,7 +23,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a brain of schema 2, named after its file."""
+    """Write a brain of schema version 2, named after its file."""
     from memglot.formats.agentos.sqlite_writer import write_brain
 
     write_brain(items, target, report, options)

@@ -1,4 +1,4 @@
-"""Reads a brain: traces, then the graph, then every other table, then what this tool put beside them."""
+"""Reader of a brain: traces, the graph, every other table, and the items in memglot's own table."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import apsw
 
 ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
-"""What stands in our own table: things, what a row stands for, the space of its ids, and the proof."""
+"""Kinds of rows in our own table: items, replacements for rows, the space of ids, and the proof."""
 
 
 def read_brain(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield all that a brain holds."""
+    """Yield the items of a brain."""
     with database(source) as db:
         brain = _BrainReader(db, source, report, options.space)
         yield from brain.traces()
@@ -48,7 +48,7 @@ def read_brain(source: Source, report: SourceReport, options: ReadOptions) -> It
 
 
 class _BrainReader:
-    """A brain that is being read."""
+    """Reads one brain."""
 
     def __init__(self, db: apsw.Connection, source: Source, report: SourceReport, space: str | None) -> None:
         self._db, self._report = db, report
@@ -56,7 +56,7 @@ class _BrainReader:
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
             raise Unreadable(
                 source.name,
-                "it has no table `memory_traces`: it is neither a memglot store nor an AgentOS brain",
+                "it is neither a memglot store nor an AgentOS brain: it has no table `memory_traces`",
                 "`--format sqlite` reads a store that is in use",
             )
         if OURS in self.tables and self.tables[OURS].names != ["kind", "value"]:
@@ -70,7 +70,7 @@ class _BrainReader:
         self._replacements = _Replacements(self._lines(INSTEAD))
 
     def _main_brain(self, stem: str) -> str:
-        """The brain that the file is named after, if it is there; else the one with the most traces."""
+        """Return the brain that the file is named after, if it exists, else the one with the most traces."""
         found: Counter[str] = Counter()
         for name in (TRACES, META):
             if name in self.tables and BRAIN in self.tables[name].names:
@@ -91,7 +91,7 @@ class _BrainReader:
     # Traces
 
     def traces(self) -> Iterator[Item]:
-        """The traces, each followed by what rides with it; one that is no memory is reported and kept as a row."""
+        """Yield the traces and their attached items; an invalid trace is reported and kept as a row."""
         table = self.tables[TRACES]
         yield from self._schema(table)
         strange = [name for name in table.unknown if name != BRAIN]
@@ -131,10 +131,10 @@ class _BrainReader:
             record.extra[RESIDUE] = kept
         return items_of_trace(record, trace, self._report)
 
-    # Whatever else there is
+    # Other tables
 
     def others(self, name: str) -> Iterator[Item]:
-        """The rows of a table."""
+        """Yield the rows of a table."""
         table = self.tables.get(name)
         if table is None:
             return
@@ -162,7 +162,7 @@ class _BrainReader:
             yield from self._replacements.of(schema)
 
     def _is_usual(self, row: dict[str, Any]) -> bool:
-        """Tell whether a row of `brain_meta` says only what a writer would say by itself."""
+        """Return True if a row of `brain_meta` has the value that a writer would set by default."""
         if BRAIN in row:
             return False
         if not self._usual:
@@ -170,7 +170,7 @@ class _BrainReader:
         return row.get("key") == "schema_version" or self._usual.get(str(row.get("key"))) == row.get("value")
 
     def own(self) -> Iterator[Item]:
-        """What this tool put beside the rows; the proof goes into the report."""
+        """Yield the items of our own table, and report the proof."""
         for number, line in enumerate(self._lines(ITEM), 1):
             self._report.item = number
             try:
@@ -185,7 +185,7 @@ class _BrainReader:
                 self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
 
     def report_lost(self) -> None:
-        """Say which columns and tables cannot be given back."""
+        """Report the columns and tables that cannot be restored."""
         if OURS in self.tables and not self._ours:
             self._report.dropped(f"table {OURS}", OURS)
         sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)"
@@ -194,12 +194,11 @@ class _BrainReader:
                 self._report.dropped(f"{table}.{column}, which is computed from others", table)
 
     def report_omitted(self) -> None:
-        """Say what else the file holds."""
+        """Note other parts of the database that were left out."""
         strange = [name for name in self._virtual if name != FULL_TEXT]
         if strange:
             self._report.note(
-                f"left out {plural(len(strange), 'virtual table')}, which hold no rows of their own: "
-                f"{first_few(strange)}"
+                f"left out {plural(len(strange), 'virtual table')} without rows of their own: {first_few(strange)}"
             )
         found: Counter[str] = Counter()
         sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('view', 'trigger', 'index')"
@@ -240,9 +239,9 @@ class _Replacement(msgspec.Struct):
 
 
 def _not_kept(found: dict[str, int]) -> str:
-    """Parts of a database that are programs, not memories."""
+    """Return the note for views, triggers and indexes."""
     names = {"index": "indexes"}
     parts = [
         f"{count:,} {kind if count == 1 else names.get(kind, kind + 's')}" for kind, count in sorted(found.items())
     ]
-    return f"left out {' and '.join(parts)} of the database: they hold no rows of their own"
+    return f"left out {' and '.join(parts)} of the database, which contain no rows"

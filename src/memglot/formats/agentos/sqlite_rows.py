@@ -1,4 +1,4 @@
-"""The tables of a brain, whoever made it: which there are, their rows, and what a row is to the model."""
+"""The tables of a brain, their rows, and the items of a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BRAIN = "brain_id"
 
 
 class Table(NamedTuple):
-    """A table: its columns, those of its key, and the name of its row number if it has one."""
+    """A table: its columns and the name of its row number, if it has one."""
 
     name: str
     columns: tuple[dict[str, Any], ...]
@@ -32,27 +32,27 @@ class Table(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return [column["name"] for column in self.columns]
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell its rows apart."""
+        """Key columns."""
         keys = sorted((column for column in self.columns if column["pk"]), key=lambda column: int(column["pk"]))
         return tuple(column["name"] for column in keys if column["name"] != BRAIN)
 
     @property
     def known(self) -> tuple[str, ...] | None:
-        """The columns that AgentOS gives this table; `None` where it knows no such table."""
+        """Columns that AgentOS gives this table; `None` for an unknown table."""
         return known_columns().get(self.name)
 
     @property
     def unknown(self) -> list[str]:
-        """The columns that AgentOS does not know."""
+        """Columns that AgentOS does not know."""
         return [name for name in self.names if name not in (self.known or ())]
 
     def schema(self) -> Blob | None:
-        """What must be kept of the table itself, so that it can be made again: names and types, never SQL."""
+        """Return the names and types needed to create the table again; never SQL."""
         strange = set(self.unknown)
         columns = [column for column in self.columns if column["name"] in strange]
         if not columns or self.name == OURS:
@@ -60,7 +60,7 @@ class Table(NamedTuple):
         return Blob(tool=TOOL, table=SCHEMA, key=self.name, row={"name": self.name, "columns": columns})
 
     def row(self, values: tuple[Any, ...], main: str) -> dict[str, Any]:
-        """A row as an object, without the id of the main brain."""
+        """Return a row as an object, without the id of the main brain."""
         known = self.known or ()
         row = {}
         for name, value in zip(self.names, values, strict=True):
@@ -72,7 +72,7 @@ class Table(NamedTuple):
 
 
 def list_tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
-    """The ordinary tables of a database by their names, and the names of its virtual ones."""
+    """Return the ordinary tables of a database by name, and the names of its virtual tables."""
     found: dict[str, Table] = {}
     virtual: list[str] = []
     sql = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
@@ -85,7 +85,7 @@ def list_tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
 
 
 def describe_table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
-    """What a database says of one of its tables."""
+    """Return the columns of a table."""
     sql = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
     columns = [
         {"name": column, "type": type, "pk": pk, "notnull": notnull}
@@ -97,7 +97,7 @@ def describe_table(db: apsw.Connection, name: str, without_rowid: bool = False) 
 
 
 def table_rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
-    """The rows of a table in their order, each with its number; `None` for one whose text is no UTF-8.
+    """Yield the rows of a table in order, each with its number; `None` for a row with invalid UTF-8.
 
     `columns` are SQL expressions.
     """
@@ -123,7 +123,7 @@ def table_rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterato
 
 
 def damaged_row(db: apsw.Connection, table: Table, number: int) -> tuple[Any, ...]:
-    """A row whose text is no UTF-8: every text that is none comes as bytes."""
+    """Return a row with invalid UTF-8; invalid texts are returned as bytes."""
     parts = []
     for name in table.names:
         column = quoted(name)
@@ -144,19 +144,19 @@ def _text(value: bytes) -> str | bytes:
 
 
 class RowReader:
-    """What a row of a brain is to the model: nodes and edges are the graph's, all else is kept as it is."""
+    """Reads rows of a brain: nodes and edges become the graph, other rows are kept unchanged."""
 
     def __init__(self, space: str) -> None:
         self._space = space
         self._graphs: dict[str, KnowledgeGraph] = {}
 
     def find_space(self, row: dict[str, Any]) -> str:
-        """The space of the ids in a row."""
+        """Return the space of the ids in a row."""
         own = row.get(BRAIN)
         return own if isinstance(own, str) and own else self._space
 
     def item(self, table: Table, row: dict[str, Any], number: int) -> Item | None:
-        """What a row is; raises `BadRecord` for a node or an edge that cannot be one."""
+        """Return the item of a row; raise `BadRecord` for an invalid node or edge."""
         space = self.find_space(row)
         try:
             if table.name == NODES:
@@ -168,10 +168,10 @@ class RowReader:
         return self.blob(table, row, number)
 
     def blob(self, table: Table, row: dict[str, Any], number: int) -> Blob:
-        """A row kept as it is."""
+        """Return a row as a blob."""
         found = row_blob(table.name, row, self.find_space(row), table.keys or None)
         if not table.known and not table.keys:
-            # Equal rows of a table without a key are told apart by their numbers alone.
+            # Only the row number distinguishes equal rows of a table without a key.
             found.key = f"{found.key}-{number}"
         return found
 
@@ -180,7 +180,7 @@ class RowReader:
 
 
 def read_or_keep(row_reader: RowReader, table: Table, row: dict[str, Any], number: int) -> Item | None:
-    """What a reader will make of a row, whatever is wrong with it."""
+    """Return the item of a row, or a blob if the row is invalid."""
     try:
         return row_reader.item(table, row, number)
     except BadRecord:
@@ -188,5 +188,5 @@ def read_or_keep(row_reader: RowReader, table: Table, row: dict[str, Any], numbe
 
 
 def digest(item: Item | None) -> str:
-    """What tells that a row is still what it was when it was written."""
+    """Return a digest that identifies the item of a row."""
     return sha256(b"" if item is None else canonical(item)).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The tables of an AgentOS brain, schema version 2, as the program itself makes them."""
+"""The tables of an AgentOS brain, schema version 2, as the program creates them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS_ASKED = ("created_at", "embedding")
 TRACES = "memory_traces"
 FULL_TEXT = "memory_traces_fts"
 OURS = "memglot"
-"""A table of ours, which AgentOS keeps and ignores: what belongs to no row, one JSON a line, and the proof."""
+"""Our own table, which AgentOS keeps and ignores: items without a row, one JSON text each, and the proof."""
 
 TABLES = """
 CREATE TABLE brain_meta (brain_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (brain_id,
@@ -94,7 +94,7 @@ OWN_TABLE = "CREATE TABLE memglot (kind TEXT, value TEXT)"
 
 @cache
 def known_columns() -> dict[str, tuple[str, ...]]:
-    """The columns of every table that AgentOS knows."""
+    """Return the columns of every table that AgentOS knows."""
     import apsw
 
     db = apsw.Connection(":memory:")
@@ -109,7 +109,7 @@ def known_columns() -> dict[str, tuple[str, ...]]:
 
 @cache
 def required_columns(table: str) -> frozenset[str]:
-    """The columns of a known table that may not be NULL."""
+    """Return the columns of a known table that may not be NULL."""
     import apsw
 
     db = apsw.Connection(":memory:")
@@ -118,7 +118,7 @@ def required_columns(table: str) -> frozenset[str]:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL can hold it, whatever letters it has."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -127,7 +127,7 @@ _LONGEST = "max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 =
 
 
 def own_meta(db: apsw.Connection, columns: Container[str] = COLUMNS_ASKED) -> dict[str, str]:
-    """What stands in `brain_meta` where nobody says otherwise, by the traces that are there."""
+    """Return the default values of `brain_meta`, computed from the traces."""
     oldest = _OLDEST if "created_at" in columns else "NULL"
     longest = _LONGEST if "embedding" in columns else "NULL"
     ((at, dimensions),) = db.execute(f"SELECT {oldest}, {longest} FROM {TRACES}").fetchall()

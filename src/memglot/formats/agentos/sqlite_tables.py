@@ -1,4 +1,4 @@
-"""The tables of a brain that is being written: rows go in as they are, and what they need is made."""
+"""Insertion of rows into a new brain; missing tables and columns are created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memglot.formats.agentos.sqlite_trace import fits_column
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, Record
 
-# A type may be any words, and some words are SQL: only those that are nothing but types are taken.
+# A declared type may contain any words, even SQL, so only known type names are accepted.
 _WORD = (
     "INT|INTEGER|TINYINT|SMALLINT|MEDIUMINT|BIGINT|UNSIGNED|BIG|INT2|INT8|CHARACTER|CHAR|VARCHAR|VARYING|NCHAR|NATIVE|"
     "NVARCHAR|TEXT|CLOB|STRING|BLOB|REAL|DOUBLE|PRECISION|FLOAT|NUMERIC|DECIMAL|BOOLEAN|BOOL|DATE|TIME|DATETIME|"
@@ -29,7 +29,7 @@ _STATEMENTS = 100
 
 
 class RowInserter:
-    """Inserts rows, and adds the columns that a table lacks."""
+    """Inserts rows, and adds columns that a table lacks."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -39,7 +39,7 @@ class RowInserter:
         }
 
     def accepts_column(self, table: str, column: str) -> bool:
-        """Tell whether a column is there under this very name, or can be added."""
+        """Return True if a table has a column of exactly this name, or can get one."""
         there = self.names[table]
         if column.lower() in there:
             return there[column.lower()] == column
@@ -48,7 +48,7 @@ class RowInserter:
         return bool(column) and "\0" not in column and column.isprintable() and len(there) < _MOST_COLUMNS
 
     def unstorable_keys(self, record: Record, brain: str | None) -> Container[str]:
-        """The unknown keys of a record that cannot be columns, by their names or by their values."""
+        """Return the unknown keys of a record that cannot be columns because of their name or value."""
         own = record.extra.get(TOOL)
         more = own.get("more") if isinstance(own, dict) else None
         if not isinstance(more, dict):
@@ -65,7 +65,7 @@ class RowInserter:
         return found
 
     def insert(self, table: str, row: dict[str, Any], columns: Sequence[str] = (), values: Sequence[Any] = ()) -> bool:
-        """Insert a row; tell whether its key was free and nothing is missing."""
+        """Insert a row; return False if its key exists or a value is missing."""
         key = (table, *row)
         sql = self._inserts.get(key)
         if sql is None:
@@ -83,21 +83,21 @@ class RowInserter:
         return True
 
     def add(self, table: str, column: str) -> None:
-        """Add a column that is not there yet."""
+        """Add a column if it is missing."""
         if column.lower() not in self.names[table]:
             self._db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(column)}")
             self.names[table][column.lower()] = column
 
 
 class TableWriter:
-    """Gives rows back to the tables they came from."""
+    """Inserts rows into the tables they came from."""
 
     def __init__(self, db: apsw.Connection, name: str, columns: RowInserter) -> None:
         self._db, self._name, self._columns = db, name, columns
         self._shapes: dict[str, tuple[int, Table]] = {}
 
     def insert(self, table: str, row: dict[str, Any]) -> bool:
-        """Insert a row of the main brain, or of the one it names; tell whether that was possible."""
+        """Insert a row of the main brain, or of the brain it names; return False if that is impossible."""
         if not all(self._columns.accepts_column(table, column) for column in row):
             return False
         if BRAIN in self._columns.names[table]:
@@ -106,11 +106,11 @@ class TableWriter:
             return True
         if table not in _NUMBERED or "id" not in row:
             return False
-        # Another log numbers its rows too, so this one gets the next number.
+        # Another log used this number, so the row gets the next one.
         return self._columns.insert(table, {key: value for key, value in row.items() if key != "id"})
 
     def insert_blob(self, blob: Blob, row_reader: RowReader) -> tuple[bool, Item | None]:
-        """Insert the row of a blob; tell whether that was possible, and what a reader will make of it."""
+        """Insert the row of a blob; return False if that is impossible, and the item that a reader will find."""
         if blob.row.get(BRAIN) == self._name or not self.insert(blob.table, blob.row):
             return False, None
         number = self._db.last_insert_rowid()
@@ -129,19 +129,19 @@ class TableWriter:
         return self._shapes[name][1]
 
     def has_row(self, table: str, brain: str, id: str) -> bool:
-        """Tell whether a row is there."""
+        """Return True if a row exists."""
         sql = f"SELECT 1 FROM {table} WHERE {BRAIN} = ? AND id = ?"
         return bool(self._db.execute(sql, (brain, id)).fetchall())
 
     def space_in(self, blob: Blob) -> str | None:
-        """The space that the key of a blob begins with, if it does."""
+        """Return the space at the start of a blob's key, if any."""
         rest = row_blob(blob.table, blob.row, "").key
         if rest.startswith("/") and blob.key.endswith(rest):
             return blob.key[: -len(rest)] or None
         return None
 
     def create(self, name: str, schema: Blob | None) -> bool:
-        """Make a table, or the columns it lacks, from names and types alone; tell whether there is one now."""
+        """Create a table or its missing columns from names and types; return True if the table exists now."""
         columns = [column for column in _columns_of(schema) if isinstance(column.get("name"), str)]
         if name in self._columns.names:
             for column in columns:
@@ -159,7 +159,7 @@ class TableWriter:
                 parts.append(_declaration(column))
                 keys += [(column["pk"], text)] if isinstance(column.get("pk"), int) and column["pk"] else []
         if not parts:
-            # Nobody told the columns; the rows will.
+            # The columns are unknown; the rows will add them.
             self._columns.names[name] = {BRAIN: BRAIN}
             parts = [quoted(BRAIN)]
         if keys:
@@ -177,7 +177,7 @@ class TableWriter:
         return bool(name) and name.isprintable() and not strange and name.lower() not in taken
 
     def schemas(self) -> dict[str, Blob]:
-        """What a reader will keep of the tables that AgentOS does not know, or not so."""
+        """Return what a reader will keep of tables and columns that AgentOS does not know."""
         found = {}
         for name in self._columns.names:
             schema = self._shape(name).schema()

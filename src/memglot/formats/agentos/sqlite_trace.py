@@ -1,4 +1,4 @@
-"""A trace as a row of a brain: its columns are composed and read here, and what composing would not give is kept."""
+"""A trace as a row of a brain; column values that cannot be rebuilt from the record are kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PLACE = {column: number for number, column in enumerate(COLUMNS)}
 _JSON = ("tags", "emotions", "metadata")
 _TEXT = frozenset({"type", "scope", *_JSON})
 _NUMBERS = frozenset({"strength", "created_at", "last_accessed", "retrieval_count", "deleted"})
-# The order in which AgentOS writes them; what it does not know follows, sorted.
+# The order in which AgentOS writes them; unknown keys follow, sorted.
 _DECAY = ("stability", "accessCount", "reinforcementInterval", "nextReinforcementAt")
 _EMOTIONS = ("valence", "arousal", "dominance", "intensity", "gmiMood")
 _EARLIEST, _LATEST = EARLIEST // 1000, LATEST // 1000
@@ -54,7 +54,7 @@ TraceRow = list[Any]
 
 
 def trace_row(trace: Trace) -> TraceRow:
-    """The row of a trace."""
+    """Return the row of a trace."""
     return [
         trace.id,
         trace.type,
@@ -73,7 +73,7 @@ def trace_row(trace: Trace) -> TraceRow:
 
 
 def _metadata_text(metadata: dict[str, Any]) -> str:
-    """Metadata as text: its own keys in the order they come, whatever is inside them sorted."""
+    """Return metadata as JSON text: its keys in their order, nested keys sorted."""
     return _encode({key: _inside(value, _DECAY if key == "decay" else ()) for key, value in metadata.items()}).decode()
 
 
@@ -89,7 +89,7 @@ def _ordered(value: dict[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
 
 
 class _Usual(msgspec.Struct, array_like=True, gc=False):
-    """A row as AgentOS writes it."""
+    """A row with the types that AgentOS writes."""
 
     id: str
     type: str
@@ -111,7 +111,7 @@ _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _quick(row: TraceRow) -> Trace | None:
-    """The trace of a row whose values are all of the usual types; `None` where it needs the careful way."""
+    """Return the trace of a row with the usual types; `None` if it needs `parse_row`."""
     try:
         usual = msgspec.convert(row, _Usual)
         tags = _strings(usual.tags) if usual.tags != "[]" else []
@@ -132,7 +132,7 @@ def _quick(row: TraceRow) -> Trace | None:
         if "\0" in text:
             return None
     if len(usual.emotions) + len(usual.metadata) > _LONG:
-        # Deep nesting takes room.
+        # Only a long text can be nested too deeply.
         check_value(emotions, "emotions")
         check_value(metadata, "metadata")
     return Trace(
@@ -153,7 +153,7 @@ def _quick(row: TraceRow) -> Trace | None:
 
 
 def parse_row(row: TraceRow) -> Trace:
-    """The trace of a row; raises `BadRecord`. JSON that is none is taken for empty."""
+    """Return the trace of a row; raise `BadRecord`. Invalid JSON is read as empty."""
     if (trace := _quick(row)) is not None:
         return trace
     data = dict(zip(COLUMNS, row, strict=True))
@@ -179,7 +179,7 @@ def _is_readable(column: str, value: Any) -> bool:
 
 
 def _vector(value: Any) -> bytes | None:
-    """A vector as bytes, from bytes or from the JSON that AgentOS once wrote; `None` where it is neither."""
+    """Return a vector as bytes, from bytes or the JSON of older AgentOS versions; `None` for anything else."""
     if isinstance(value, bytes) and not value.startswith(b"["):
         return value if len(value) % 4 == 0 else None
     if isinstance(value, (bytes, str)):
@@ -192,7 +192,7 @@ def _vector(value: Any) -> bytes | None:
 
 
 def kept_columns(row: TraceRow, trace: Trace, record: Record) -> dict[str, Any]:
-    """The columns that composing the record's row would not give back, each with the hash of what it would give."""
+    """Return the columns that cannot be rebuilt from the record, each with the hash of the rebuilt value."""
     native = native_trace(record, PROGRAM)
     native.embedding = trace.embedding or None
     composed = trace_row(native)
@@ -208,19 +208,19 @@ def kept_columns(row: TraceRow, trace: Trace, record: Record) -> dict[str, Any]:
 
 
 def _survives(column: str, raw: Any) -> bool:
-    """Tell whether a value comes out of a column of ours as it was put in."""
+    """Return True if a column returns a value as it was stored."""
     if raw is None:
         return column not in required_columns(TRACES)
     if column == "embedding":
         return True
     if column in _NUMBERS:
-        # SQLite makes a number of a text that looks like one.
+        # SQLite converts text that looks like a number.
         return isinstance(raw, (int, float)) or isinstance(raw, str) and _NUMERIC.fullmatch(raw) is None
     return column in _TEXT and isinstance(raw, (str, bytes) if column in _JSON else str)
 
 
 def restore_columns(row: TraceRow, kept: Any) -> tuple[TraceRow, dict[str, Any]]:
-    """A row with the values that were kept for it, as far as what they stand for is unchanged; and these."""
+    """Return a row with kept values restored where the rebuilt value is unchanged, and the restored ones."""
     if not isinstance(kept, dict):
         return row, {}
     row, used = list(row), {}
@@ -239,7 +239,7 @@ def _hash(value: Any) -> str:
 
 
 def fits_column(value: Any) -> bool:
-    """Tell whether a value of JSON comes out of an untyped column as it was put in."""
+    """Return True if an untyped column returns a JSON value as it was stored."""
     if isinstance(value, bool) or value is None:
         return False
     if isinstance(value, int):

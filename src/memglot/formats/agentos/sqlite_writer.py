@@ -1,4 +1,4 @@
-"""Writes a brain: traces as they come, rows of other tables as they come, edges and the proof at the end."""
+"""Writer of a brain: traces and rows as they come, then edges and the proof."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def write_brain(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a brain named after its file; it takes its place when it is whole."""
+    """Write a brain named after its file; the file is replaced when it is complete."""
     name = target.path.stem if target.path else "brain"
     with target.place() as path:
         try:
@@ -67,7 +67,7 @@ def write_brain(items: Iterable[Item], target: Target, report: Report, options: 
 
 
 class _BrainWriter:
-    """A brain that is being written."""
+    """Writes one brain."""
 
     def __init__(self, path: Path, name: str, report: Report, options: WriteOptions) -> None:
         self._name, self._report, self._plain = name, report, options.plain
@@ -86,14 +86,14 @@ class _BrainWriter:
         self._prover = Prover()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Delete the temporary files and close the database."""
         self._written_ids.close()
         self._db.close()
 
     # Traces
 
     def trace(self, bundle: Bundle) -> None:
-        """Write a memory and what rides with it."""
+        """Write a memory and its attached items."""
         record, riders, last = bundle
         self._prover.add(record)
         rest: list[Thing] = []
@@ -112,7 +112,7 @@ class _BrainWriter:
             row, trace = self._row((record, rest, last), msgspec.structs.replace(native), brain)
             if self._columns.insert(TRACES, {BRAIN: brain or self._name, **trace.more}, COLUMNS, row):
                 break
-            # Two memories may go by one id in two spaces; the second is known by its own.
+            # Two spaces may use one id for different memories; the second gets its own id.
             again += 1
             native.id = record.id if again == 1 else f"{record.id}~{again}"
         self._written_ids.add(record.id, trace.id)
@@ -124,7 +124,7 @@ class _BrainWriter:
         return brain if isinstance(brain, str) and brain and brain != self._name else None
 
     def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[TraceRow, Trace]:
-        """The row of a trace: as it was where it is unchanged, with a carry slot where it says too little."""
+        """Return the row of a trace: unchanged if the trace is, with a carry slot if needed."""
         record, riders, _ = bundle
         space = brain or self._space or self._name
         rest = move_vector(trace, riders)
@@ -133,7 +133,7 @@ class _BrainWriter:
         row, used = restore_columns(made, kept)
         found = self._lacking(record, self._read(row, trace, used, space))
         if isinstance(kept, dict) and "metadata" in used and (found or rest):
-            # What was kept of `metadata` has no room for a slot.
+            # The kept text of `metadata` has no room for a slot.
             row, used = restore_columns(made, {name: entry for name, entry in kept.items() if name != "metadata"})
             found = self._lacking(record, self._read(row, trace, used, space))
         slot = pack_found(found, record, rest, self._report, self._plain)
@@ -147,7 +147,7 @@ class _BrainWriter:
         return {} if record == read else differences(record, read)
 
     def _read(self, row: TraceRow, trace: Trace, used: dict[str, Any], space: str) -> Record:
-        """What a reader will make of a row by itself."""
+        """Return the record that a reader will find in a row."""
         if not used:
             return record_from_trace(trace, space, PROGRAM)
         read = parse_row(row)
@@ -157,16 +157,16 @@ class _BrainWriter:
         return record
 
     def _choose_space(self, id: str, places: list[Foreign]) -> None:
-        """The first id that is not unique by nature tells the space of all of them."""
+        """Use the space of the first id that is not globally unique."""
         if self._space is None and not self._plain and not is_unique(id):
             for place in places:
                 if place.tool == TOOL and place.id == id:
                     self._space = place.space
 
-    # Whatever else there is
+    # Other tables
 
     def beside(self, item: Item, report: Report) -> None:
-        """Keep an item in its table; in ours where it has none."""
+        """Add an item to its table, or to our own if it has none."""
         if isinstance(item, Entity):
             self._entity(item)
         elif isinstance(item, Relation):
@@ -191,7 +191,7 @@ class _BrainWriter:
         self._db.execute(f"INSERT INTO {OURS} VALUES (?, ?)", (kind, value))
 
     def _blob(self, blob: Blob) -> None:
-        """Give a row back to its table; where the row cannot say all of it, ours tells what it stands for."""
+        """Insert a row into its table; if it cannot hold all of the blob, keep a replacement in our own table."""
         if self._space is None and not self._plain and BRAIN not in blob.row:
             self._space = self._tables.space_in(blob)
         row_reader = RowReader(self._space or self._name)
@@ -242,10 +242,10 @@ class _BrainWriter:
             if not self._tables.insert(EDGES, row):
                 self._write_item(relation)
 
-    # The end
+    # Finishing
 
     def finish(self) -> Proof:
-        """Write what had to wait, the indexes and the proof."""
+        """Write postponed rows, the indexes and the proof."""
         for value in self._unknown_rows:
             blob = msgspec.convert(value, Blob)
             if self._tables.create(blob.table, self._schemas.get(blob.table)):
@@ -270,7 +270,7 @@ class _BrainWriter:
         return end
 
     def _finish_schemas(self) -> None:
-        """Tell of each table whether what is kept of it is what a reader will find."""
+        """Keep the schema of each table where a reader would find a different one."""
         found = self._tables.schemas()
         for name, schema in found.items():
             if schema != self._schemas.get(name):

@@ -1,4 +1,4 @@
-"""The trace: what AgentOS says about one memory, whatever its file spells it like, and the memory it becomes."""
+"""The trace, AgentOS's form of a memory, in all of its file formats, and the conversion to and from records."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-
 
 
 class TraceDialect(NamedTuple):
-    """How a format spells traces: which hash keys it writes into `metadata`, always, and where a memory does not say
-    otherwise; the strength of a trace that has none, where the format must tell one; and whether it has vectors."""
+    """How a format writes traces: hash keys that are always in `metadata`, hash keys that are there by default, the
+    strength of a trace without one, and whether the format has vectors.
+    """
 
     required_hashes: tuple[str, ...] = ()
     default_hashes: tuple[str, ...] = _HASHES
@@ -52,7 +53,7 @@ NOTES = TraceDialect(default_hashes=(), has_vectors=False)
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """One trace. Times are microseconds; `more` holds keys that AgentOS does not know."""
+    """One trace. Times are in microseconds; `more` has the keys that AgentOS does not know."""
 
     id: str = ""
     type: str = DEFAULT_TYPE
@@ -71,9 +72,9 @@ class Trace(msgspec.Struct, kw_only=True):
 
 
 def identify(foreign_id: str, space: str) -> tuple[str, list[Foreign]]:
-    """The id of a memory that AgentOS knows as `foreign_id`, and the note of that.
+    """Return the id of a memory with this id in AgentOS, and its foreign id.
 
-    An id that is ours already stays; `mt_` ids and UUIDs are unique by nature, others belong to their brain or vault.
+    An id of ours is kept. `mt_` ids and UUIDs are globally unique; others belong to their brain or vault.
     """
     if not foreign_id or is_id(foreign_id):
         return foreign_id, []
@@ -82,18 +83,18 @@ def identify(foreign_id: str, space: str) -> tuple[str, list[Foreign]]:
 
 
 def is_unique(foreign_id: str) -> bool:
-    """Tell whether an id means the same memory in every brain."""
+    """Return True if an id means the same memory in every brain."""
     return not foreign_id or _UNIQUE.fullmatch(foreign_id) is not None or is_id(foreign_id)
 
 
 def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: SourceReport) -> Iterator[Item]:
-    """The memory of a trace, and what rides with it; raises `BadRecord`."""
+    """Yield the memory of a trace and its attached items; raise `BadRecord`."""
     check_content(trace.content)
     yield from items_of_trace(record_from_trace(trace, space, dialect), trace, report)
 
 
 def items_of_trace(record: Record, trace: Trace, report: SourceReport) -> Iterator[Item]:
-    """The memory that the trace's own fields tell of, with what its carry slot adds, and what rides with it."""
+    """Yield a memory with its carry slot applied, and its attached items."""
     riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
     yield record
     if trace.embedding:
@@ -102,7 +103,7 @@ def items_of_trace(record: Record, trace: Trace, report: SourceReport) -> Iterat
 
 
 def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record:
-    """The memory that the trace's own fields tell of."""
+    """Return the memory from the trace's own fields."""
     id, foreign = identify(trace.id, space)
     meta: dict[str, Any] = {}
     own: dict[str, Any] = {}
@@ -122,7 +123,7 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
             hashes.append(key)
     if sorted(hashes) != sorted(set(dialect.default_hashes) - set(dialect.required_hashes)):
         own["hashes"] = sorted(hashes)
-    # The epoch itself is 0, which to the model is no time at all.
+    # The epoch itself is 0, which means no time in the model.
     created_at = 0 if trace.created_at is None else trace.created_at or 1
     if trace.emotions:
         own["emotions"] = trace.emotions
@@ -148,7 +149,7 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
 
 
 def _source(meta: dict[str, Any]) -> dict[str, Any]:
-    """The conversation that a trace says it came from."""
+    """Return the conversation that a trace came from."""
     conversation = meta.get("conversation_id")
     return {"conversation": conversation} if isinstance(conversation, str) and conversation else {}
 
@@ -163,18 +164,18 @@ def trace_from_record(
     end: Proof | None = None,
     known: Container[str] = (),
 ) -> Trace:
-    """The trace of a memory; what its own fields cannot hold, and the end mark, stand in `metadata.memglot`."""
+    """Return the trace of a memory; other fields and the proof are carried in `metadata.memglot`."""
     record, riders, _ = bundle
     trace = native_trace(record, dialect, known)
     rest = move_vector(trace, riders) if dialect.has_vectors else riders
-    # What a reader will make of the trace by itself; only the difference must be carried.
+    # Only fields that differ from what a reader finds in the trace must be carried.
     found = differences(record, record_from_trace(trace, space, dialect))
     add_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
     return trace
 
 
 def move_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
-    """Give a trace the one vector that it has a place for; return the other riders."""
+    """Move the only vector from the attached items to the trace; return the other items."""
     vectors = [rider for rider in riders if isinstance(rider, Embedding)]
     if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
         trace.embedding = vectors[0].vector
@@ -183,7 +184,7 @@ def move_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
 
 
 def add_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> None:
-    """Put what must be carried into `metadata`."""
+    """Add the carry slot to `metadata`."""
     if end is not None:
         slot["end"] = msgspec.to_builtins(end)
     if slot:
@@ -191,7 +192,7 @@ def add_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> No
 
 
 def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = ()) -> Trace:
-    """The trace of a memory, without a carry slot; `known` are keys that no unknown key may take the place of."""
+    """Return the trace of a memory without a carry slot; unknown keys may not replace those in `known`."""
     own = record.extra.get(TOOL)
     own = own if isinstance(own, dict) else {}
     scope, colon, scope_id = record.scope.partition(":")
@@ -207,7 +208,7 @@ def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = 
         tags=list(dict.fromkeys(filter(None, record.tags))),
         emotions=own["emotions"] if isinstance(own.get("emotions"), dict) else {},
         metadata=_metadata(record, own, scope_id, dialect),
-        # AgentOS counts in milliseconds.
+        # AgentOS stores milliseconds.
         created_at=record.created_at // 1000 * 1000 if record.created_at else None,
         last_accessed=record.last_accessed // 1000 * 1000 if record.last_accessed is not None else None,
         retrieval_count=record.access_count,
@@ -217,12 +218,12 @@ def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = 
 
 
 def find_space(thing: Record | Entity | Relation, default: str) -> str:
-    """The brain whose ids a thing has, where these are not unique by nature; else the present one."""
+    """Return the brain of an item's foreign id, if it has one, else the default."""
     return next((place.space for place in thing.foreign if place.tool == TOOL and place.space), default)
 
 
 def written_id(record: Record) -> str:
-    """The id that AgentOS's formats write: AgentOS's own, where the memory comes from there."""
+    """Return the id that AgentOS's formats write: AgentOS's own if the memory came from there."""
     for place in record.foreign:
         if place.tool == TOOL and derive_id(TOOL, place.space, place.id) == record.id:
             return place.id

@@ -1,4 +1,4 @@
-"""The fields of a trace as files spell them: two spellings, values that the program keeps as text, ISO times."""
+"""Parsing of trace fields: two naming styles, JSON as text, ISO times."""
 
 import re
 from base64 import b64decode
@@ -22,11 +22,11 @@ FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emo
     "lastAccessed": "last_accessed",
     "retrievalCount": "retrieval_count",
 }
-"""The front matter that AgentOS knows, and the fields of a trace that it means."""
+"""Front matter keys that AgentOS knows, and the trace fields they set."""
 
 
 def type_by_folder(path: str, default: str) -> str:
-    """The type of a trace by the folders that its note lies in, the nearest first."""
+    """Return the type of a trace from its note's folders, the nearest first."""
     for part in reversed(path.split("/")[:-1]):
         if part.lower() in TYPES:
             return part.lower()
@@ -34,7 +34,7 @@ def type_by_folder(path: str, default: str) -> str:
 
 
 def parse_trace(data: dict[str, Any], known: dict[str, str]) -> Trace:
-    """A trace from an object, whose keys `known` maps to the fields of a trace; raises `BadRecord`."""
+    """Parse a trace from an object; `known` maps keys to trace fields. Raise `BadRecord`."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
     for key, value in data.items():
@@ -44,7 +44,7 @@ def parse_trace(data: dict[str, Any], known: dict[str, str]) -> Trace:
         elif field and value is not None:
             values[field] = FIELDS[field](field, value)
     if more:
-        check_value(more, "a further key")
+        check_value(more, "another key")
     if "content" not in values:
         raise wrong_type("content", "text", "null") if "content" in data else missing_content()
     return Trace(more=more, **values)
@@ -75,7 +75,7 @@ def _count(field: str, value: Any) -> int:
 
 
 def _time(field: str, value: Any) -> int:
-    """Microseconds of an integer of milliseconds, or of a time as text."""
+    """Return microseconds from integer milliseconds or a time as text."""
     if type(value) is int and EARLIEST // 1000 <= value <= LATEST // 1000:
         return value * 1000
     if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
@@ -108,7 +108,7 @@ def _object(field: str, value: Any) -> dict[str, Any]:
 
 
 def _decoded(value: Any, start: str) -> Any:
-    """A value that the program keeps as text."""
+    """Decode a value that AgentOS stores as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith(start):
         try:
             return msgspec.json.decode(value)
@@ -118,7 +118,7 @@ def _decoded(value: Any, start: str) -> Any:
 
 
 def _vector(field: str, value: Any) -> bytes:
-    """Little-endian float32 from base64 or from a list of numbers."""
+    """Return little-endian float32 bytes from base64 or a list of numbers."""
     value = _decoded(value, "[")
     if isinstance(value, bytes):
         return value

@@ -1,8 +1,8 @@
 """The official MCP memory server's `memory.jsonl`: entities with observations, and relations between them.
 
-An entity is an entity, each of its observations a `fact` about it, a relation a relation. Any other memory is written
-as an entity that is named by its title and its id. What a line cannot say rides on it under `memglot`, which the server
-ignores, and drops when it writes the file anew.
+Each observation of an entity is a `fact` memory about it. Any other memory is written as an entity named by its title
+and id. Other fields are carried on the line under `memglot`, which the server ignores, and drops when it rewrites the
+file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOMES = frozenset({"id", "content", "title", "kind"})
 
 
 def recognise(head: bytes) -> bool:
-    """Tell a graph from other JSON by the first line that is an entity or a relation."""
+    """Return True if the first line that is an entity or a relation looks like a graph."""
     for line in head.split(b"\n"):
         keys = first_keys(line)
         if not keys and not line.strip():
@@ -41,7 +41,7 @@ def recognise(head: bytes) -> bool:
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a graph as the server does, without a newline at its end; what belongs to no line goes beside it."""
+    """Write a graph as the server does, without a final newline; items without a line go to the sidecar."""
     buffer = GraphBuffer(target, options.space or "")
     writer = LineWriter(buffer, report, plain=options.plain)
     proof = _GraphProver()
@@ -77,13 +77,13 @@ def _encoded(line: GraphLine, *, plain: bool) -> bytes:
 
 
 class _GraphProver:
-    """Sums up memories, and whatever else stands in the file, in its order."""
+    """Digests the memories and other items of a file, in file order."""
 
     def __init__(self) -> None:
         self._records, self._rest = Prover(), BesideSum()
 
     def add(self, items: list[Item]) -> None:
-        """Take in what a line says."""
+        """Add the items of a line."""
         for item in items:
             if isinstance(item, Record):
                 self._records.add(item)
@@ -91,14 +91,14 @@ class _GraphProver:
                 self._rest.add(line_of(item))
 
     def end(self, beside: int) -> Proof:
-        """The end mark for all that was taken in."""
+        """Return the proof of all added items."""
         end = self._records.end(beside, alone=True)
         end.rest = self._rest.end().digest if self._rest.count else ""
         return end
 
 
 def untouched(record: Record) -> bool:
-    """Never: an observation's id is made of its text, so that a memory which was edited here is newer than the file."""
+    """Return False: an observation's id depends on its text, so a memory edited here is newer than the file."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""What the lines of a graph mean by their own keys: entities, memories, observations of them, relations."""
+"""Conversion between the lines of a graph and entities, memories, observations and relations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOOL = "mcp-graph"
 ENTITY, RELATION = "entity", "relation"
 ABOUT, FACT = "about", "fact"
 LINES = "lines"
-"""The table of lines that the server ignores."""
+"""Table of lines that the server ignores."""
 MORE, EMPTY, NUMBER, POSITION, NAME = "more", "empty", "number", "position", "entity"
 _ENTITY = ("type", "name", "entityType", "observations")
 _RELATION = ("type", "from", "to", "relationType")
@@ -43,26 +43,26 @@ T = TypeVar("T", Entity, Relation)
 
 
 class LineSlot(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What may stand under `memglot` on a line, beside what the line itself says."""
+    """What a line carries under `memglot`."""
 
     record: dict[str, Any] | None = None
-    """The carry slot of the memory that the line is, and no entity."""
+    """Carry slot of the memory, if the line is a memory and not an entity."""
     entity: dict[str, Any] | None = None
-    """What differs in the entity that the line is, and no memory, whatever its name looks like."""
+    """Differing fields of the entity, if the line is an entity, even if its name looks like a memory's."""
     made: bool = False
-    """The entity is not here: the line is there for its observations."""
+    """True if the store has no such entity and the line exists only for its observations."""
     observations: dict[str, dict[str, Any]] = {}
-    """Carry slots of the memories in the observations, by `slot_key`."""
+    """Carry slots of the observations, by `slot_key`."""
     about: dict[str, dict[str, Any]] = {}
-    """What differs in the relations that bind these to the entity."""
+    """Differing fields of the relations between the observations and the entity."""
     relation: dict[str, Any] = {}
     also: list[dict[str, Any]] = []
-    """Whatever else the line stands for: things that would be told by an equal line."""
+    """Other items that would have an equal line."""
     end: Proof | None = None
 
 
 class MemoryName(NamedTuple):
-    """What the name of a line tells of the memory that it is: its id, its title and the start of its text's hash."""
+    """The parts of a memory's line name: its id, its title and the start of its content hash."""
 
     id: str
     title: str | None
@@ -70,7 +70,7 @@ class MemoryName(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> MemoryName | None:
-        """The memory of a name, if it is that of one."""
+        """Return the parts of a name, or `None` if it is not the name of a memory."""
         found = _MEMORY.fullmatch(name)
         if found is None:
             return None
@@ -78,15 +78,15 @@ class MemoryName(NamedTuple):
 
     @classmethod
     def of(cls, record: Record) -> str:
-        """The name of a memory that is no observation.
+        """Return the name of a memory that is not an observation.
 
-        The server drops every key that it does not know, so the name tells which memory it is, and what its text was.
+        The server drops keys that it does not know, so the name identifies the memory and its text.
         """
         mark = f"{record.id} {_short_hash(record.content)}"
         return f"{record.title} [{mark}]" if record.title else mark
 
     def was_edited(self, content: str) -> bool:
-        """Tell whether the memory had another text when it got its name."""
+        """Return True if the memory had a different text when it was named."""
         return self.hash != _short_hash(content)
 
 
@@ -95,18 +95,18 @@ def _short_hash(text: str) -> str:
 
 
 def entity_id(name: str, space: str, number: int = 1) -> str:
-    """The id of the n-th entity of a name; in relations a name means the first, as in the server."""
+    """Return the id of the n-th entity of a name; in relations a name means the first, as in the server."""
     return derive_id(TOOL if number == 1 else f"{TOOL}-{number}", space, name)
 
 
 class NamedLine(NamedTuple):
-    """A name on a line, the n-th line of that name in the file."""
+    """The name of a line; `number` counts the lines of that name in the file."""
 
     name: str
     number: int
     space: str
     key: str
-    """What tells it from others: a memory by its id, so that it may get another title."""
+    """What identifies it: the id for a memory, so that its title may change."""
 
     @property
     def id(self) -> str:
@@ -114,13 +114,13 @@ class NamedLine(NamedTuple):
         return entity_id(self.name, self.space, self.number)
 
     def entity(self, line: dict[str, Any]) -> Entity:
-        """The entity of the line."""
+        """Return the entity of the line."""
         own = _own_keys(line, self.number)
         foreign = [Foreign(TOOL, self.name, self.space)]
         return Entity(id=self.id, name=self.name, type=line["entityType"], foreign=foreign, extra=own)
 
     def memory(self, line: dict[str, Any]) -> Record | None:
-        """The memory of a line that is named like one, and whose first observation is its content."""
+        """Return the memory of a line that is named like one; its first observation is the content."""
         found = MemoryName.parse(self.name) if self.number == 1 else None
         if found is None or not can_be_memory(line):
             return None
@@ -135,12 +135,12 @@ class NamedLine(NamedTuple):
         return record
 
     def fact(self, text: str, number: int) -> Record:
-        """The memory of an observation, the n-th of the same text on the line."""
+        """Return the memory of an observation, the n-th of the same text on the line."""
         key = canonical_value([self.key, self.number, text, number]).decode()
         return Record(id=derive_id(f"{TOOL}-observation", self.space, key), content=text, kind=FACT)
 
     def about(self, fact: Record, end: Endpoint, position: int) -> Relation:
-        """What binds an observation to what the line is about, in its place there."""
+        """Return the relation between an observation and the entity or memory of the line."""
         return Relation(
             id=derive_id(f"{TOOL}-{ABOUT}", "", f"{fact.id} {end.id}"),
             subject=Endpoint(fact.id),
@@ -151,14 +151,14 @@ class NamedLine(NamedTuple):
 
 
 class LineCounter:
-    """Counts names, relations and other lines on disk: each may stand in a file more than once."""
+    """Counts names, relations and other lines, each of which may occur several times in a file."""
 
     def __init__(self, space: str) -> None:
         self._space = space
         self._seen: dict[str, DiskMap] = {}
 
     def close(self) -> None:
-        """Let go of what is on disk."""
+        """Delete the files."""
         for seen in self._seen.values():
             seen.close()
 
@@ -171,12 +171,12 @@ class LineCounter:
         return number
 
     def next_line(self, name: str) -> NamedLine:
-        """The next line of a name."""
+        """Return the next line of a name."""
         memory = MemoryName.parse(name)
         return NamedLine(name, self._number(ENTITY, name), self._space, memory.id if memory else name)
 
     def relation(self, line: dict[str, Any]) -> Relation:
-        """The relation of a line."""
+        """Return the relation of a line."""
         start, end = (MemoryName.parse(line[key]) for key in ("from", "to"))
         names = [start.id if start else line["from"], end.id if end else line["to"]]
         key: list[Any] = [*names, line["relationType"]]
@@ -196,14 +196,14 @@ class LineCounter:
         return Endpoint(entity_id(name, self._space), entity=True)
 
     def ignored_line(self, text: str) -> Blob:
-        """A line that the server ignores."""
+        """Return the blob of a line that the server ignores."""
         key = content_hash(text).hex()[:32]
         number = self._number(LINES, key)
         return Blob(tool=TOOL, table=LINES, key=key if number == 1 else f"{key}.{number}", row=text)
 
 
 def check_line(line: dict[str, Any]) -> None:
-    """See that a line has what the server needs; raises `BadRecord`."""
+    """Check that a line has the keys that the server requires; raise `BadRecord`."""
     is_entity = line["type"] == ENTITY
     known = _ENTITY if is_entity else _RELATION
     for key in known:
@@ -214,17 +214,17 @@ def check_line(line: dict[str, Any]) -> None:
             raise wrong_type(key, "text", type_name(line[key]))
     if is_entity and not isinstance(line["observations"], list):
         raise wrong_type("observations", "a list of text", type_name(line["observations"]))
-    check_value(_more(line, known), "a further key")
+    check_value(_more(line, known), "another key")
 
 
 def can_be_memory(line: dict[str, Any]) -> bool:
-    """Tell whether the first observation of a line can be the content of a memory."""
+    """Return True if the first observation of a line can be the content of a memory."""
     first = line["observations"][0] if line["observations"] else None
     return isinstance(first, str) and first != "" and "\0" not in first
 
 
 def names_as_read(relation: Relation) -> tuple[dict[str, str], int | None]:
-    """The names of the ends of a relation that was read from a graph, by their ids; and which of its kind it was."""
+    """Return the names of a relation's ends in the graph it was read from, by id, and its number among equal ones."""
     names: dict[str, str] = {}
     number: int | None = None
     for place in relation.foreign:
@@ -241,31 +241,31 @@ def names_as_read(relation: Relation) -> tuple[dict[str, str], int | None]:
 
 
 def entity_line(name: str, type: str, observations: list[str], own: dict[str, Any]) -> dict[str, Any]:
-    """The line of an entity, by its own keys."""
+    """Return the line of an entity."""
     line = {"type": ENTITY, "name": name, "entityType": type, "observations": observations}
     return {**line, **_unknown_keys(own, _ENTITY)}
 
 
 def relation_line(relation: Relation, start: str, end: str) -> dict[str, Any]:
-    """The line of a relation between two names, by its own keys."""
+    """Return the line of a relation between two names."""
     line = {"type": RELATION, "from": start, "to": end, "relationType": relation.predicate}
     return {**line, **_unknown_keys(tool_extra(relation), _RELATION)}
 
 
 def slot_key(text: str, number: int) -> str:
-    """What a slot is found by: the text of its observation, wherever that stands now."""
+    """Return the key of an observation's slot, which depends only on its text."""
     key = content_hash(text).hex()[:16]
     return key if number == 1 else f"{key}.{number}"
 
 
 def tool_extra(thing: Entity | Relation | Record) -> dict[str, Any]:
-    """What only this tool knows of a thing."""
+    """Return the fields that only this tool uses."""
     own = thing.extra.get(TOOL)
     return own if isinstance(own, dict) else {}
 
 
 def differing_fields(thing: T, native: T) -> dict[str, Any]:
-    """The fields of a thing that its line does not tell; `null` for one that the thing does not have."""
+    """Return the fields that differ from those of the line; `null` for a missing one."""
     if thing == native:
         return {}
     ours, theirs = to_builtins(thing), to_builtins(native)
@@ -273,7 +273,7 @@ def differing_fields(thing: T, native: T) -> dict[str, Any]:
 
 
 def apply_fields(native: T, found: dict[str, Any]) -> T:
-    """What `differing_fields` found, put back; raises `msgspec.ValidationError`."""
+    """Apply the result of `differing_fields`; raise `msgspec.ValidationError`."""
     if not found:
         return native
     values = {**to_builtins(native), **found}
@@ -281,7 +281,7 @@ def apply_fields(native: T, found: dict[str, Any]) -> T:
 
 
 def _unknown_keys(own: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """Keys of a line that the server does not know, and neither do we."""
+    """Return the keys of a line that neither the server nor memglot knows."""
     more = own.get(MORE)
     return {key: value for key, value in more.items() if key not in (*known, KEY)} if isinstance(more, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Reads a graph, line by line."""
+"""Reader of a graph, line by line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, take_slot
@@ -50,7 +51,7 @@ def read_graph(source: Source, report: SourceReport, options: ReadOptions) -> It
 
 
 class _GraphReader:
-    """A graph under way."""
+    """Reads one graph."""
 
     def __init__(self, report: SourceReport, space: str) -> None:
         self._report = report
@@ -58,10 +59,10 @@ class _GraphReader:
         self.ignored = 0
 
     def line(self, raw: bytes, line: dict[str, Any]) -> Iterator[Item]:
-        """What a line is; raises `BadRecord` before it yields anything."""
+        """Yield the items of a line; raise `BadRecord` before the first one."""
         if line.get("type") not in (ENTITY, RELATION):
             self.ignored += 1
-            # An object over several lines could not be given back as a line.
+            # An object that spans several lines is rewritten as one line.
             text = raw.strip() if b"\n" not in raw.strip() else msgspec.json.encode(line)
             yield self.counter.ignored_line(text.decode())
             return
@@ -76,7 +77,7 @@ class _GraphReader:
             self._report.inputs.proof = slot.end
 
     def _slot(self, line: dict[str, Any]) -> LineSlot:
-        """Take our key off a line; what is not ours stays there, with a note."""
+        """Remove our slot from a line; a foreign one stays, with a note."""
         if KEY not in line:
             return LineSlot()
         value = line[KEY]
@@ -122,7 +123,7 @@ class _GraphReader:
         yield from self._observations(line["observations"], 0, named_line, Endpoint(entity.id, entity=True), slot)
 
     def _memory(self, named_line: NamedLine, line: dict[str, Any], slot: LineSlot) -> Record | None:
-        """The memory that a line is, if it is one, by its own keys."""
+        """Return the memory of a line, or `None` if the line is an entity."""
         if slot.entity is not None or slot.made:
             return None
         record = named_line.memory(line)
@@ -132,7 +133,7 @@ class _GraphReader:
         if record is not None and named is not None:
             edited = named.was_edited(record.content)
             if edited or slot.record is None:
-                # What the server wrote anew has lost its times: it is news only where the text is another one.
+                # A line that the server rewrote has no times: only a different text counts as an edit.
                 mark_as_note(record, edited=edited)
         return record
 
@@ -142,7 +143,7 @@ class _GraphReader:
         numbers: Counter[str] = Counter()
         for position, text in enumerate(found[start:], start):
             if text == "":
-                # No memory is empty: what the line is about knows where these stand.
+                # A memory cannot be empty: the entity keeps the positions of empty observations.
                 continue
             try:
                 _check(text, f"observations[{position}]")
@@ -167,6 +168,5 @@ def _check(text: Any, field: str) -> None:
 
 
 def _ignored_lines(source: str, count: int) -> str:
-    """Lines of a graph that the MCP memory server passes over."""
-    what = "1 line that is" if count == 1 else f"{count:,} lines that are"
-    return f"{source} has {what} neither entity nor relation, which the server ignores: kept, and given back"
+    """Return the note for lines that the MCP memory server ignores."""
+    return f"kept {plural(count, 'line')} of {source} of another type than entity or relation, which the server ignores"

@@ -1,4 +1,4 @@
-"""Where items wait on disk until all are known: the observations of one entity may lie far apart in a stream."""
+"""Items of a graph on disk, until all are known: observations of one entity may be far apart in a stream."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CREATE TABLE relations (
 );
 CREATE TABLE named (start TEXT, predicate TEXT, end TEXT, nth INTEGER, number INTEGER, doc BLOB);
 BEGIN"""
-# `about` is 1 for what is said of an entity, 2 for what is said of a memory. A memory is an observation of the first
-# that it is about and that has a line, or a name to make one; a memory that is one itself has no observations.
+# `about` is 1 for a relation to an entity, 2 for one to a memory. A memory is an observation of the first target
+# that has a line, or a name to create one; a memory that is an observation itself has no observations.
 _BIND = """
 CREATE INDEX record_by_id ON records (id);
 CREATE INDEX entity_by_id ON entities (id);
@@ -56,7 +56,7 @@ SELECT start, predicate, end, nth, doc FROM (
 
 
 class Observation(NamedTuple):
-    """A memory that is told as an observation, what rides with it, and what binds it to its entity."""
+    """A memory written as an observation, its attached items, and its relation to the entity."""
 
     record: Record
     riders: list[Thing]
@@ -64,7 +64,7 @@ class Observation(NamedTuple):
 
 
 class NamedRelation(NamedTuple):
-    """A relation with the names of its ends; `nth` for one that was read from a graph, among equal ones there."""
+    """A relation with the names of its ends, and its number among equal ones if it was read from a graph."""
 
     start: str
     end: str
@@ -73,36 +73,36 @@ class NamedRelation(NamedTuple):
 
 
 class GraphTables:
-    """Keeps what will be lines; `bind` once, when all are there."""
+    """Tables of everything that becomes a line; call `bind` once after the last item."""
 
     def __init__(self) -> None:
         import apsw
 
-        # An empty name is a database of its own in a temporary file, gone when it is closed.
+        # SQLite keeps a database without a name in a temporary file, and deletes it on close.
         self._db = apsw.Connection("")
         self._db.execute(_TABLES)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Delete the file."""
         self._db.close()
 
     def add_record(self, record: Record, riders: list[Thing]) -> None:
-        """Keep a memory with what rides with it."""
+        """Add a memory with its attached items."""
         row = (record.id or None, msgspec.json.encode(record), b"\n".join(map(line_of, riders)))
         self._db.execute("INSERT INTO records (id, doc, riders) VALUES (?, ?, ?)", row)
 
     def add_entity(self, entity: Entity) -> None:
-        """Keep an entity."""
+        """Add an entity."""
         row = (entity.id, entity.name, _count(tool_extra(entity).get(NUMBER)) or 1, msgspec.json.encode(entity))
         self._db.execute("INSERT INTO entities (id, name, nth, doc) VALUES (?, ?, ?, ?)", row)
 
     def add_relation(self, relation: Relation) -> None:
-        """Keep a relation."""
+        """Add a relation."""
         own = tool_extra(relation)
         name, position = own.get(NAME), _count(own.get(POSITION))
         about = 0
         if relation.predicate == ABOUT and not relation.subject.entity and relation.subject != relation.object:
-            # What somebody else relates two memories by is a relation like any other.
+            # Another tool's relation between two memories is an ordinary relation.
             about = 1 if relation.object.entity else 2 if position is not None else 0
         if not isinstance(name, str) or MemoryName.parse(name) is not None:
             name = None
@@ -111,20 +111,20 @@ class GraphTables:
         self._db.execute(sql, row)
 
     def bind(self) -> None:
-        """Find out which memories are observations of what."""
+        """Find out which memories are observations, and of what."""
         self._db.execute(_BIND)
 
     def entities(self) -> Iterator[tuple[str, list[tuple[str, Entity | None]]]]:
-        """The names of lines and the entities on each, by their ids; `None` for one that is not here.
+        """Yield the names of lines and the entities on each, by id; `None` for one that is not in the store.
 
-        They come in the order of the first of them; second lines of a name after all first ones.
+        They come in the order of their first entity; second lines of a name come after all first ones.
         """
         rows = self._db.execute(_ENTITIES)
         for (name, _), group in groupby(rows, key=lambda row: row[:2]):
             yield name, [(id, doc and msgspec.json.decode(doc, type=Entity)) for _, _, id, doc in group]
 
     def observations(self, ids: list[str], *, of_entities: bool) -> list[Observation]:
-        """The observations of entities that share a line, or of a memory, in their order."""
+        """Return the observations of a memory, or of entities that share a line, in order."""
         found = []
         for doc, riders, about in self._db.execute(_OBSERVATIONS, (_json(ids), 1 if of_entities else 2)):
             record, relation = msgspec.json.decode(doc, type=Record), msgspec.json.decode(about, type=Relation)
@@ -132,24 +132,24 @@ class GraphTables:
         return found
 
     def records(self) -> Iterator[tuple[Record, list[Thing]]]:
-        """The memories that are no observations, in the order they came."""
+        """Yield the memories that are not observations, in the order they were added."""
         sql = "SELECT doc, riders FROM records WHERE number NOT IN (SELECT record FROM bound) ORDER BY number"
         for doc, riders in self._db.execute(sql):
             yield msgspec.json.decode(doc, type=Record), _things(riders)
 
     def relations(self) -> Iterator[Relation]:
-        """The relations that bind no observation, in the order they came."""
+        """Yield the relations that do not bind an observation, in the order they were added."""
         sql = "SELECT doc FROM relations WHERE number NOT IN (SELECT relation FROM bound) ORDER BY number"
         for (doc,) in self._db.execute(sql):
             yield msgspec.json.decode(doc, type=Relation)
 
     def add_named(self, number: int, named: NamedRelation) -> None:
-        """Keep the names of the ends of a relation."""
+        """Add a relation with the names of its ends."""
         row = (named.start, named.relation.predicate, named.end, named.nth, number)
         self._db.execute("INSERT INTO named VALUES (?, ?, ?, ?, ?, ?)", (*row, msgspec.json.encode(named.relation)))
 
     def named(self) -> Iterator[list[NamedRelation]]:
-        """The relations that would be told by equal lines, those that were read from a graph first."""
+        """Yield groups of relations with equal lines, those read from a graph first."""
         rows = self._db.execute(_NAMED)
         for (start, _, end), group in groupby(rows, key=lambda row: row[:3]):
             yield [NamedRelation(start, end, nth, msgspec.json.decode(doc, type=Relation)) for *_, nth, doc in group]

@@ -1,4 +1,4 @@
-"""Writes a graph: lines that the server ignores, entities with their observations, other memories, relations."""
+"""Writer of a graph: ignored lines, entities with their observations, other memories, relations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMELESS = "memory"
 
 
 class GraphLine(NamedTuple):
-    """A line, what is carried on it, and the items that a reader will make of it."""
+    """A line, its carry slot, and the items that a reader will find in it."""
 
     keys: dict[str, Any]
     slot: LineSlot
@@ -46,7 +46,7 @@ class GraphLine(NamedTuple):
 
 
 class GraphBuffer:
-    """Keeps items until their lines can be written; what has no line goes beside the file."""
+    """Collects items until their lines can be written; items without a line go to the sidecar."""
 
     def __init__(self, target: Target, space: str) -> None:
         self._target = target
@@ -55,14 +55,14 @@ class GraphBuffer:
         self._lines: DiskList[Any] = DiskList()
 
     def add(self, record: Record, riders: list[Thing]) -> None:
-        """Keep a memory and what rides with it."""
+        """Add a memory and its attached items."""
         for rider in riders:
             if isinstance(rider, Relation):
                 self.tables.add_relation(rider)
         self.tables.add_record(record, [rider for rider in riders if not isinstance(rider, Relation)])
 
     def beside(self, item: Item, report: Report) -> None:
-        """Keep what is no memory."""
+        """Add an item that is not a memory."""
         if isinstance(item, Entity):
             self.tables.add_entity(item)
         elif isinstance(item, Relation):
@@ -73,17 +73,17 @@ class GraphBuffer:
             self._target.beside(item, report)
 
     def ignored_lines(self) -> Iterator[Blob]:
-        """The lines that the server ignores."""
+        """Yield the lines that the server ignores."""
         for value in self._lines:
             yield msgspec.convert(value, Blob)
 
     def keep_in_sidecar(self, relation: Relation, report: Report) -> None:
-        """Put a relation beside the file that has no line after all."""
+        """Move a relation without a line to the sidecar."""
         self._target.beside(relation, report)
 
 
 def _is_line(blob: Blob) -> bool:
-    """Tell whether a blob is a line that the server will pass over, and not one that it would stumble at."""
+    """Return True if a blob is a line that the server ignores and can parse."""
     if blob.tool != TOOL or blob.table != LINES or not isinstance(blob.row, str) or "\n" in blob.row:
         return False
     try:
@@ -94,7 +94,7 @@ def _is_line(blob: Blob) -> bool:
 
 
 class LineWriter:
-    """Makes the lines of a graph from all that is on the buffer."""
+    """Builds the lines of a graph from a buffer."""
 
     def __init__(self, buffer: GraphBuffer, report: Report, *, plain: bool) -> None:
         self._buffer, self._report, self._plain = buffer, report, plain
@@ -102,12 +102,12 @@ class LineWriter:
         self._written_ids = WrittenIds()
 
     def close(self) -> None:
-        """Let go of what is on disk."""
+        """Delete the files."""
         for kept in (self._counter, self._tables, self._written_ids):
             kept.close()
 
     def lines(self) -> Iterator[GraphLine]:
-        """All lines, in the order of the file."""
+        """Yield all lines in file order."""
         for name, entities in self._tables.entities():
             yield self._entity(name, entities)
         for record, riders in self._tables.records():
@@ -117,7 +117,7 @@ class LineWriter:
             yield from self._relations(group)
 
     def _entity(self, name: str, found: list[tuple[str, Entity | None]]) -> GraphLine:
-        """One line for all entities of a name, since the server would see only the first of several."""
+        """Return one line for all entities of a name, since the server would use only the first of several."""
         named_line = self._counter.next_line(name)
         here = sorted(
             (entity for _, entity in found if entity is not None), key=lambda entity: entity.id != named_line.id
@@ -133,7 +133,7 @@ class LineWriter:
             native = named_line.entity(line.keys)
             carried = self._to_carry(main, differing_fields(main, native))
             if named_line.memory(line.keys) is not None:
-                # A line that looks like that of a memory must say that it is none.
+                # A line that looks like a memory's must say that it is an entity.
                 line.slot.entity = carried
                 if self._plain:
                     self._report.dropped(name_of(main), main.id)
@@ -146,7 +146,7 @@ class LineWriter:
         return line
 
     def _record(self, record: Record, riders: list[Thing]) -> GraphLine:
-        """A memory of its own, as an entity whose first observation is its content."""
+        """Return the line of a memory: an entity whose first observation is its content."""
         named_line = self._counter.next_line(MemoryName.of(record) if record.id else record.title or _NAMELESS)
         fresh = bool(record.id) and self._written_ids.get(record.id, entity=False) is None
         observations = self._tables.observations([record.id], of_entities=False) if fresh else []
@@ -173,7 +173,7 @@ class LineWriter:
         found: list[Observation],
         end: Endpoint,
     ) -> GraphLine:
-        """A line with observations, each with what it cannot say by itself."""
+        """Return a line with its observations; fields that the observations cannot express are carried."""
         told, also = _split_repeated(named_line, found)
         texts = _with_empty(first + [observation.record.content for observation in told], own)
         line = GraphLine(entity_line(named_line.name, type, texts, own), LineSlot(), [])
@@ -199,7 +199,7 @@ class LineWriter:
         return line
 
     def _name_relations(self) -> None:
-        """Find the names that stand for the ends of relations: of their lines, else those they were read with."""
+        """Find the names of the ends of relations: those of their lines, else those they were read with."""
         for number, relation in enumerate(self._tables.relations()):
             names, nth = names_as_read(relation)
             subject, object = relation.subject, relation.object
@@ -215,7 +215,7 @@ class LineWriter:
         return place if place is not None else names.get(end.id, end.id) if end.entity else end.id
 
     def _relations(self, group: list[NamedRelation]) -> Iterator[GraphLine]:
-        """A line for each relation that the graph had; one that says the same shares the last of these."""
+        """Yield a line for each relation of the graph; equal relations share the last line."""
         own = [named for named in group if named.nth is not None] or group[:1]
         for named in own:
             keys = relation_line(named.relation, named.start, named.end)
@@ -226,7 +226,7 @@ class LineWriter:
             yield line
 
     def _to_carry(self, thing: Entity | Relation, found: dict[str, Any]) -> dict[str, Any]:
-        """What of a thing is carried; in a plain file nothing is, and the report names the losses."""
+        """Return the fields to carry; a plain file carries nothing, and the losses are reported."""
         if not self._plain:
             return found
         for field in found:
@@ -234,7 +234,7 @@ class LineWriter:
         return {}
 
     def _add_items(self, line: GraphLine, items: Iterable[Item]) -> None:
-        """Let a line stand for further items, which it carries whole."""
+        """Carry further items on a line."""
         for item in items:
             line.items.append(item)
             line.slot.also.append({name_of(item): to_builtins(item)})
@@ -243,10 +243,10 @@ class LineWriter:
 
 
 def _split_repeated(named_line: NamedLine, found: list[Observation]) -> tuple[list[Observation], list[Observation]]:
-    """Which observations a line tells, and which say the same as one of these.
+    """Return the observations to write, and those that repeat one of them.
 
-    Equal texts are told as often as the graph had them. A further memory of such a text, as comes to be when the server
-    drops what it does not know, shares the place of the first.
+    Equal texts are written as often as the graph had them. Another memory with such a text, created when the server
+    dropped unknown keys, shares the first one's position.
     """
     count = Counter(observation.record.content for observation in found)
     told: list[Observation] = []
@@ -263,7 +263,7 @@ def _split_repeated(named_line: NamedLine, found: list[Observation]) -> tuple[li
 
 
 def _with_empty(texts: list[str], own: dict[str, Any]) -> list[str]:
-    """Observations with the empty ones in their places, which no memory can be."""
+    """Insert empty observations at their positions; a memory cannot be empty."""
     empty = own.get(EMPTY)
     places = sorted(place for place in empty if type(place) is int) if isinstance(empty, list) else []
     if not places:
