@@ -121,7 +121,7 @@ def tools() -> None:
 
 def client_lines() -> None:
     """Write the command that connects each client."""
-    from memglot.clients.table import CLIENTS
+    from memglot.clients.registry import CLIENTS
 
     cog.outl("| client | command |")
     cog.outl("|---|---|")
@@ -142,14 +142,14 @@ def methods() -> None:
 
 def clients() -> None:
     """The programs that memglot can be put into, and where their configuration lies."""
-    from memglot.clients.table import CLIENTS
+    from memglot.clients.registry import CLIENTS
 
     cog.outl("| client | program | its file on Linux | on macOS | on Windows | in a project |")
     cog.outl("|---|---|---|---|---|---|")
     for client in CLIENTS.values():
-        places = [f"`{place}`" for place in client.places]
+        places = [f"`{place}`" for place in client.documented_paths]
         places = [place if not number or place != places[0] else "the same" for number, place in enumerate(places)]
-        project = f"`{client.project}`" if client.project else "none"
+        project = f"`{client.project_file}`" if client.project_file else "none"
         cog.outl(f"| `{client.name}` | {client.title} | {' | '.join(places)} | {project} |")
 
 

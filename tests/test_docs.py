@@ -12,7 +12,7 @@ import memglot
 from memglot import errors
 from memglot.cli.main import COMMANDS
 from memglot.cli.session import filter_options
-from memglot.clients.table import CLIENTS
+from memglot.clients.registry import CLIENTS
 from memglot.formats import registry
 from memglot.settings import CLIENT_VARIABLES
 from memglot.store.query import Filter

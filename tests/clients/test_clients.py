@@ -25,16 +25,16 @@ from test_clients_text import documents, tomls, value_of
 from memglot.cli import mcp_install
 from memglot.cli.session import Session
 from memglot.clients import files
-from memglot.clients import install as deeds
-from memglot.clients.command import server
+from memglot.clients import install as operations
+from memglot.clients.command import server_command
 from memglot.clients.install import install, uninstall
 from memglot.clients.receipts import Receipts
-from memglot.clients.table import CLIENTS, Client, Server, is_ours
+from memglot.clients.registry import CLIENTS, Client, ServerCommand, starts_memglot
 from memglot.errors import CannotWrite, MemglotError, Unreadable, UsageError
 from memglot.settings import CLIENT_VARIABLES, SystemPaths
 
-OURS = Server("/opt/bin/memglot", ("mcp",))
-OTHERS = Server("/opt/bin/memglot", ("mcp", "--read-only"))
+OURS = ServerCommand("/opt/bin/memglot", ("mcp",))
+OTHERS = ServerCommand("/opt/bin/memglot", ("mcp", "--read-only"))
 FOREIGN = '{\n  "mcpServers": {\n    "memglot": {"command": "npx", "env": {"KEY": "s3cret"}}\n  }\n}\n'
 needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="this system has no modes of files")
 
@@ -54,7 +54,7 @@ def ordinary_user() -> Iterator[Path]:
                 os.seteuid(0)
 
 
-def around(home: Path, platform: str = "linux", **variables: str | Path) -> SystemPaths:
+def system_paths(home: Path, platform: str = "linux", **variables: str | Path) -> SystemPaths:
     return SystemPaths(platform, home, {key: str(value) for key, value in variables.items()}, home / "data")
 
 
@@ -91,7 +91,7 @@ def kept(place: SystemPaths) -> list[Path]:
     ],
 )
 def test_each_client_has_its_place_on_each_system(tmp_path: Path, client: str, platform: str, path: str) -> None:
-    assert CLIENTS[client].path(around(tmp_path, platform)) == tmp_path / path
+    assert CLIENTS[client].path(system_paths(tmp_path, platform)) == tmp_path / path
 
 
 @pytest.mark.parametrize(
@@ -110,32 +110,32 @@ def test_each_client_has_its_place_on_each_system(tmp_path: Path, client: str, p
 )
 def test_the_environment_moves_a_place(tmp_path: Path, client: str, platform: str, variable: str, path: str) -> None:
     assert variable in CLIENT_VARIABLES
-    found = CLIENTS[client].path(around(tmp_path / "home", platform, **{variable: tmp_path / "else"}))
+    found = CLIENTS[client].path(system_paths(tmp_path / "home", platform, **{variable: tmp_path / "else"}))
     assert found == tmp_path / "else" / path
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
 def test_the_places_that_people_are_told_are_the_true_ones(tmp_path: Path, client: Client) -> None:
-    for platform, told in zip(("linux", "darwin", "win32"), client.places, strict=True):
+    for platform, told in zip(("linux", "darwin", "win32"), client.documented_paths, strict=True):
         path = told.replace("$XDG_CONFIG_HOME", "~/.config").replace("%APPDATA%", "~/AppData/Roaming")
-        assert client.path(around(tmp_path, platform)) == tmp_path / path.removeprefix("~/")
+        assert client.path(system_paths(tmp_path, platform)) == tmp_path / path.removeprefix("~/")
 
 
 def test_variables_of_other_systems_do_not_count(tmp_path: Path) -> None:
-    place = around(tmp_path, "darwin", APPDATA="/x", XDG_CONFIG_HOME="/y")
+    place = system_paths(tmp_path, "darwin", APPDATA="/x", XDG_CONFIG_HOME="/y")
     assert CLIENTS["vscode"].path(place) == tmp_path / "Library/Application Support/Code/User/mcp.json"
 
 
 def test_an_older_file_of_claude_code_counts_where_it_is_there(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / ".config.json").write_text("{}")
-    assert CLIENTS["claude-code"].path(around(tmp_path)) == tmp_path / ".claude" / ".config.json"
+    assert CLIENTS["claude-code"].path(system_paths(tmp_path)) == tmp_path / ".claude" / ".config.json"
 
 
 @pytest.mark.parametrize("folder", ["Packages/Claude_pzs8/LocalCache/Roaming/Claude", "Claude-Data/claude_x"])
 def test_a_packaged_claude_desktop_has_a_folder_of_its_own(tmp_path: Path, folder: str) -> None:
     (tmp_path / "local" / folder).mkdir(parents=True)
-    found = CLIENTS["claude-desktop"].path(around(tmp_path, "win32", LOCALAPPDATA=tmp_path / "local"))
+    found = CLIENTS["claude-desktop"].path(system_paths(tmp_path, "win32", LOCALAPPDATA=tmp_path / "local"))
     assert found == tmp_path / "local" / folder / "claude_desktop_config.json"
 
 
@@ -143,9 +143,11 @@ def test_opencode_with_comments_goes_first(tmp_path: Path) -> None:
     folder = tmp_path / ".config" / "opencode"
     folder.mkdir(parents=True)
     (folder / "opencode.jsonc").write_text("{} // mine\n")
-    assert install("opencode", OURS, around=around(tmp_path)).path == folder / "opencode.jsonc"
+    assert install("opencode", OURS, system=system_paths(tmp_path)).path == folder / "opencode.jsonc"
     (tmp_path / "opencode.jsonc").write_text("{}")
-    assert install("opencode", OURS, project=tmp_path, around=around(tmp_path)).path == tmp_path / "opencode.jsonc"
+    assert (
+        install("opencode", OURS, project=tmp_path, system=system_paths(tmp_path)).path == tmp_path / "opencode.jsonc"
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_opencode_with_comments_goes_first(tmp_path: Path) -> None:
     ],
 )
 def test_a_project_has_a_file_of_its_own(tmp_path: Path, client: str, path: str) -> None:
-    change = install(client, OURS, project=tmp_path / "project", around=around(tmp_path))
+    change = install(client, OURS, project=tmp_path / "project", system=system_paths(tmp_path))
     assert change.path == tmp_path / "project" / path and change.path.is_file()
     assert list(everything(tmp_path)) == [
         str(one.relative_to(tmp_path)) for one in _with_parents(change.path, tmp_path)
@@ -172,7 +174,7 @@ def _with_parents(path: Path, above: Path) -> list[Path]:
 
 def test_claude_desktop_has_no_projects(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Claude Desktop has no configuration for a single project"):
-        install("claude-desktop", OURS, project=tmp_path, around=around(tmp_path))
+        install("claude-desktop", OURS, project=tmp_path, system=system_paths(tmp_path))
 
 
 # What
@@ -200,48 +202,48 @@ def _entry(path: Path, *keys: str) -> Any:
 def test_each_client_gets_an_entry_in_its_own_shape(
     tmp_path: Path, client: str, container: str, entry: dict[str, Any]
 ) -> None:
-    place = around(tmp_path)
-    change = install(client, OURS, around=place)
+    place = system_paths(tmp_path)
+    change = install(client, OURS, system=place)
     assert (change.action, change.entry, change.before) == ("added", entry, None)
     assert _entry(change.path) == {container: {"memglot": entry}}
-    again = install(client, OURS, around=place)
+    again = install(client, OURS, system=place)
     assert (again.action, again.diff, again.entry) == ("unchanged", "", entry)
-    other = install(client, OTHERS, around=place)
+    other = install(client, OTHERS, system=place)
     assert other.action == "updated" and "--read-only" in json.dumps(_entry(change.path, container, "memglot"))
-    assert is_ours(other.entry)
-    assert uninstall(client, around=place).action == "removed"
+    assert starts_memglot(other.entry)
+    assert uninstall(client, system=place).action == "removed"
     assert everything(tmp_path) == {} and kept(place) == []
-    assert uninstall(client, around=place).action == "absent"
+    assert uninstall(client, system=place).action == "absent"
 
 
 def test_opencode_that_lists_servers_deeper_gets_ours_there(tmp_path: Path) -> None:
     path = tmp_path / "opencode.json"
     path.write_text('{"mcp": {"servers": {"a": {}}, "timeout": 5}}')
-    change = install("opencode", OURS, project=tmp_path, around=around(tmp_path))
+    change = install("opencode", OURS, project=tmp_path, system=system_paths(tmp_path))
     assert _entry(path, "mcp", "servers", "memglot") == {"type": "local", "command": ["/opt/bin/memglot", "mcp"]}
     assert change.entry == {"type": "local", "command": ["/opt/bin/memglot", "mcp"]}
-    uninstall("opencode", project=tmp_path, around=around(tmp_path))
+    uninstall("opencode", project=tmp_path, system=system_paths(tmp_path))
     assert path.read_text() == '{"mcp": {"servers": {"a": {}}, "timeout": 5}}'
 
 
 def test_an_entry_in_the_older_place_of_opencode_stays_there(tmp_path: Path) -> None:
     path = tmp_path / "opencode.json"
     path.write_text('{"mcp": {"servers": {}, "memglot": {"command": ["memglot"], "enabled": false}}}')
-    install("opencode", OURS, project=tmp_path, around=around(tmp_path))
+    install("opencode", OURS, project=tmp_path, system=system_paths(tmp_path))
     assert _entry(path, "mcp")["servers"] == {}
     assert _entry(path, "mcp", "memglot", "enabled") is False
-    install("opencode", OURS, name="servers", force=True, project=tmp_path, around=around(tmp_path))
+    install("opencode", OURS, name="servers", force=True, project=tmp_path, system=system_paths(tmp_path))
     assert list(_entry(path, "mcp", "servers")) == ["servers"]
 
 
 def test_what_the_user_added_to_our_entry_stays(tmp_path: Path) -> None:
     path = tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"memglot": {"command": "memglot", /* mine */ "env": {"A": "s3cret"}}}}')
-    change = install("claude-code", OURS, project=tmp_path, around=around(tmp_path))
+    change = install("claude-code", OURS, project=tmp_path, system=system_paths(tmp_path))
     assert change.action == "updated" and change.entry is not None and "env" not in change.entry
     assert '/* mine */ "env": {"A": "s3cret"}' in path.read_text()
     assert "s3cret" not in change.diff and "@@ -1,1 +1,1 @@" in change.diff
-    gone = uninstall("claude-code", project=tmp_path, around=around(tmp_path))
+    gone = uninstall("claude-code", project=tmp_path, system=system_paths(tmp_path))
     assert gone.action == "removed" and "s3cret" not in gone.diff + path.read_text()
 
 
@@ -263,43 +265,43 @@ def test_what_the_user_added_to_our_entry_stays(tmp_path: Path) -> None:
     ],
 )
 def test_whose_entry_it_is(entry: Any, ours: bool) -> None:
-    assert is_ours(entry) is ours
+    assert starts_memglot(entry) is ours
 
 
 def test_an_entry_of_others_needs_force_and_comes_back(tmp_path: Path) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text(FOREIGN)
     with pytest.raises(UsageError, match="has a server `memglot` that is not memglot"):
-        install("claude-code", OURS, project=tmp_path, around=place)
+        install("claude-code", OURS, project=tmp_path, system=place)
     with pytest.raises(UsageError, match="is not memglot; nothing was changed"):
-        uninstall("claude-code", project=tmp_path, around=place)
+        uninstall("claude-code", project=tmp_path, system=place)
     assert path.read_text() == FOREIGN and kept(place) == []
-    change = install("claude-code", OURS, project=tmp_path, force=True, around=place)
+    change = install("claude-code", OURS, project=tmp_path, force=True, system=place)
     assert change.action == "updated" and change.notes and "s3cret" not in change.diff
     assert "s3cret" not in path.read_text()
-    install("claude-code", OTHERS, project=tmp_path, around=place)
-    back = uninstall("claude-code", project=tmp_path, around=place)
+    install("claude-code", OTHERS, project=tmp_path, system=place)
+    back = uninstall("claude-code", project=tmp_path, system=place)
     assert back.notes and "s3cret" not in back.diff
     assert path.read_text() == FOREIGN and kept(place) == []
 
 
 @pytest.mark.parametrize("value", ["null", "[]", '"memglot"', "{}", '{"url": "https://example.org"}'])
 def test_an_entry_of_another_kind_is_not_ours(tmp_path: Path, value: str) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text(f'{{"mcpServers": {{"memglot": {value}}}}}')
     before = path.read_text()
     with pytest.raises(UsageError, match="is not memglot"):
-        install("claude-code", OURS, project=tmp_path, around=place)
-    install("claude-code", OURS, project=tmp_path, force=True, around=place)
+        install("claude-code", OURS, project=tmp_path, system=place)
+    install("claude-code", OURS, project=tmp_path, force=True, system=place)
     assert _entry(path, "mcpServers", "memglot", "command") == OURS.command
-    uninstall("claude-code", project=tmp_path, around=place)
+    uninstall("claude-code", project=tmp_path, system=place)
     assert path.read_text() == before
 
 
 def test_a_receipt_is_for_its_user_alone_and_holds_no_copy(tmp_path: Path) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"a": {"env": {"KEY": "s3cret"}}}}')
-    install("claude-code", OURS, project=tmp_path, around=place)
+    install("claude-code", OURS, project=tmp_path, system=place)
     (receipt,) = kept(place)
     assert "s3cret" not in receipt.read_text()
     if sys.platform != "win32":
@@ -308,10 +310,10 @@ def test_a_receipt_is_for_its_user_alone_and_holds_no_copy(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("receipt", ["", "{}", "\x00", '{"client": "x", "path": "/", "name": "memglot", "keys": []}'])
 def test_without_its_receipt_an_entry_is_just_taken_out(tmp_path: Path, receipt: str) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
-    install("claude-code", OURS, project=tmp_path, around=place)
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
+    install("claude-code", OURS, project=tmp_path, system=place)
     kept(place)[0].write_text(receipt)
-    assert uninstall("claude-code", project=tmp_path, around=place).action == "removed"
+    assert uninstall("claude-code", project=tmp_path, system=place).action == "removed"
     assert json.loads(path.read_text()) == {"mcpServers": {}}
 
 
@@ -324,7 +326,7 @@ def _round(client: str, file: str, data: bytes) -> None:
         path = home / "project" / file
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
-        options: dict[str, Any] = {"project": home / "project", "around": around(home)}
+        options: dict[str, Any] = {"project": home / "project", "system": system_paths(home)}
         change = install(client, OURS, **options)
         assert change.action == "added" and path.read_bytes().decode() == change.after
         install(client, OTHERS, **options)
@@ -349,44 +351,44 @@ def test_a_program_may_write_its_file_anew_meanwhile(text: str, indent: int | st
     with TemporaryDirectory() as folder:
         home, path = Path(folder), Path(folder) / ".mcp.json"
         path.write_bytes(text.encode())
-        install("claude-code", OURS, project=home, around=around(home))
+        install("claude-code", OURS, project=home, system=system_paths(home))
         value = value_of(path.read_bytes().decode())
         path.write_text(json.dumps(value, indent=indent, sort_keys=sorts, ensure_ascii=False), encoding="utf-8")
-        uninstall("claude-code", project=home, around=around(home))
+        uninstall("claude-code", project=home, system=system_paths(home))
         assert value_of(path.read_text(encoding="utf-8")) == value_of(text)
 
 
 def test_a_file_that_others_used_meanwhile_stays(tmp_path: Path) -> None:
-    place = around(tmp_path)
-    path = install("vscode", OURS, project=tmp_path, around=place).path
+    place = system_paths(tmp_path)
+    path = install("vscode", OURS, project=tmp_path, system=place).path
     value = json.loads(path.read_text())
     value["inputs"] = []
     path.write_text(json.dumps(value))
-    uninstall("vscode", project=tmp_path, around=place)
+    uninstall("vscode", project=tmp_path, system=place)
     assert json.loads(path.read_text()) == {"inputs": []}
 
 
 def test_two_names_live_side_by_side(tmp_path: Path) -> None:
-    place = around(tmp_path)
-    install("codex", OURS, around=place)
-    install("codex", OTHERS, name="notes", around=place)
-    uninstall("codex", around=place)
+    place = system_paths(tmp_path)
+    install("codex", OURS, system=place)
+    install("codex", OTHERS, name="notes", system=place)
+    uninstall("codex", system=place)
     path = tmp_path / ".codex" / "config.toml"
     assert _entry(path) == {"mcp_servers": {"notes": {"command": OURS.command, "args": ["mcp", "--read-only"]}}}
-    uninstall("codex", name="notes", around=place)
+    uninstall("codex", name="notes", system=place)
     assert everything(tmp_path).get(".codex/config.toml", b"") == b""
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))
 def test_a_dry_run_writes_nothing(tmp_path: Path, client: str) -> None:
-    place = around(tmp_path)
-    change = install(client, OURS, dry_run=True, around=place)
+    place = system_paths(tmp_path)
+    change = install(client, OURS, dry_run=True, system=place)
     assert change.action == "added" and "+" in change.diff and change.after
     assert list(tmp_path.iterdir()) == []
-    install(client, OURS, around=place)
+    install(client, OURS, system=place)
     before = everything(tmp_path), [one.read_bytes() for one in kept(place)]
-    assert uninstall(client, dry_run=True, around=place).action == "removed"
-    assert install(client, OTHERS, dry_run=True, around=place).action == "updated"
+    assert uninstall(client, dry_run=True, system=place).action == "removed"
+    assert install(client, OTHERS, dry_run=True, system=place).action == "updated"
     assert (everything(tmp_path), [one.read_bytes() for one in kept(place)]) == before
 
 
@@ -395,15 +397,15 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, client: str) -> None:
 
 @needs_modes
 def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
-    place, real = around(tmp_path), tmp_path / "dotfiles" / "claude.json"
+    place, real = system_paths(tmp_path), tmp_path / "dotfiles" / "claude.json"
     real.parent.mkdir()
     real.write_text("{}")
     real.chmod(0o640)
     (tmp_path / ".claude.json").symlink_to(real)
-    change = install("claude-code", OURS, around=place)
+    change = install("claude-code", OURS, system=place)
     assert change.path == real and (tmp_path / ".claude.json").is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640 and "memglot" in real.read_text()
-    uninstall("claude-code", around=place)
+    uninstall("claude-code", system=place)
     assert real.read_text() == "{}" and stat.S_IMODE(real.stat().st_mode) == 0o640
     assert sorted(one.name for one in real.parent.iterdir()) == ["claude.json"]
 
@@ -414,17 +416,17 @@ def test_a_link_to_a_file_of_another_name_is_read_as_what_it_is(tmp_path: Path) 
     real.write_text("model = 'm'\n")
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex" / "config.toml").symlink_to(real)
-    install("codex", OURS, around=around(tmp_path))
+    install("codex", OURS, system=system_paths(tmp_path))
     assert list(tomllib.loads(real.read_text())) == ["model", "mcp_servers"]
 
 
 @needs_modes
 def test_a_link_to_a_file_that_is_not_there_yet_is_followed(tmp_path: Path) -> None:
-    place = around(tmp_path)
+    place = system_paths(tmp_path)
     (tmp_path / ".claude.json").symlink_to(tmp_path / "dotfiles" / "claude.json")
     before = everything(tmp_path)
-    assert install("claude-code", OURS, around=place).path == tmp_path / "dotfiles" / "claude.json"
-    uninstall("claude-code", around=place)
+    assert install("claude-code", OURS, system=place).path == tmp_path / "dotfiles" / "claude.json"
+    uninstall("claude-code", system=place)
     assert everything(tmp_path) == before and (tmp_path / ".claude.json").is_symlink()
 
 
@@ -455,18 +457,18 @@ def _twice(path: Path) -> None:
         (_folder, CannotWrite, "it is not a file"),
         (_no_utf8, Unreadable, "not valid UTF-8"),
         (_no_object, Unreadable, "`mcpServers` is not an object"),
-        (_twice, Unreadable, "stands there a second time"),
+        (_twice, Unreadable, "is a duplicate"),
     ],
 )
 def test_a_file_that_cannot_be_edited_is_left_alone(
     tmp_path: Path, make: Callable[[Path], None], error: type[MemglotError], said: str
 ) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     make(path)
     before = everything(tmp_path)
     deeds_: list[Callable[[], object]] = [
-        lambda: install("claude-code", OURS, project=tmp_path, force=True, around=place),
-        lambda: uninstall("claude-code", project=tmp_path, around=place),
+        lambda: install("claude-code", OURS, project=tmp_path, force=True, system=place),
+        lambda: uninstall("claude-code", project=tmp_path, system=place),
     ]
     for deed in deeds_:
         with pytest.raises(error) as caught:
@@ -479,14 +481,14 @@ def test_a_file_that_cannot_be_edited_is_left_alone(
 @pytest.mark.parametrize("which", ["file", "folder"])
 def test_a_file_that_may_not_be_written_is_left_alone(which: str) -> None:
     with ordinary_user() as home:
-        place, folder = around(home), home / "project"
+        place, folder = system_paths(home), home / "project"
         folder.mkdir()
         path = folder / ".mcp.json"
         path.write_text("{}")
         (path if which == "file" else folder).chmod(0o444 if which == "file" else 0o555)
         try:
             with pytest.raises(CannotWrite, match="permission denied"):
-                install("claude-code", OURS, project=folder, around=place)
+                install("claude-code", OURS, project=folder, system=place)
             assert everything(folder) == {".mcp.json": b"{}"} and kept(place) == []
         finally:
             folder.chmod(0o755)
@@ -499,21 +501,21 @@ def test_a_file_that_may_not_be_read_is_left_alone() -> None:
         path.write_text("{}")
         path.chmod(0)
         with pytest.raises(Unreadable, match="permission denied"):
-            install("claude-code", OURS, project=home, around=around(home))
+            install("claude-code", OURS, project=home, system=system_paths(home))
         path.chmod(0o600)
         assert path.read_text() == "{}"
 
 
 def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path) -> None:
-    place = around(tmp_path)
+    place = system_paths(tmp_path)
     (tmp_path / ".cursor").write_text("")
     with pytest.raises(MemglotError, match="not a directory|file exists"):
-        install("cursor", OURS, around=place)
+        install("cursor", OURS, system=place)
     assert everything(tmp_path) == {".cursor": b""} and kept(place) == []
 
 
 def test_a_file_that_changes_meanwhile_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text("{}")
     turns = iter(["{ }", '{"a":1}'])
 
@@ -523,43 +525,43 @@ def test_a_file_that_changes_meanwhile_is_read_again(tmp_path: Path, monkeypatch
             break
         return files.write(place_, data, expected=expected)
 
-    monkeypatch.setattr(deeds, "write", meddled)
-    install("claude-code", OURS, project=tmp_path, around=place)
+    monkeypatch.setattr(operations, "write", meddled)
+    install("claude-code", OURS, project=tmp_path, system=place)
     assert json.loads(path.read_text())["a"] == 1
-    uninstall("claude-code", project=tmp_path, around=place)
+    uninstall("claude-code", project=tmp_path, system=place)
     assert path.read_text() == '{"a":1}'
 
 
 def test_a_file_that_never_rests_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text("{}")
-    monkeypatch.setattr(deeds, "write", lambda *_, **__: False)
+    monkeypatch.setattr(operations, "write", lambda *_, **__: False)
     with pytest.raises(CannotWrite, match="keeps writing to it"):
-        install("claude-code", OURS, project=tmp_path, around=place)
+        install("claude-code", OURS, project=tmp_path, system=place)
     assert path.read_text() == "{}" and kept(place) == []
 
 
 def test_an_earlier_receipt_survives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, path = around(tmp_path), tmp_path / ".mcp.json"
-    install("claude-code", OURS, project=tmp_path, around=place)
+    place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
+    install("claude-code", OURS, project=tmp_path, system=place)
     path.write_text(FOREIGN)
     before = Receipts(place.data).get(path, "memglot")
     assert before is not None
-    monkeypatch.setattr(deeds, "write", lambda *_, **__: False)
+    monkeypatch.setattr(operations, "write", lambda *_, **__: False)
     with pytest.raises(CannotWrite):
-        install("claude-code", OURS, project=tmp_path, force=True, around=place)
+        install("claude-code", OURS, project=tmp_path, force=True, system=place)
     assert Receipts(place.data).get(path, "memglot") == before
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b", "ä", "x" * 65, "a\n", '"'])
 def test_a_name_that_clients_refuse_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no name for a server"):
-        install("codex", OURS, name=name, around=around(tmp_path))
+    with pytest.raises(UsageError, match="not a valid server name"):
+        install("codex", OURS, name=name, system=system_paths(tmp_path))
 
 
 def test_an_unknown_client_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown client `emacs`"):
-        install("emacs", OURS, around=around(tmp_path))
+        install("emacs", OURS, system=system_paths(tmp_path))
 
 
 # The command that is written
@@ -568,18 +570,20 @@ def test_an_unknown_client_is_told(tmp_path: Path) -> None:
 def test_the_running_program_is_named_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memglot").write_text("")
-    assert server(program="memglot") == Server(str(tmp_path / "memglot"), ("mcp",))
+    assert server_command(program="memglot") == ServerCommand(str(tmp_path / "memglot"), ("mcp",))
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "memglot.exe").write_text("")
-    assert server(program="link/memglot").command == str(tmp_path / "link" / "memglot.exe")
+    assert server_command(program="link/memglot").command == str(tmp_path / "link" / "memglot.exe")
     for program in ("src/memglot/__main__.py", "nowhere/memglot", "-c"):
-        found = server(program=program, python="/usr/bin/python3")
-        assert found == Server("/usr/bin/python3", ("-m", "memglot", "mcp"))
+        found = server_command(program=program, python="/usr/bin/python3")
+        assert found == ServerCommand("/usr/bin/python3", ("-m", "memglot", "mcp"))
 
 
 def test_the_options_of_the_server_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = server(store="s.db", roots=["a", tmp_path], read_only=True, allow_sensitive=True, program="x", python="p")
+    found = server_command(
+        store="s.db", roots=["a", tmp_path], read_only=True, allow_sensitive=True, program="x", python="p"
+    )
     roots = ["--root", str(tmp_path / "a"), "--root", str(tmp_path)]
     options = ["mcp", "--store", str(tmp_path / "s.db"), *roots, "--read-only", "--allow-sensitive"]
     assert found.arguments == ("-m", "memglot", *options)
@@ -595,32 +599,32 @@ def test_the_options_of_the_server_are_written(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_a_store_is_written_so_that_it_is_found_from_anywhere(url: str, written: str | None) -> None:
-    found = server(store=url, program="x").arguments
+    found = server_command(store=url, program="x").arguments
     assert found[found.index("--store") + 1] == (os.path.abspath(written) if written else url)
 
 
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("postgresql://ann:s3cret@host/db", "holds a password"),
-        ("POSTGRES://ann:s3cret@host/db", "holds a password"),
-        ("postgresql://host/db?user=ann&password=s3cret", "holds a password"),
-        ("postgresql://ann:s3cret@[host/db", "holds a password"),
+        ("postgresql://ann:s3cret@host/db", "contains a password"),
+        ("POSTGRES://ann:s3cret@host/db", "contains a password"),
+        ("postgresql://host/db?user=ann&password=s3cret", "contains a password"),
+        ("postgresql://ann:s3cret@[host/db", "contains a password"),
         ("mysql://ann:s3cret@host/db", "mysql"),
         ("sqlite://ann:s3cret", "sqlite"),
-        (":memory:", "in memory"),
-        ("sqlite:///:memory:", "in memory"),
+        (":memory:", "in-memory"),
+        ("sqlite:///:memory:", "in-memory"),
     ],
 )
 def test_a_store_that_no_file_should_name_is_refused(url: str, said: str) -> None:
     with pytest.raises(MemglotError) as caught:
-        server(store=url)
+        server_command(store=url)
     assert said in str(caught.value) and "s3cret" not in str(caught.value) + (caught.value.hint or "")
 
 
 def test_a_path_that_is_no_text_is_refused() -> None:
     with pytest.raises(UsageError, match="not valid UTF-8"):
-        server(roots=["/tmp/\udcff"])
+        server_command(roots=["/tmp/\udcff"])
 
 
 # The command line
@@ -683,7 +687,7 @@ def test_text_tells_what_to_do_next_and_how_to_undo(run: Callable[..., Any], tmp
     assert f"added the server `notes` to Claude Code: {tmp_path / 'work' / '.mcp.json'}" in said
     assert "next: restart Claude Code; `/mcp` there shows it" in said
     assert "undo: memglot mcp uninstall claude-code --name notes --project" in said
-    assert "as wanted already" in run("install", "claude-code", "--project", "--name", "notes")
+    assert "already up to date" in run("install", "claude-code", "--project", "--name", "notes")
     assert "would take the server `notes` out of" in run(
         "uninstall", "claude-code", "--project", "--name", "notes", "--dry-run"
     )
@@ -693,7 +697,7 @@ def test_text_tells_what_to_do_next_and_how_to_undo(run: Callable[..., Any], tmp
 
 def test_the_store_of_the_environment_is_written(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGLOT_STORE", "postgresql://ann:s3cret@host/db")
-    with pytest.raises(UsageError, match="holds a password"):
+    with pytest.raises(UsageError, match="contains a password"):
         run("install", "codex")
     monkeypatch.setenv("MEMGLOT_STORE", "mine.db")
     assert str(Path("mine.db").absolute()) in run("install", "codex", "--json")["entry"]["args"]

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.clients.document import Document, checked, document_of
-from memglot.clients.json_edit import JsonDocument
-from memglot.clients.json_scan import Pairs, parse, plain
-from memglot.clients.splice import Splice, difference
-from memglot.clients.toml_edit import TomlDocument
+from memglot.clients.document import ConfigDocument, apply_edit, parse_document
+from memglot.clients.json_document import JsonDocument, JsonPairs, load_json, to_dicts
+from memglot.clients.text_edit import TextEdit, unified_diff
+from memglot.clients.toml_document import TomlDocument
 from memglot.errors import Unreadable, UsageError
 
 KEYS = ("mcpServers", "memglot")
@@ -89,19 +88,19 @@ documents = (
 
 
 def value_of(text: str) -> Any:
-    return plain(parse(text)) if text.strip("\ufeff \t\r\n") else {}
+    return to_dicts(load_json(text)) if text.strip("\ufeff \t\r\n") else {}
 
 
 @given(documents)
 def test_adding_an_entry_adds_nothing_else(text: str) -> None:
     document = JsonDocument(text, "x.json")
-    splice, marks = document.add(KEYS, ENTRY)
-    after = checked(document, splice, KEYS)
-    assert splice.start == splice.end
+    edit, marks = document.add(KEYS, ENTRY)
+    after = apply_edit(document, edit, KEYS)
+    assert edit.start == edit.end
     expected = value_of(text)
     expected["mcpServers"] = {**expected.get("mcpServers", {}), "memglot": ENTRY}
     assert value_of(after.text) == expected
-    assert JsonDocument(after.text, "x.json").take(KEYS, marks).apply(after.text) == document.text
+    assert JsonDocument(after.text, "x.json").remove(KEYS, marks).apply(after.text) == document.text
 
 
 @given(documents)
@@ -111,22 +110,22 @@ def test_strict_json_stays_strict(text: str) -> None:
         json.loads(document.text.removeprefix("\ufeff"))
     except ValueError:
         return
-    splice, _ = document.add(KEYS, ENTRY)
-    after = splice.apply(document.text).removeprefix("\ufeff")
+    edit, _ = document.add(KEYS, ENTRY)
+    after = edit.apply(document.text).removeprefix("\ufeff")
     assert json.loads(after)["mcpServers"]["memglot"] == ENTRY
-    taken = JsonDocument(after, "x.json").take(KEYS).apply(after)
+    taken = JsonDocument(after, "x.json").remove(KEYS).apply(after)
     assert "memglot" not in json.loads(taken)["mcpServers"]
 
 
 @given(documents)
 def test_an_entry_is_changed_in_its_place(text: str) -> None:
     before = JsonDocument(text, "x.json")
-    splice, marks = before.add(KEYS, ENTRY)
-    added = checked(before, splice, KEYS)
-    changed = checked(added, added.update(KEYS, OTHER), KEYS)
+    edit, marks = before.add(KEYS, ENTRY)
+    added = apply_edit(before, edit, KEYS)
+    changed = apply_edit(added, added.update(KEYS, OTHER), KEYS)
     assert changed.entry(KEYS) == OTHER
-    assert changed.take(KEYS, marks).apply(changed.text) == before.text
-    back = checked(changed, changed.update(KEYS, ENTRY), KEYS)
+    assert changed.remove(KEYS, marks).apply(changed.text) == before.text
+    back = apply_edit(changed, changed.update(KEYS, ENTRY), KEYS)
     assert back.text == added.text
     assert back.update(KEYS, ENTRY).apply(back.text) == back.text
 
@@ -134,9 +133,9 @@ def test_an_entry_is_changed_in_its_place(text: str) -> None:
 @given(documents)
 def test_a_replaced_entry_comes_back(text: str) -> None:
     before = JsonDocument(text, "x.json")
-    foreign = checked(before, before.add(KEYS, {"command": "other", "env": {"KEY": "secret"}})[0], KEYS)
-    splice, raw = foreign.replace(KEYS, ENTRY)
-    ours = checked(foreign, splice, KEYS)
+    foreign = apply_edit(before, before.add(KEYS, {"command": "other", "env": {"KEY": "secret"}})[0], KEYS)
+    edit, raw = foreign.replace(KEYS, ENTRY)
+    ours = apply_edit(foreign, edit, KEYS)
     assert ours.entry(KEYS) == ENTRY
     assert ours.restore(KEYS, raw).apply(ours.text) == foreign.text
 
@@ -144,10 +143,10 @@ def test_a_replaced_entry_comes_back(text: str) -> None:
 @given(documents, st.sampled_from([("mcpServers", "later"), ("later",)]), st.booleans())
 def test_what_others_add_meanwhile_stays(text: str, keys: tuple[str, ...], remembers: bool) -> None:
     before = JsonDocument(text, "x.json")
-    splice, marks = before.add(KEYS, ENTRY)
-    ours = checked(before, splice, KEYS)
-    theirs = checked(ours, ours.add(keys, {"command": "z"})[0], keys)
-    taken = checked(theirs, theirs.take(KEYS, marks if remembers else ()), KEYS)
+    edit, marks = before.add(KEYS, ENTRY)
+    ours = apply_edit(before, edit, KEYS)
+    theirs = apply_edit(ours, ours.add(keys, {"command": "z"})[0], keys)
+    taken = apply_edit(theirs, theirs.remove(KEYS, marks if remembers else ()), KEYS)
     expected = value_of(text)
     inner = expected.setdefault("mcpServers", {}) if keys[0] == "mcpServers" else expected
     inner[keys[-1]] = {"command": "z"}
@@ -173,7 +172,7 @@ def remarks_of(text: str) -> list[str]:
 @given(with_ours())
 def test_an_entry_anywhere_is_taken_out_and_every_remark_stays(text: str) -> None:
     document = JsonDocument(text, "x.json")
-    taken = checked(document, document.take(KEYS), KEYS)
+    taken = apply_edit(document, document.remove(KEYS), KEYS)
     assert not taken.has(KEYS) and taken.has(KEYS[:1])
     member = document.text[document._member(KEYS).start : document._member(KEYS).value.end]
     assert remarks_of(taken.text) == remarks_of(text.replace(member, "", 1))
@@ -183,14 +182,14 @@ def test_an_entry_anywhere_is_taken_out_and_every_remark_stays(text: str) -> Non
 def test_a_receipt_that_fits_by_chance_does_no_harm(text: str, lead: str, tail: str) -> None:
     document = JsonDocument(text, "x.json")
     for marks in ([(lead, tail)], [("," + lead, "")], [(lead, tail), ("\n", "\n")]):
-        assert not checked(document, document.take(KEYS, marks), KEYS).has(KEYS)
+        assert not apply_edit(document, document.remove(KEYS, marks), KEYS).has(KEYS)
 
 
 def test_what_others_remark_meanwhile_stays() -> None:
     document = JsonDocument("{}", "x.json")
-    splice, marks = document.add(KEYS, {"x": "y"})
-    remarked = splice.apply("{}").replace('"memglot"', '// mine\n    "memglot"')
-    taken = JsonDocument(remarked, "x.json").take(KEYS, marks).apply(remarked)
+    edit, marks = document.add(KEYS, {"x": "y"})
+    remarked = edit.apply("{}").replace('"memglot"', '// mine\n    "memglot"')
+    taken = JsonDocument(remarked, "x.json").remove(KEYS, marks).apply(remarked)
     assert taken == '{\n  "mcpServers": {\n    // mine\n  }\n}'
 
 
@@ -199,9 +198,11 @@ def test_the_two_readers_agree(text: str) -> None:
     document = JsonDocument(text, "x.json")
 
     def spans(start: int, end: int) -> Any:
-        return parse(document.text[start:end])
+        return load_json(document.text[start:end])
 
-    assert Pairs((one.key, spans(one.value.start, one.value.end)) for one in document.root.members or ()) == parse(text)
+    assert JsonPairs(
+        (one.key, spans(one.value.start, one.value.end)) for one in document.root.members or ()
+    ) == load_json(text)
 
 
 @pytest.mark.parametrize(
@@ -232,8 +233,8 @@ def test_the_two_readers_agree(text: str) -> None:
 )
 def test_an_entry_is_written_as_its_neighbours_are(before: str, after: str) -> None:
     document = JsonDocument(before, "x.json")
-    splice, _ = document.add(KEYS, {"x": "y"})
-    assert splice.apply(document.text) == after
+    edit, _ = document.add(KEYS, {"x": "y"})
+    assert edit.apply(document.text) == after
 
 
 @pytest.mark.parametrize(
@@ -249,13 +250,13 @@ def test_an_entry_is_written_as_its_neighbours_are(before: str, after: str) -> N
 )
 def test_an_entry_that_nothing_is_known_of_is_taken_out(before: str, after: str) -> None:
     document = JsonDocument(before, "x.json")
-    assert document.take(KEYS).apply(before) == after
+    assert document.remove(KEYS).apply(before) == after
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "line 1: the whole is not an object"),
+        ("[]", "line 1: the top-level value is not an object"),
         ('{\n"mcpServers": []}', "line 2: `mcpServers` is not an object"),
         ('{"mcpServers": null}', "`mcpServers` is not an object"),
         ('{"a": 1\n"b": 2}', "line 2: expected `,` or `}`"),
@@ -270,9 +271,9 @@ def test_an_entry_that_nothing_is_known_of_is_taken_out(before: str, after: str)
         ("{} {}", "expected the end of the file"),
         ("{} /* open", "expected the end of the file"),
         ("// nothing but this", "expected a value"),
-        ('{"mcpServers": {},\n\n"mcpServers": {}}', "line 3: `mcpServers` stands there a second time"),
-        ('{"mcpServers": {"memglot": 1, "memglot": 2}}', "`memglot` stands there a second time"),
-        ("[" * 100_000, "nested more than 100 deep"),
+        ('{"mcpServers": {},\n\n"mcpServers": {}}', "line 3: the key `mcpServers` is a duplicate"),
+        ('{"mcpServers": {"memglot": 1, "memglot": 2}}', "the key `memglot` is a duplicate"),
+        ("[" * 100_000, "nested more than 100 levels deep"),
     ],
 )
 def test_what_is_no_configuration_is_told_with_its_line(text: str, said: str) -> None:
@@ -284,16 +285,16 @@ def test_what_is_no_configuration_is_told_with_its_line(text: str, said: str) ->
 
 def test_another_encoding_is_told() -> None:
     with pytest.raises(Unreadable, match="line 2: it is not valid UTF-8"):
-        document_of(b'{\n"a": "\xff"}', "x.json", "json")
+        parse_document(b'{\n"a": "\xff"}', "x.json", "json")
     with pytest.raises(Unreadable, match="UTF-8"):
-        document_of("{}".encode("utf-16"), "x.toml", "toml")
+        parse_document("{}".encode("utf-16"), "x.toml", "toml")
 
 
 def test_a_change_of_more_than_the_entry_is_refused() -> None:
     document = JsonDocument('{"a": 1, "mcpServers": {}}', "x.json")
-    for splice in (Splice(6, 7, "2"), Splice(0, 0, "x"), Splice(0, len(document.text), "[1]")):
+    for edit in (TextEdit(6, 7, "2"), TextEdit(0, 0, "x"), TextEdit(0, len(document.text), "[1]")):
         with pytest.raises(UsageError, match="nothing was changed"):
-            checked(document, splice, KEYS)
+            apply_edit(document, edit, KEYS)
 
 
 # TOML
@@ -329,25 +330,25 @@ def toml_of(text: str) -> dict[str, Any]:
 @given(tomls())
 def test_adding_a_table_adds_nothing_else(text: str) -> None:
     document = TomlDocument(text, "x.toml")
-    splice, marks = document.add(TABLE, TABLE_ENTRY)
-    after = checked(document, splice, TABLE)
+    edit, marks = document.add(TABLE, TABLE_ENTRY)
+    after = apply_edit(document, edit, TABLE)
     assert after.text.startswith(text)
     expected = toml_of(text)
     expected.setdefault("mcp_servers", {})["memglot"] = TABLE_ENTRY
     assert toml_of(after.text) == expected
-    assert after.take(TABLE, marks).apply(after.text) == text
+    assert after.remove(TABLE, marks).apply(after.text) == text
 
 
 @given(tomls(), st.sampled_from(["[z]\ny = 1\n", "# end", '[mcp_servers.memglot.env]\nA = "b"\n']), st.booleans())
 def test_a_table_is_changed_and_taken_out_later(text: str, more: str, remembers: bool) -> None:
     before = TomlDocument(text, "x.toml")
-    splice, marks = before.add(TABLE, TABLE_ENTRY)
-    later = TomlDocument(splice.apply(text) + more, "x.toml")
+    edit, marks = before.add(TABLE, TABLE_ENTRY)
+    later = TomlDocument(edit.apply(text) + more, "x.toml")
     values = {"command": "memglot", "args": ["mcp"], "cwd": "/"}
-    changed = checked(later, later.update(TABLE, values), TABLE)
+    changed = apply_edit(later, later.update(TABLE, values), TABLE)
     assert {key: changed.entry(TABLE)[key] for key in values} == values
     assert changed.text.endswith(more)
-    taken = checked(changed, changed.take(TABLE, marks if remembers else ()), TABLE)
+    taken = apply_edit(changed, changed.remove(TABLE, marks if remembers else ()), TABLE)
     assert taken.entry(TABLE) is None
     rest = "" if "memglot" in more else more
     assert toml_of(taken.text) == toml_of(text + "\n" + rest)
@@ -360,17 +361,34 @@ def test_a_table_is_changed_and_taken_out_later(text: str, more: str, remembers:
 def test_a_replaced_table_comes_back(text: str, more: str) -> None:
     theirs = '[mcp_servers . "memglot"] # theirs\n# why\ncommand="x"\n[mcp_servers.memglot.env]\nA="b"'
     foreign = TomlDocument(f"{text}\n{theirs}{chr(10) * bool(more)}{more}", "x.toml")
-    splice, raw = foreign.replace(TABLE, TABLE_ENTRY)
-    ours = checked(foreign, splice, TABLE)
+    edit, raw = foreign.replace(TABLE, TABLE_ENTRY)
+    ours = apply_edit(foreign, edit, TABLE)
     assert ours.entry(TABLE) == TABLE_ENTRY
     assert ours.restore(TABLE, raw).apply(ours.text) == foreign.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # tomlkit.dumps(tomlkit.parse(text)) puts `[mcp_servers.b]` before `[[hooks]]`.
+        '[mcp_servers.a]\ncommand = "x"\n[[hooks]]\nrun = "y"\n[mcp_servers.b]\ncommand = "z"\n',
+        # tomlkit adds a server between `[projects]` and its comment, and leaves a blank line when it is deleted.
+        '[mcp_servers.a]\ncommand = "x"\n\n# trusted\n[projects]\nx = 1\n\n[mcp_servers.b]\ncommand = "z"\n',
+    ],
+)
+def test_bytes_that_tomlkit_changes_are_kept(text: str) -> None:
+    document = TomlDocument(text, "x.toml")
+    edit, marks = document.add(TABLE, TABLE_ENTRY)
+    after = apply_edit(document, edit, TABLE)
+    assert after.text.startswith(text)
+    assert after.remove(TABLE, marks).apply(after.text) == text
 
 
 def test_what_lies_between_two_of_our_tables_stays() -> None:
     text = "[mcp_servers.memglot]\ncommand = 'memglot'\n\n[a]\nb = 1\n\n[mcp_servers.memglot.env]\nC = 'd'\n# end\n"
     document = TomlDocument(text, "x.toml")
-    assert checked(document, document.take(TABLE), TABLE).text == "\n[a]\nb = 1\n\n# end\n"
-    with pytest.raises(UsageError, match="cannot be changed safely"):
+    assert apply_edit(document, document.remove(TABLE), TABLE).text == "\n[a]\nb = 1\n\n# end\n"
+    with pytest.raises(UsageError, match="cannot be edited safely"):
         document.replace(TABLE, TABLE_ENTRY)
 
 
@@ -386,18 +404,18 @@ def test_what_lies_between_two_of_our_tables_stays() -> None:
 def test_a_table_of_another_form_is_left_to_its_author(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     for deed in (lambda: document.update(TABLE, TABLE_ENTRY), lambda: document.replace(TABLE, TABLE_ENTRY)):
-        with pytest.raises(UsageError, match="cannot be changed safely") as caught:
+        with pytest.raises(UsageError, match="cannot be edited safely") as caught:
             deed()
         assert "memglot = { command = " in (caught.value.hint or "")
-    with pytest.raises(UsageError, match="cannot be changed safely"):
-        document.take(TABLE)
+    with pytest.raises(UsageError, match="cannot be edited safely"):
+        document.remove(TABLE)
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = {}", "mcp_servers = { a = { command = 'x' } }\n"])
 def test_a_list_that_is_one_value_gets_no_entry(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     assert document.entry(TABLE) is None
-    with pytest.raises(UsageError, match="cannot be changed safely") as caught:
+    with pytest.raises(UsageError, match="cannot be edited safely") as caught:
         document.add(TABLE, {"command": "memglot", "args": ["mcp"]})
     assert caught.value.hint is not None
     assert caught.value.hint.endswith('memglot = { command = "memglot", args = ["mcp"] }')
@@ -423,14 +441,14 @@ def test_what_is_no_toml_is_told(text: str, said: str) -> None:
 # What is shown of a change
 
 
-def shown(document: Document, splice: Splice) -> list[str]:
-    return difference("x", document.text, splice).splitlines()[2:]
+def shown(document: ConfigDocument, edit: TextEdit) -> list[str]:
+    return unified_diff("x", document.text, edit).splitlines()[2:]
 
 
 def test_a_difference_shows_our_lines_alone() -> None:
     document = JsonDocument('{\n  "mcpServers": {\n    "a": {"env": {"KEY": "secret"}}\n  }\n}\n', "x.json")
-    splice, _ = document.add(KEYS, {"x": "y"})
-    assert shown(document, splice) == [
+    edit, _ = document.add(KEYS, {"x": "y"})
+    assert shown(document, edit) == [
         "@@ -3,1 +3,4 @@",
         "-    …",
         "+    …,",
@@ -443,19 +461,19 @@ def test_a_difference_shows_our_lines_alone() -> None:
 @given(documents.filter(lambda text: text.strip("\ufeff \t\r\n") != ""))
 def test_no_secret_of_another_entry_is_shown(text: str) -> None:
     before = JsonDocument(text, "x.json")
-    secret = checked(
+    secret = apply_edit(
         before, before.add(("mcpServers", "other"), {"env": {"KEY": "s3cret"}})[0], ("mcpServers", "other")
     )
-    splice, marks = secret.add(KEYS, ENTRY)
-    ours = checked(secret, splice, KEYS)
-    assert "s3cret" not in difference("x", secret.text, splice)
-    assert "s3cret" not in difference("x", ours.text, ours.take(KEYS, marks))
-    assert "s3cret" not in difference("x", ours.text, ours.update(KEYS, OTHER))
+    edit, marks = secret.add(KEYS, ENTRY)
+    ours = apply_edit(secret, edit, KEYS)
+    assert "s3cret" not in unified_diff("x", secret.text, edit)
+    assert "s3cret" not in unified_diff("x", ours.text, ours.remove(KEYS, marks))
+    assert "s3cret" not in unified_diff("x", ours.text, ours.update(KEYS, OTHER))
     replaced, raw = secret.replace(("mcpServers", "other"), ENTRY)
-    assert "s3cret" not in difference("x", secret.text, replaced, hide=["old"])
-    other = checked(secret, replaced, ("mcpServers", "other"))
+    assert "s3cret" not in unified_diff("x", secret.text, replaced, hide=["old"])
+    other = apply_edit(secret, replaced, ("mcpServers", "other"))
     back = other.restore(("mcpServers", "other"), raw)
-    assert "s3cret" not in difference("x", other.text, back, hide=["new"])
+    assert "s3cret" not in unified_diff("x", other.text, back, hide=["new"])
 
 
 def test_what_the_user_keeps_in_our_entry_is_not_shown() -> None:
@@ -478,8 +496,8 @@ def test_what_the_user_keeps_in_our_entry_is_not_shown() -> None:
 @given(tomls())
 def test_lines_that_come_and_go_are_counted(text: str) -> None:
     document = TomlDocument(text, "x.toml")
-    splice, _ = document.add(TABLE, TABLE_ENTRY)
-    place, *lines = shown(document, splice)
+    edit, _ = document.add(TABLE, TABLE_ENTRY)
+    place, *lines = shown(document, edit)
     added = [line[1:] for line in lines if line[0] == "+"]
     removed = [line for line in lines if line[0] == "-"]
     assert added[-3] == "[mcp_servers.memglot]"

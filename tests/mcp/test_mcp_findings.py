@@ -252,7 +252,7 @@ def test_options_in_the_wrong_place_are_told(tmp_path: Path) -> None:
 
     for arguments, sentence in (
         (["mcp", "--port", "0"], "`--transport http`"),
-        (["mcp", "--read-only", "install", "cursor"], "behind its name"),
+        (["mcp", "--read-only", "install", "cursor"], "after its name"),
         (["--store", "postgresql://host/db", "mcp"], "no PostgreSQL store"),
     ):
         done = run(*arguments, home=tmp_path)

@@ -352,7 +352,7 @@ def test_the_token_is_made_once_for_this_user_alone(tmp_path: Path) -> None:
 
 def test_wrong_usage_is_told(tmp_path: Path) -> None:
     done = run("mcp", "--root", str(tmp_path / "nowhere"), home=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "") and "is no folder" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and "is not a folder" in done.stderr
     assert run("mcp", "--transport", "pigeon", home=tmp_path).returncode == 2
     with listening(tmp_path / "s.db", cwd=tmp_path) as (url, _):
         port = url.split(":")[2].split("/")[0]

@@ -1,4 +1,4 @@
-"""`mcp`: serves agents, shows the tools and the token, and connects clients."""
+"""`memglot mcp`: start the MCP server, list its tools, print its token, and connect clients."""
 
 from __future__ import annotations
 
@@ -9,30 +9,38 @@ from typing import Any
 import click
 
 from memglot.cli.mcp_install import install, uninstall
-from memglot.cli.session import Session, command, shared_options
+from memglot.cli.session import Session, command, group
 
 _PORT = 8788
 
 
-@click.group("mcp", invoke_without_command=True)
-@shared_options
+@group(
+    "mcp",
+    invoke_without_command=True,
+    examples="""
+    # Connect a client
+    memglot mcp install claude-code
+    # Serve all clients on this machine over HTTP
+    memglot mcp --transport http --port 8788
+    """,
+)
 @click.option(
     "--transport",
     type=click.Choice(["stdio", "http"]),
     default="stdio",
     show_default=True,
-    help="How clients reach it.",
+    help="How clients connect to the server.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"For HTTP, on 127.0.0.1; 0 is any free port.  [default: {_PORT}]",
+    help=f"Port on 127.0.0.1 for HTTP; 0 means any free port.  [default: {_PORT}]",
 )
 @click.option(
     "--token-file",
     metavar="FILE",
     type=click.Path(),
-    help="For HTTP; else $MEMGLOT_MCP_TOKEN, else one is made and kept.",
+    help="File with the bearer token for HTTP. Default: $MEMGLOT_MCP_TOKEN, or a token that is generated once.",
 )
 @click.option(
     "--root",
@@ -40,29 +48,29 @@ _PORT = 8788
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Files only below this folder; may be given several times. Else the client's folders, else the current one.",
+    help="Only allow files below this folder (repeatable). Default: the client's folders, or the current folder.",
 )
-@click.option("--read-only", is_flag=True, help="Only the tools that change nothing.")
-@click.option("--allow-sensitive", is_flag=True, help="Sensitive scopes too.")
+@click.option("--read-only", is_flag=True, help="Only offer tools that change nothing.")
+@click.option("--allow-sensitive", is_flag=True, help="Let agents use sensitive scopes.")
 @click.option(
     "--passphrase-file",
     metavar="FILE",
     type=click.Path(),
-    help="What seals sensitive scopes in memories.json; else $MEMGLOT_PASSPHRASE.",
+    help="File with the passphrase that encrypts sensitive scopes in memories.json. Default: $MEMGLOT_PASSPHRASE.",
 )
 @click.pass_context
 def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
-    """Serve agents over the Model Context Protocol; or connect a client with `install`.
+    """Serve agents over the Model Context Protocol, or connect a client with `install`.
 
-    Without a subcommand this is the server that clients start: it speaks on standard input and output until they go.
-    With `--transport http` it serves all clients on this machine that show the token.
-    """  # fmt: skip
+    Without a subcommand this starts the server. Clients usually start it themselves and talk to it over standard
+    input and output. With `--transport http` it serves all clients on this machine that have the token.
+    """
     if ctx.invoked_subcommand is None:
         _serve(ctx.ensure_object(Session), roots, **options)
         return
     for name in ("roots", *options):
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"put options of `{ctx.invoked_subcommand}` behind its name")
+            raise click.UsageError(f"put the options of `{ctx.invoked_subcommand}` after its name")
 
 
 def _serve(
@@ -80,24 +88,24 @@ def _serve(
     from memglot.mcp.roots import check_roots
 
     if transport == "stdio" and (port is not None or token_file is not None):
-        raise click.UsageError("`--port` and `--token-file` are for `--transport http`")
+        raise click.UsageError("`--port` and `--token-file` require `--transport http`")
     _check_store(session.store)
     config = ServerConfig(
         store=session.store,
         roots=check_roots(roots),
         read_only=read_only,
         allow_sensitive=allow_sensitive,
-        # Nobody can be asked for one: the terminal belongs to the client.
+        # Never prompt for it, because the terminal belongs to the client.
         passphrase=passphrase(passphrase_file, ask=False),
     )
-    # The SDK makes thousands of classes: collecting cycles meanwhile takes a fifth of the start, and finds nothing.
+    # Importing the SDK creates thousands of classes. Collecting garbage meanwhile takes a fifth of the start-up time.
     gc.disable()
     if transport == "http":
         from memglot.mcp import http
         from memglot.mcp.token import find_token
 
         token, where = find_token(token_file)
-        _settle()
+        _resume_gc()
         http.serve(
             config,
             _PORT if port is None else port,
@@ -107,12 +115,12 @@ def _serve(
     else:
         from memglot.mcp import stdio
 
-        _settle()
+        _resume_gc()
         stdio.serve(config)
 
 
 def _check_store(url: str | None) -> None:
-    """Refuse a store that this version cannot have. One that is damaged or locked may be mended: each call tells."""
+    """Raise `NotYet` for an unsupported store. A damaged or locked one may be repaired later, so calls report it."""
     from memglot.errors import NotYet, StoreError
     from memglot.memory import Memory
 
@@ -124,15 +132,15 @@ def _check_store(url: str | None) -> None:
         return
 
 
-def _settle() -> None:
-    """Collect again from here on, but not among what was imported."""
+def _resume_gc() -> None:
+    """Turn garbage collection on again, without the objects created by imports."""
     gc.freeze()
     gc.enable()
 
 
 @command("tools")
 def tools(session: Session) -> None:
-    """List the tools that agents get."""
+    """List the tools that agents can call."""
     from memglot.mcp.tools import all_tools
 
     found = all_tools().values()
@@ -142,9 +150,11 @@ def tools(session: Session) -> None:
 
 
 @command("token")
-@click.option("--token-file", metavar="FILE", type=click.Path(), help="The file that the server was given.")
+@click.option(
+    "--token-file", metavar="FILE", type=click.Path(), help="The token file that the server was started with."
+)
 def token(session: Session, token_file: str | None) -> None:
-    """Print the bearer token of the server over HTTP."""
+    """Print the bearer token of the HTTP server."""
     from memglot.mcp.token import find_token
 
     found, where = find_token(token_file)

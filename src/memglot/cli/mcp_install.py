@@ -1,4 +1,4 @@
-"""`mcp install`, `mcp uninstall`."""
+"""`memglot mcp install` and `memglot mcp uninstall`."""
 
 from __future__ import annotations
 
@@ -12,37 +12,48 @@ import click
 from memglot.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from memglot.clients.install import Change
+    from memglot.clients.install import ConfigChange
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Known here too, so that help and completion import nothing; a test holds it to the table.
+# Repeated here so that help and completion need no import; a test compares it with the registry.
 CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "opencode", "vscode")
 
 
-def _which_entry(function: F) -> F:
+def _entry_options(function: F) -> F:
     for option in (
-        click.option("--dry-run", is_flag=True, help="Show what would change in the file, and write nothing."),
-        click.option("--project", is_flag=True, help="In the file of the project in this folder, not in the user's."),
-        click.option("--name", default="memglot", show_default=True, help="What the client calls the server."),
+        click.option("--dry-run", is_flag=True, help="Show what would change, without writing anything."),
+        click.option(
+            "--project", is_flag=True, help="Use the configuration of the project in this folder instead of the user's."
+        ),
+        click.option("--name", default="memglot", show_default=True, help="Name of the server in the client."),
         click.argument("client", metavar="CLIENT", type=click.Choice(CLIENTS)),
     ):
         function = option(function)
     return function
 
 
-@command("install")
-@_which_entry
+@command(
+    "install",
+    examples="""
+    memglot mcp install claude-code
+    # Only for the project in this folder
+    memglot mcp install cursor --project
+    # Show what would change
+    memglot mcp install codex --read-only --root ~/notes --dry-run
+    """,
+)
+@_entry_options
 @click.option(
     "--root",
     "roots",
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
-    help="Let the server read and write files below this folder; may be given several times.",
+    help="Let the server read and write files below this folder (repeatable).",
 )
-@click.option("--read-only", is_flag=True, help="Let the server change nothing.")
-@click.option("--allow-sensitive", is_flag=True, help="Let the server hand out sensitive scopes.")
-@click.option("--force", is_flag=True, help="Replace a server of that name that is not memglot.")
+@click.option("--read-only", is_flag=True, help="Do not let agents change anything.")
+@click.option("--allow-sensitive", is_flag=True, help="Let agents use sensitive scopes.")
+@click.option("--force", is_flag=True, help="Replace a server of the same name that is not memglot.")
 def install(
     session: Session,
     client: str,
@@ -54,41 +65,41 @@ def install(
     allow_sensitive: bool,
     force: bool,
 ) -> None:
-    """Let a program such as Claude Code use memglot.
+    """Add memglot to a client such as Claude Code.
 
-    This puts the server into the program's configuration, for you or with --project for one project.
+    This adds the MCP server to the client's configuration, for all your projects or with --project for one.
     CLIENT is claude-code, claude-desktop, codex, cursor, opencode or vscode. Nothing else in its file changes, and
-    `memglot mcp uninstall` takes the server out again. It uses the store that --store or $MEMGLOT_STORE names now,
-    else the one in your data directory.
+    `memglot mcp uninstall` removes the server again. The server uses the store of --store or $MEMGLOT_STORE, or else
+    the one in your data directory.
     """
-    from memglot.clients.command import server
+    from memglot.clients.command import server_command
     from memglot.clients.install import install as install_
     from memglot.settings import store_from_environment
 
-    wanted = server(
+    wanted = server_command(
         store=session.store or store_from_environment(),
         roots=roots,
         read_only=read_only,
         allow_sensitive=allow_sensitive,
     )
     change = install_(client, wanted, name=name, project=Path.cwd() if project else None, dry_run=dry_run, force=force)
-    _answer(session, change, project=project, dry_run=dry_run)
+    _print_change(session, change, project=project, dry_run=dry_run)
 
 
-@command("uninstall")
-@_which_entry
+@command("uninstall", examples="memglot mcp uninstall claude-code")
+@_entry_options
 def uninstall(session: Session, client: str, name: str, project: bool, dry_run: bool) -> None:
-    """Take memglot out of a program again.
+    """Remove memglot from a client.
 
-    Its configuration is then as it was before `memglot mcp install`; what was changed there meanwhile stays.
+    Its configuration is then as it was before `memglot mcp install`, except for changes made since.
     """
     from memglot.clients.install import uninstall as uninstall_
 
     change = uninstall_(client, name=name, project=Path.cwd() if project else None, dry_run=dry_run)
-    _answer(session, change, project=project, dry_run=dry_run)
+    _print_change(session, change, project=project, dry_run=dry_run)
 
 
-def _answer(session: Session, change: Change, *, project: bool, dry_run: bool) -> None:
+def _print_change(session: Session, change: ConfigChange, *, project: bool, dry_run: bool) -> None:
     value: dict[str, Any] = {
         "client": change.client.name,
         "path": str(change.path),
@@ -97,16 +108,13 @@ def _answer(session: Session, change: Change, *, project: bool, dry_run: bool) -
         "entry": change.entry,
         "dryRun": dry_run,
     }
-    is_change = change.action in _WOULD
-    did, rest = _SAID[change.action]
-    said = rest.format(name=change.name, title=change.client.title, path=change.path)
-    if is_change:
-        said = f"{_WOULD[change.action] if dry_run else did} {said}"
+    message = (_DRY_RUN if dry_run else _DONE)[change.action]
+    lines = [message.format(name=change.name, title=change.client.title, path=change.path)]
     if dry_run:
         value["diff"] = change.diff
-        session.print_result(value, [said, *([change.diff] if change.diff else [])], always=True)
+        lines += [change.diff] if change.diff else []
+        session.print_result(value, lines, always=True)
         return
-    lines = [said]
     if change.next:
         lines.append("next: " + change.next)
     if change.action in ("added", "updated"):
@@ -117,11 +125,15 @@ def _answer(session: Session, change: Change, *, project: bool, dry_run: bool) -
     session.print_notes(change.notes)
 
 
-_SAID = {
-    "added": ("added", "the server `{name}` to {title}: {path}"),
-    "updated": ("updated", "the server `{name}` of {title}: {path}"),
-    "unchanged": ("", "the server `{name}` of {title} is as wanted already: {path}"),
-    "removed": ("took", "the server `{name}` out of {title}: {path}"),
-    "absent": ("", "{title} has no server `{name}`: {path}"),
+_DONE = {
+    "added": "added the server `{name}` to {title}: {path}",
+    "updated": "updated the server `{name}` of {title}: {path}",
+    "unchanged": "the server `{name}` of {title} is already up to date: {path}",
+    "removed": "removed the server `{name}` from {title}: {path}",
+    "absent": "{title} has no server `{name}`: {path}",
 }
-_WOULD = {"added": "would add", "updated": "would update", "removed": "would take"}
+_DRY_RUN = _DONE | {
+    "added": "would add the server `{name}` to {title}: {path}",
+    "updated": "would update the server `{name}` of {title}: {path}",
+    "removed": "would remove the server `{name}` from {title}: {path}",
+}

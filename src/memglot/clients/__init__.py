@@ -1,4 +1,4 @@
-"""The programs that agents run in: where each lists its MCP servers, and how one entry is put in and taken out again.
+"""Add memglot to, and remove it from, the MCP configuration of clients such as Claude Code.
 
-Nothing but that entry changes: all other bytes of a client's file stay as they are.
+Only memglot's entry changes; every other byte of a client's file is kept.
 """

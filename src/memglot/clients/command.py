@@ -1,4 +1,4 @@
-"""The command that a client is told to start: the memglot that is running now, with what was asked for."""
+"""The command with which a client starts the server: this memglot with the requested options."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from memglot.clients.table import Server
+from memglot.clients.registry import ServerCommand
 from memglot.errors import UnknownStore, UsageError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-def server(
+def server_command(
     *,
     store: str | None = None,
     roots: Sequence[str | Path] = (),
@@ -23,11 +23,11 @@ def server(
     allow_sensitive: bool = False,
     program: str | None = None,
     python: str | None = None,
-) -> Server:
-    """The server to start, by absolute paths: a client starts it wherever it likes.
+) -> ServerCommand:
+    """Return the command that starts the server, with absolute paths, since a client may start it in any folder.
 
-    `program` and `python` are what this process was started by. Raises `UsageError` for a store that no
-    configuration should name, and for a path that none can.
+    `program` and `python` default to those of this process. Raise `UsageError` for a store that a configuration
+    should not name, and for a path that is not valid UTF-8.
     """
     arguments = ["mcp"]
     if store:
@@ -39,26 +39,27 @@ def server(
     words = [script, *arguments] if script else [python or sys.executable, "-m", "memglot", *arguments]
     for word in words:
         if not _is_text(word):
-            raise _nameless_path(word)
-    return Server(words[0], tuple(words[1:]))
+            shown = word.encode("utf-8", "backslashreplace").decode()
+            raise UsageError(f"`{shown}` is not valid UTF-8, so a configuration cannot contain it", "rename or move it")
+    return ServerCommand(words[0], tuple(words[1:]))
 
 
 def store_argument(url: str) -> str:
-    """A store as a client's configuration names it. Raises `UsageError` for a password or a store in memory."""
+    """Return a store as a configuration names it. Raise `UsageError` for a password or an in-memory store."""
     found = _SCHEME.match(url)
     scheme = found[1].lower() if found else "sqlite"
     if scheme in ("postgresql", "postgres"):
         if _has_password(url):
             raise UsageError(
-                "the store's URL holds a password, which would be written into the client's configuration",
-                "leave it out of the URL; `~/.pgpass` or `$PGPASSWORD` can hold it",
+                "the store's URL contains a password, which would be written to the client's configuration",
+                "leave it out of the URL and use `~/.pgpass` or `$PGPASSWORD`",
             )
         return url
     if scheme != "sqlite" or found and not url.startswith("sqlite:///"):
         raise UnknownStore(scheme)
     path = url.removeprefix("sqlite:///")
     if path in ("", ":memory:"):
-        raise UsageError("a store in memory is gone when the client stops its server", "give the path of a file")
+        raise UsageError("an in-memory store would be lost when the client stops the server", "use the path of a file")
     return os.path.abspath(path)
 
 
@@ -67,13 +68,13 @@ def _has_password(url: str) -> bool:
         parts = urlsplit(url)
         return parts.password is not None or "password" in parse_qs(parts.query, keep_blank_values=True)
     except ValueError:
-        # What cannot be understood may hold anything.
+        # A URL that cannot be parsed may contain a password.
         return True
 
 
 def _script(program: str) -> str | None:
-    """The script that was started, unless it is Python itself that was."""
-    # Links stay as they are: they lead to the next release too, what they lead to now does not.
+    """Return the path of the `memglot` script, or None if Python itself was started."""
+    # Links are not resolved, because they stay valid after an upgrade.
     path = os.path.abspath(program)
     name = os.path.basename(path).lower()
     if name.removesuffix(".exe") != "memglot":
@@ -87,9 +88,3 @@ def _is_text(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _nameless_path(path: str) -> UsageError:
-    """A path that no text file can name."""
-    shown = path.encode("utf-8", "backslashreplace").decode()
-    return UsageError(f"`{shown}` is not valid UTF-8, and the configuration is", "rename it, or move it elsewhere")

@@ -1,4 +1,4 @@
-"""Reading and writing a client's file: it is replaced whole, keeps its mode, and a link stays a link."""
+"""Read and replace a client's file. It keeps its mode, and a link stays a link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memglot.files import replace_file, sync_file
 
 
 def real_path(path: Path) -> Path:
-    """The file that a path leads to, through links, whether it is there or not."""
+    """Return a path with all links resolved; the file need not exist."""
     try:
         return Path(os.path.realpath(path))
     except OSError as error:
@@ -19,7 +19,7 @@ def real_path(path: Path) -> Path:
 
 
 def read(path: Path) -> bytes | None:
-    """The bytes of a file, or `None` where there is none. Raises `Unreadable`, and `CannotWrite` for a folder."""
+    """Return the content of a file, or None if it does not exist. Raise `Unreadable`, or `CannotWrite` for a folder."""
     try:
         if path.exists() and not path.is_file():
             raise CannotWrite(str(path), "it is not a file")
@@ -31,7 +31,7 @@ def read(path: Path) -> bytes | None:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """The folders that have to be made before a file can lie at a path, the outermost first."""
+    """Return the folders of a path that do not exist yet, outermost first."""
     return [folder for folder in reversed(path.parents) if not os.path.exists(folder)]
 
 
@@ -40,13 +40,14 @@ class _ChangedMeanwhile(Exception):
 
 
 def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = False) -> bool:
-    """Put a file in its place, whole and on the disk; `False` where what was there is not what is `expected`.
+    """Replace a file atomically. Return False if its content is not `expected` any more.
 
-    A new file is `private` if that is wanted; one that was there keeps its mode and its owner. Raises `CannotWrite`.
+    `private` makes a new file readable for its user only; an existing file keeps its mode and owner. Raise
+    `CannotWrite` on failure.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
-        # A file that may not be written could still be replaced by another one; that is not what its owner wants.
+        # A read-only file could still be replaced, but that is not what its owner wants.
         if path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(0, "permission denied")
         with replace_file(path, mode=0o600 if private else 0o666, keep_mode=True) as out:
@@ -62,7 +63,7 @@ def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = Fa
 
 
 def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:
-    """Take a file away, and those of the folders that are empty then; `False` where it is not what is `expected`."""
+    """Delete a file and those of the folders that become empty. Return False if its content is not `expected`."""
     try:
         if read(path) != expected:
             return False

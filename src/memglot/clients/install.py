@@ -1,4 +1,4 @@
-"""An entry for memglot is put into a client's configuration, changed there, and taken out again."""
+"""Install memglot in a client's configuration, update it there, and uninstall it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memglot.clients.document import Document, checked, document_of
-from memglot.clients.errors import keeps_changing, not_only_ours, not_ours
+from memglot.clients.document import ConfigDocument, apply_edit, parse_document
+from memglot.clients.errors import NOTHING_CHANGED, keeps_changing, unsafe_edit
 from memglot.clients.files import missing_folders, read, real_path, remove, write
 from memglot.clients.receipts import Receipt, Receipts
-from memglot.clients.splice import Splice, difference
-from memglot.clients.table import CLIENTS, Client, Server, Shape, is_ours
+from memglot.clients.registry import CLIENTS, Client, ServerCommand, ServerEntry, starts_memglot
+from memglot.clients.text_edit import TextEdit, unified_diff
+from memglot.display import quoted
 from memglot.errors import UnknownChoice, UsageError
 from memglot.settings import SystemPaths, system_paths
 
@@ -24,30 +25,30 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ATTEMPTS = 4
 
 
-class Change(NamedTuple):
-    """What was done to a client's file, or would be."""
+class ConfigChange(NamedTuple):
+    """A change of a client's configuration, made or planned."""
 
     client: Client
     path: Path
     name: str
     action: Action
     entry: dict[str, Any] | None = None
-    """Our entry as it is now."""
+    """Our entry after the change."""
     before: str | None = None
-    """The text of the file; `None` where there was none."""
+    """The text of the file before; None if it did not exist."""
     after: str | None = None
     diff: str = ""
-    """The lines that differ, without those of other servers."""
+    """The changed lines, without anything of other servers."""
     notes: tuple[str, ...] = ()
-    """What a person should know of it."""
+    """Notes for the user."""
     next: str = ""
-    """What a person should do now."""
+    """What the user should do next."""
 
 
 class _Plan(NamedTuple):
-    """A change, and what has to be kept of it; done only if the file is still what it was made for."""
+    """A change and its receipt; carried out only if the file still has the content it was planned for."""
 
-    change: Change
+    change: ConfigChange
     data: bytes | None
     receipt: Receipt | None = None
     folders: tuple[Path, ...] = ()
@@ -55,36 +56,36 @@ class _Plan(NamedTuple):
 
 def install(
     client: str,
-    server: Server,
+    server: ServerCommand,
     *,
     name: str = NAME,
     project: Path | None = None,
     dry_run: bool = False,
     force: bool = False,
-    around: SystemPaths | None = None,
-) -> Change:
-    """Let a client start `server`, for the user or for one project.
+    system: SystemPaths | None = None,
+) -> ConfigChange:
+    """Add `server` to a client's configuration, for the user or for one project.
 
-    An entry that is there and starts memglot is brought up to date; any other one is only replaced by `force`.
-    Raises `UsageError`, `Unreadable` and `CannotWrite`, and changes nothing then.
+    An existing entry that starts memglot is updated; any other entry of that name is replaced only with `force`.
+    Raise `UsageError`, `Unreadable` or `CannotWrite` without changing anything.
     """
-    around = around or system_paths()
-    found, path = _place(client, name, project, around)
-    receipts = Receipts(around.data)
+    system = system or system_paths()
+    found, path = _locate(client, name, project, system)
+    receipts = Receipts(system.data)
 
-    def attempt() -> Change | None:
+    def attempt() -> ConfigChange | None:
         plan = _plan_install(found, path, name, server, force)
         if project is not None and plan.change.action == "added":
             plan = plan._replace(
                 change=plan.change._replace(
-                    notes=("the file names paths of this machine: others who get it with the project need their own",)
+                    notes=("this file contains paths of your machine; others who share the project need their own",)
                 )
             )
         if dry_run or plan.change.action == "unchanged":
             return plan.change
         return plan.change if _carry_out(plan, receipts) else None
 
-    return _try(attempt, path)
+    return _retry(attempt, path)
 
 
 def uninstall(
@@ -93,44 +94,44 @@ def uninstall(
     name: str = NAME,
     project: Path | None = None,
     dry_run: bool = False,
-    around: SystemPaths | None = None,
-) -> Change:
-    """Take our entry out of a client's configuration, which is then as it was before `install`.
+    system: SystemPaths | None = None,
+) -> ConfigChange:
+    """Remove our entry from a client's configuration, which is then as it was before `install`.
 
-    What others changed there meanwhile stays. Raises `UsageError` where the entry does not start memglot,
-    `Unreadable` and `CannotWrite`, and changes nothing then.
+    Later changes by others are kept. Raise `UsageError` if the entry does not start memglot, `Unreadable` or
+    `CannotWrite`, without changing anything.
     """
-    around = around or system_paths()
-    found, path = _place(client, name, project, around)
-    receipts = Receipts(around.data)
+    system = system or system_paths()
+    found, path = _locate(client, name, project, system)
+    receipts = Receipts(system.data)
 
-    def attempt() -> Change | None:
+    def attempt() -> ConfigChange | None:
         plan = _plan_uninstall(found, path, name, receipts.get(path, name))
         if dry_run:
             return plan.change
         if plan.change.action == "removed" and not _carry_out(plan, receipts):
             return None
         with suppress(OSError):
-            receipts.drop(path, name)
+            receipts.delete(path, name)
         return plan.change
 
-    return _try(attempt, path)
+    return _retry(attempt, path)
 
 
-def _place(client: str, name: str, project: Path | None, around: SystemPaths) -> tuple[Client, Path]:
+def _locate(client: str, name: str, project: Path | None, system: SystemPaths) -> tuple[Client, Path]:
     if client not in CLIENTS:
         raise UnknownChoice("client", client, sorted(CLIENTS))
     if not _NAME.fullmatch(name):
-        raise _bad_server_name(name)
+        raise UsageError(f"{quoted(name, 64)} is not a valid server name", "use 1 to 64 letters, digits, `-` and `_`")
     found = CLIENTS[client]
-    path = found.path(around, project)
+    path = found.path(system, project)
     if path is None:
-        raise UsageError(f"{found.title} has no configuration for a single project", "leave `--project` away")
+        raise UsageError(f"{found.title} has no configuration for a single project", "leave out `--project`")
     return found, real_path(path)
 
 
-def _try(attempt: Callable[[], Change | None], path: Path) -> Change:
-    """Do it anew where another program wrote the file at the same moment, as clients that run may do."""
+def _retry(attempt: Callable[[], ConfigChange | None], path: Path) -> ConfigChange:
+    """Retry if another program, such as a running client, wrote the file at the same moment."""
     for _ in range(_ATTEMPTS):
         change = attempt()
         if change is not None:
@@ -138,33 +139,35 @@ def _try(attempt: Callable[[], Change | None], path: Path) -> Change:
     raise keeps_changing(str(path))
 
 
-def _plan_install(client: Client, path: Path, name: str, server: Server, force: bool) -> _Plan:
+def _plan_install(client: Client, path: Path, name: str, server: ServerCommand, force: bool) -> _Plan:
     data = read(path)
-    document = document_of(data or b"", str(path), client.format)
-    shape, keys = _keys(client, document, name, server)
+    document = parse_document(data or b"", str(path), client.format)
+    wanted, keys = _keys(client, document, name, server)
     entry = document.entry(keys)
     before = None if data is None else data.decode()
-    change = Change(client, path, name, "unchanged", _ours(entry, shape), before, before)
+    change = ConfigChange(client, path, name, "unchanged", _our_members(entry, wanted), before, before)
     if not document.has(keys):
-        splice, marks = document.add(keys, shape.values | shape.first)
+        edit, marks = document.add(keys, wanted.values | wanted.initial)
         folders = missing_folders(path)
         receipt = Receipt(client.name, str(path), name, list(keys), list(marks), is_new=data is None)
         receipt.folders = [str(folder) for folder in folders]
         receipt.blank = before if document.is_blank else None
-        return _Plan(_changed(change, document, splice, keys, shape, "added"), data, receipt, tuple(folders))
-    if isinstance(entry, dict) and _says(entry, shape):
+        return _Plan(_plan_change(change, document, edit, keys, wanted, "added"), data, receipt, tuple(folders))
+    if isinstance(entry, dict) and _is_up_to_date(entry, wanted):
         return _Plan(change, data)
-    if is_ours(entry):
-        return _Plan(_changed(change, document, document.update(keys, shape.values), keys, shape, "updated"), data)
+    if starts_memglot(entry):
+        return _Plan(
+            _plan_change(change, document, document.update(keys, wanted.values), keys, wanted, "updated"), data
+        )
     if not force:
         raise UsageError(
-            f"`{str(path)}` has a server `{name}` that is not memglot",
-            "`--name` gives ours another name; `--force` replaces that one, and `uninstall` brings it back",
+            f"`{path}` already has a server `{name}` that is not memglot",
+            "choose another name with `--name`, or replace it with `--force`; `uninstall` restores it",
         )
-    splice, raw = document.replace(keys, shape.values | shape.first)
-    change = _changed(change, document, splice, keys, shape, "updated", hide=("old",))
+    edit, raw = document.replace(keys, wanted.values | wanted.initial)
+    change = _plan_change(change, document, edit, keys, wanted, "updated", hide=("old",))
     return _Plan(
-        change._replace(notes=(f"it takes the place of another server `{name}`, which `uninstall` brings back",)),
+        change._replace(notes=(f"replaced another server `{name}`; `uninstall` restores it",)),
         data,
         Receipt(client.name, str(path), name, list(keys), replaced=raw),
     )
@@ -172,94 +175,99 @@ def _plan_install(client: Client, path: Path, name: str, server: Server, force: 
 
 def _plan_uninstall(client: Client, path: Path, name: str, receipt: Receipt | None) -> _Plan:
     data = read(path)
-    change = Change(client, path, name, "absent")
+    change = ConfigChange(client, path, name, "absent")
     if data is None:
         return _Plan(change, data)
-    document = document_of(data, str(path), client.format)
-    shape, keys = _keys(client, document, name, Server(NAME, ()))
+    document = parse_document(data, str(path), client.format)
+    wanted, keys = _keys(client, document, name, ServerCommand(NAME, ()))
     entry = document.entry(keys)
     before = data.decode()
     if not document.has(keys):
         return _Plan(change._replace(before=before, after=before), data)
-    if not is_ours(entry):
-        raise not_ours(name, str(path))
+    if not starts_memglot(entry):
+        raise UsageError(
+            f"the server `{name}` in `{path}` is not memglot; {NOTHING_CHANGED}",
+            "remove it by hand, or give the name of memglot's server with `--name`",
+        )
     receipt = receipt if receipt and tuple(receipt.keys) == keys else None
-    hide: tuple[_Side, ...] = ("old",) if _is_used(entry, shape) else ()
+    hide: tuple[_Side, ...] = ("old",) if _has_user_members(entry, wanted) else ()
     if receipt and receipt.replaced is not None:
         hide = (*hide, "new")
-        splice = document.restore(keys, receipt.replaced)
-        notes: tuple[str, ...] = (f"the server `{name}` that was there before is back",)
+        edit = document.restore(keys, receipt.replaced)
+        notes: tuple[str, ...] = (f"restored the server `{name}` that `install` had replaced",)
     else:
-        splice, notes = document.take(keys, receipt.marks if receipt else ()), ()
-    after: str | None = checked(document, splice, keys).text
+        edit, notes = document.remove(keys, receipt.marks if receipt else ()), ()
+    after: str | None = apply_edit(document, edit, keys).text
     if receipt and (receipt.is_new or receipt.blank is not None) and after is not None:
         if after.strip("\ufeff \t\r\n") in ("", "{}"):
             after = receipt.blank
-    if not notes and after is not None and document_of(after.encode(), str(path), client.format).has(keys):
-        raise not_only_ours(str(path))
-    shown = difference(str(path), before, _hull(before, document, splice, after), hide=hide)
+    if not notes and after is not None and parse_document(after.encode(), str(path), client.format).has(keys):
+        raise unsafe_edit(str(path))
+    shown = unified_diff(str(path), before, _file_edit(before, document, edit, after), hide=hide)
     change = change._replace(action="removed", before=before, after=after, diff=shown, notes=notes)
-    change = change._replace(next=_next(client.title, ""))
+    change = change._replace(next=_next_step(client, check=False))
     folders = tuple(Path(folder) for folder in receipt.folders) if receipt else ()
     return _Plan(change, data, folders=folders)
 
 
-def _keys(client: Client, document: Document, name: str, server: Server) -> tuple[Shape, tuple[str, ...]]:
-    """Where the entry is, or will be: what stands in an older place stays there."""
-    shape = client.shape(server, document.entry(()))
-    keys, older = (*shape.container, name), (*shape.container[:1], name)
-    if older != shape.container and not document.has(keys) and document.has(older):
-        return shape, older
-    return shape, keys
+def _keys(
+    client: Client, document: ConfigDocument, name: str, server: ServerCommand
+) -> tuple[ServerEntry, tuple[str, ...]]:
+    """Return our entry and its keys; an existing entry at an older position stays there."""
+    wanted = client.make_entry(server, document.entry(()))
+    keys, older = (*wanted.container, name), (*wanted.container[:1], name)
+    if older != wanted.container and not document.has(keys) and document.has(older):
+        return wanted, older
+    return wanted, keys
 
 
-def _says(entry: dict[str, Any], shape: Shape) -> bool:
-    return all(entry.get(key) == value for key, value in shape.values.items())
+def _is_up_to_date(entry: dict[str, Any], wanted: ServerEntry) -> bool:
+    return all(entry.get(key) == value for key, value in wanted.values.items())
 
 
-def _ours(entry: Any, shape: Shape) -> dict[str, Any] | None:
-    """What we write of an entry; the rest of it is the user's, and may be secret."""
-    known = shape.values | shape.first
+def _our_members(entry: Any, wanted: ServerEntry) -> dict[str, Any] | None:
+    """Return the members of an entry that we write; the others belong to the user, and may be secret."""
+    known = wanted.values | wanted.initial
     return {key: entry[key] for key in known if key in entry} if isinstance(entry, dict) else None
 
 
-def _is_used(entry: dict[str, Any], shape: Shape) -> bool:
-    """Tell whether the user keeps things of their own in our entry."""
-    return not set(entry) <= set(shape.values | shape.first | {"enabled": True})
+def _has_user_members(entry: dict[str, Any], wanted: ServerEntry) -> bool:
+    """Return True if the user added members to our entry."""
+    return not set(entry) <= set(wanted.values | wanted.initial | {"enabled": True})
 
 
-def _changed(
-    change: Change,
-    document: Document,
-    splice: Splice,
+def _plan_change(
+    change: ConfigChange,
+    document: ConfigDocument,
+    edit: TextEdit,
     keys: tuple[str, ...],
-    shape: Shape,
+    wanted: ServerEntry,
     action: Action,
     hide: tuple[_Side, ...] = (),
-) -> Change:
-    """The change that a splice makes, once it is sure that it changes our entry alone."""
-    after = checked(document, splice, keys)
+) -> ConfigChange:
+    """Return the change that an edit makes. Raise `UsageError` if it would change more than our entry."""
+    after = apply_edit(document, edit, keys)
     entry = after.entry(keys)
-    if not isinstance(entry, dict) or not _says(entry, shape):
-        raise not_only_ours(str(change.path))
-    if _is_used(entry, shape) and not {"\n", "\r"} & set(splice.text):
-        # What the user keeps in our entry stands on the same line as what changes.
+    if not isinstance(entry, dict) or not _is_up_to_date(entry, wanted):
+        raise unsafe_edit(str(change.path))
+    if _has_user_members(entry, wanted) and not {"\n", "\r"} & set(edit.text):
+        # Members that the user added are on the same line as the change.
         hide = ("old", "new")
     before = change.before or ""
-    shown = difference(str(change.path), before, _hull(before, document, splice, after.text), hide=hide)
-    change = change._replace(action=action, entry=_ours(entry, shape), after=after.text, diff=shown)
-    return change._replace(next=_next(change.client.title, change.client.look))
+    shown = unified_diff(str(change.path), before, _file_edit(before, document, edit, after.text), hide=hide)
+    change = change._replace(action=action, entry=_our_members(entry, wanted), after=after.text, diff=shown)
+    return change._replace(next=_next_step(change.client, check=True))
 
 
-def _hull(before: str, document: Document, splice: Splice, after: str | None) -> Splice:
-    """The change of the file itself, which a document of a blank one, or one that goes away, is not."""
-    if before == document.text and after == splice.apply(before):
-        return splice
-    return Splice(0, len(before), after or "")
+def _file_edit(before: str, document: ConfigDocument, edit: TextEdit, after: str | None) -> TextEdit:
+    """Return the edit of the file; it differs from that of the document if the file was blank or is deleted."""
+    if before == document.text and after == edit.apply(before):
+        return edit
+    return TextEdit(0, len(before), after or "")
 
 
 def _carry_out(plan: _Plan, receipts: Receipts) -> bool:
-    """Write what was planned; the receipt first, since what was replaced must not be lost."""
+    """Carry out a plan. The receipt is written first, so that a replaced entry is never lost."""
     change = plan.change
     earlier = receipts.get(change.path, change.name)
     if plan.receipt is not None:
@@ -272,14 +280,14 @@ def _carry_out(plan: _Plan, receipts: Receipts) -> bool:
             done = write(change.path, (change.after or "").encode(), expected=plan.data)
     finally:
         if not done and plan.receipt is not None:
-            _take_back(plan, earlier, receipts)
+            _roll_back(plan, earlier, receipts)
     return done
 
 
-def _take_back(plan: _Plan, earlier: Receipt | None, receipts: Receipts) -> None:
-    """Leave no trace of a change that did not come about."""
+def _roll_back(plan: _Plan, earlier: Receipt | None, receipts: Receipts) -> None:
+    """Remove the receipt and the folders of a change that was not made."""
     with suppress(OSError):
-        receipts.drop(plan.change.path, plan.change.name)
+        receipts.delete(plan.change.path, plan.change.name)
     if earlier is not None:
         receipts.put(earlier)
     for folder in reversed(plan.folders):
@@ -287,12 +295,5 @@ def _take_back(plan: _Plan, earlier: Receipt | None, receipts: Receipts) -> None
             folder.rmdir()
 
 
-def _next(title: str, look: str) -> str:
-    """What to do after a server was put in or taken out."""
-    return f"restart {title}" + (f"; {look}" if look else "")
-
-
-def _bad_server_name(name: str) -> UsageError:
-    """A name that some client would refuse."""
-    shown = name if name.isprintable() and len(name) <= 64 else name.encode("unicode_escape").decode("ascii")[:64]
-    return UsageError(f"`{shown}` is no name for a server", "take 1 to 64 letters, digits, `-` and `_`")
+def _next_step(client: Client, *, check: bool) -> str:
+    return f"restart {client.title}" + (f"; {client.check}" if check else "")
