@@ -108,10 +108,10 @@ def errors() -> None:
 
 
 def tools() -> None:
-    """The tools that agents get."""
+    """Write the table of MCP tools."""
     from memglot.mcp.tools import all_tools
 
-    cog.outl("| tool | what it does | takes |")
+    cog.outl("| tool | what it does | parameters |")
     cog.outl("|---|---|---|")
     for tool in all_tools().values():
         fields = msgspec.structs.fields(tool.input)
@@ -141,10 +141,10 @@ def methods() -> None:
 
 
 def clients() -> None:
-    """The programs that memglot can be put into, and where their configuration lies."""
+    """Write the table of clients and their configuration files."""
     from memglot.clients.registry import CLIENTS
 
-    cog.outl("| client | program | its file on Linux | on macOS | on Windows | in a project |")
+    cog.outl("| client | program | file on Linux | on macOS | on Windows | in a project |")
     cog.outl("|---|---|---|---|---|---|")
     for client in CLIENTS.values():
         places = [f"`{place}`" for place in client.documented_paths]

@@ -685,13 +685,13 @@ def test_json_tells_what_was_done(run: Callable[..., Any], tmp_path: Path) -> No
 def test_text_tells_what_to_do_next_and_how_to_undo(run: Callable[..., Any], tmp_path: Path) -> None:
     said = run("install", "claude-code", "--project", "--name", "notes")
     assert f"added the server `notes` to Claude Code: {tmp_path / 'work' / '.mcp.json'}" in said
-    assert "next: restart Claude Code; `/mcp` there shows it" in said
+    assert "next: restart Claude Code, then check the server with `/mcp`" in said
     assert "undo: memglot mcp uninstall claude-code --name notes --project" in said
     assert "already up to date" in run("install", "claude-code", "--project", "--name", "notes")
-    assert "would take the server `notes` out of" in run(
+    assert "would remove the server `notes` from" in run(
         "uninstall", "claude-code", "--project", "--name", "notes", "--dry-run"
     )
-    assert "took the server `notes` out of" in run("uninstall", "claude-code", "--project", "--name", "notes")
+    assert "removed the server `notes` from" in run("uninstall", "claude-code", "--project", "--name", "notes")
     assert "has no server `notes`" in run("uninstall", "claude-code", "--project", "--name", "notes")
 
 

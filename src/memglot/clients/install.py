@@ -296,4 +296,4 @@ def _roll_back(plan: _Plan, earlier: Receipt | None, receipts: Receipts) -> None
 
 
 def _next_step(client: Client, *, check: bool) -> str:
-    return f"restart {client.title}" + (f"; {client.check}" if check else "")
+    return f"restart {client.title}" + (f", then check the server {client.check}" if check else "")

@@ -44,7 +44,7 @@ class Client(NamedTuple):
     make_entry: Callable[[ServerCommand, Any], ServerEntry]
     """Return the entry for a server, in a configuration with this value."""
     check: str
-    """How to see in the client that the server runs."""
+    """Where the client shows that the server runs."""
     documented_paths: tuple[str, str, str]
     """Path of the user's configuration on Linux, macOS and Windows, for the documentation."""
 
@@ -155,7 +155,7 @@ CLIENTS: dict[str, Client] = {
             project_file=".mcp.json",
             format="json",
             make_entry=_stdio_entry("mcpServers"),
-            check="`/mcp` there shows it",
+            check="with `/mcp`",
             documented_paths=("~/.claude.json", "~/.claude.json", "~/.claude.json"),
         ),
         Client(
@@ -165,7 +165,7 @@ CLIENTS: dict[str, Client] = {
             project_file=None,
             format="json",
             make_entry=_plain_entry("mcpServers"),
-            check="Settings, Developer shows it",
+            check="in Settings > Developer",
             documented_paths=(
                 "$XDG_CONFIG_HOME/Claude/claude_desktop_config.json",
                 "~/Library/Application Support/Claude/claude_desktop_config.json",
@@ -179,7 +179,7 @@ CLIENTS: dict[str, Client] = {
             project_file=".cursor/mcp.json",
             format="json",
             make_entry=_stdio_entry("mcpServers"),
-            check="its settings show it under MCP",
+            check="in its MCP settings",
             documented_paths=("~/.cursor/mcp.json", "~/.cursor/mcp.json", "~/.cursor/mcp.json"),
         ),
         Client(
@@ -189,7 +189,7 @@ CLIENTS: dict[str, Client] = {
             project_file=".codex/config.toml",
             format="toml",
             make_entry=_plain_entry("mcp_servers"),
-            check="`/mcp` there shows it",
+            check="with `/mcp`",
             documented_paths=("~/.codex/config.toml", "~/.codex/config.toml", "~/.codex/config.toml"),
         ),
         Client(
@@ -199,7 +199,7 @@ CLIENTS: dict[str, Client] = {
             project_file=".vscode/mcp.json",
             format="json",
             make_entry=_stdio_entry("servers"),
-            check="`MCP: List Servers` in the command palette shows it",
+            check="with `MCP: List Servers` in the command palette",
             documented_paths=(
                 "$XDG_CONFIG_HOME/Code/User/mcp.json",
                 "~/Library/Application Support/Code/User/mcp.json",
@@ -213,7 +213,7 @@ CLIENTS: dict[str, Client] = {
             project_file="opencode.json",
             format="json",
             make_entry=_opencode_entry,
-            check="`opencode mcp list` shows it",
+            check="with `opencode mcp list`",
             documented_paths=(
                 "$XDG_CONFIG_HOME/opencode/opencode.json",
                 "$XDG_CONFIG_HOME/opencode/opencode.json",
