@@ -113,7 +113,7 @@ def problems(folder: Path) -> Iterator[str]:
             yield f"kind of {node.id}"
         found.add(node.id)
     for path in (memory / "relations").rglob("*.json"):
-        link = msgspec.json.decode(path.read_bytes(), type=shapes.Link)
+        link = msgspec.json.decode(path.read_bytes(), type=shapes.RelationFile)
         triple = (link.subject, link.predicate, link.object)
         if {link.subject, link.object} - found or triple in triples:
             yield f"relation {link.id}"

@@ -13,15 +13,23 @@ import msgspec
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.layout import Layout
 from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS, SCHEMAS
-from memglot.project.storage.shapes import Config, Link, MemoryEvent, Sidecar
+from memglot.project.storage.shapes import Config, MemoryEvent, RelationFile, Sidecar
 
 NAMES = ("config", "object", "relation", "event", "patch")
 """The five schemas there are."""
-_SHAPES = {"config": Config, "object": Sidecar, "relation": Link, "event": MemoryEvent}
+_SHAPES = {"config": Config, "object": Sidecar, "relation": RelationFile, "event": MemoryEvent}
+_DEFINITIONS = {"RelationFile": "Link", "EvidenceItem": "Evidence", "SidecarSource": "Source"}
+"""Names of definitions that differ in the schema files, which stay as they always were."""
 _OPERATIONS = (
-    "create_object", "update_object", "mark_stale", "supersede_object", "delete_object",
-    "create_relation", "update_relation", "delete_relation",
-)  # fmt: skip
+    "create_object",
+    "update_object",
+    "mark_stale",
+    "supersede_object",
+    "delete_object",
+    "create_relation",
+    "update_relation",
+    "delete_relation",
+)
 
 
 def schema_path(name: str) -> str:
@@ -54,7 +62,10 @@ def schema_of(name: str) -> bytes:
         own["then"] = {"properties": {"stage": False}}
     if name == "event":
         defined["MemoryEvent"]["allOf"] = [_needs("memory", "id"), _needs("relation", "relation_id")]
-    return stable_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found})
+    text = stable_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}).decode()
+    for ours, written in _DEFINITIONS.items():
+        text = text.replace(f'"{ours}"', f'"{written}"').replace(f'/$defs/{ours}"', f'/$defs/{written}"')
+    return text.encode()
 
 
 def _needs(what: str, field: str) -> dict[str, Any]:

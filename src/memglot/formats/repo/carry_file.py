@@ -33,14 +33,14 @@ _FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", 
 """The fields of a sidecar that may be made up, and the carried ones that they stand for."""
 
 
-class Head(msgspec.Struct, omit_defaults=True):
+class CarryHead(msgspec.Struct, omit_defaults=True):
     """What is carried for the whole store."""
 
     space: str = ""
     made: dict[str, str] = {}
 
 
-class Line(msgspec.Struct, omit_defaults=True):
+class CarryLine(msgspec.Struct, omit_defaults=True):
     """What may stand on a line."""
 
     node: str = ""
@@ -51,14 +51,14 @@ class Line(msgspec.Struct, omit_defaults=True):
     bare: bool = False
     at: str = ""
     relation: Relation | None = None
-    head: Head | None = None
+    head: CarryHead | None = None
 
 
 class Carried:
     """What a store carries, by the ids of its nodes and relations."""
 
     def __init__(self, folder: Path, report: SourceReport) -> None:
-        self.head = Head()
+        self.head = CarryHead()
         self._nodes, self._links = DiskMap(), DiskMap()
         for line in _lines(folder, report):
             if line.head is not None:
@@ -68,10 +68,10 @@ class Carried:
             elif line.link:
                 self._links[line.link] = line
 
-    def node(self, id: str, created_at: str | None) -> Line | None:
+    def node(self, id: str, created_at: str | None) -> CarryLine | None:
         """What is carried for a node; not for another that got its id. No time stands for a node that is not there."""
         found = self._nodes.get(id)
-        line = None if found is None else msgspec.convert(found, Line)
+        line = None if found is None else msgspec.convert(found, CarryLine)
         return None if line is None or created_at not in (None, line.of) else line
 
     def memory_of(self, node: str, created_at: str | None) -> str | None:
@@ -84,10 +84,10 @@ class Carried:
         """The nodes that something is carried for."""
         yield from self._nodes
 
-    def link(self, id: str) -> Line | None:
+    def link(self, id: str) -> CarryLine | None:
         """What is carried for a relation."""
         found = self._links.get(id)
-        return None if found is None else msgspec.convert(found, Line)
+        return None if found is None else msgspec.convert(found, CarryLine)
 
     def links(self) -> Iterator[tuple[str, str]]:
         """The ids of the relations that are carried, each with that of its file."""
@@ -120,13 +120,13 @@ def digest(raw: bytes) -> str:
     return sha256(raw).hexdigest()[:16]
 
 
-def _lines(folder: Path, report: SourceReport) -> Iterator[Line]:
+def _lines(folder: Path, report: SourceReport) -> Iterator[CarryLine]:
     before = report.source
     for number, raw in StoreReader(folder).lines(CARRY):
         if number == 1:
             report.start_source(str(folder / CARRY))
         try:
-            line = msgspec.json.decode(raw, type=Line)
+            line = msgspec.json.decode(raw, type=CarryLine)
             if line.relation is not None:
                 check_thing(line.relation)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -138,7 +138,7 @@ def _lines(folder: Path, report: SourceReport) -> Iterator[Line]:
     report.start_source(before)
 
 
-def told(line: Line, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def told(line: CarryLine, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fields of a sidecar without those that were made up, and the slot without what was edited since."""
     fields, slot = dict(fields), dict(line.memglot)
     for name, value in line.made.items():
@@ -164,7 +164,7 @@ class CarryLines:
     def __init__(self) -> None:
         self.lines = SortedLines()
 
-    def add(self, line: Line) -> None:
+    def add(self, line: CarryLine) -> None:
         """Carry something."""
         # Keys of the slot come in its own order, so that equal memories give equal bytes.
         self.lines.add(msgspec.json.encode(line))

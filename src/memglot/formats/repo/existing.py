@@ -8,7 +8,7 @@ from typing import Any
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.files import path_inside
-from memglot.formats.repo.carry_file import Carried, Line, space_of
+from memglot.formats.repo.carry_file import Carried, CarryLine, space_of
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.nodes import TOOL, digest_of
 from memglot.formats.repo.other_files import read_config
@@ -21,7 +21,7 @@ from memglot.project.storage.reader import StoreReader, decode_json
 from memglot.report import SourceReport
 
 
-class There:
+class ExistingStore:
     """The nodes and relations of a store, by their ids. Raises `Unreadable` for storage of another version."""
 
     def __init__(self, folder: Path) -> None:
@@ -114,11 +114,11 @@ class There:
         carried = self._carried.memory_of(id, self._created(id)) if self._carried is not None else None
         return carried or derive_id(TOOL, self.space, id)
 
-    def carried(self, id: str) -> Line | None:
+    def carried(self, id: str) -> CarryLine | None:
         """What is carried for a node that is there."""
         return self._carried.node(id, self._created(id)) if self._carried is not None else None
 
-    def carried_link(self, path: str) -> Line | None:
+    def carried_link(self, path: str) -> CarryLine | None:
         """What is carried for the relation in a file."""
         id = self._fields(path).get("id")
         return self._carried.link(str(id)) if self._carried is not None else None

@@ -22,7 +22,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.repo.nodes import RESIDUE, TOOL
 from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
-from memglot.formats.repo.sidecars import untouched
+from memglot.formats.repo.sidecars import is_unchanged
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
 from memglot.project.storage.lock import exclusive
@@ -85,6 +85,6 @@ FORMAT = Format(
     folder=FolderSupport(
         folder_name=FOLDER, read=read_home, recognise=recognise_folder, accepts_file=takes, digest_file=digest_file
     ),
-    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

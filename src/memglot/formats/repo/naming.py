@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from memglot.disk import DiskList, DiskMap
-from memglot.formats.repo.existing import There
+from memglot.formats.repo.existing import ExistingStore
 from memglot.formats.repo.nodes import TOOL
-from memglot.formats.repo.sidecars import kind_for, residue_of, title_of, untouched
+from memglot.formats.repo.sidecars import is_unchanged, kind_for, residue_of, title_of
 from memglot.model import Record
 from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.ids import is_id, kind_of, slugify
@@ -18,10 +18,10 @@ _LONGEST_NAME = 240
 _DEEPEST = 20
 
 
-class Names:
+class NodeNames:
     """Takes memories first, and then tells their nodes."""
 
-    def __init__(self, there: There) -> None:
+    def __init__(self, there: ExistingStore) -> None:
         self._there = there
         self._facts: DiskList[dict[str, Any]] = DiskList()
         self._ids, self._files, self._nodes = DiskMap(), DiskMap(), DiskMap()
@@ -142,7 +142,9 @@ class Names:
         # Under another id it would lie where nobody looks for it.
         place: str = fact.get("path", "") if any(id == own for _, own in fact["nodes"]) else ""
         body: str = fact.get("body", f"{place}.md")
-        if not (can_lie(f"{place}.json") and can_lie(body) and body.endswith(".md")) or self._taken(place, body):
+        if not (is_valid_path(f"{place}.json") and is_valid_path(body) and body.endswith(".md")) or self._taken(
+            place, body
+        ):
             layout = self.layout if kind_of(id) in vocabulary.KINDS else Layout()
             place = layout.place(id, lambda place: self._taken(place, f"{place}.md"))
             body = f"{place}.md"
@@ -153,7 +155,7 @@ class Names:
         return any(path in self._files or self._there.has_file(path) for path in (f"{place}.json", body))
 
 
-def can_lie(path: str, below: str = paths.NODES) -> bool:
+def is_valid_path(path: str, below: str = paths.NODES) -> bool:
     """Tell whether a file of a store may lie at a path: inside, not hidden, and within what systems can hold."""
     parts = path.split("/")
     if parts[0] != below or not 1 < len(parts) <= _DEEPEST or not path.isprintable() or "\\" in path:
@@ -163,7 +165,7 @@ def can_lie(path: str, below: str = paths.NODES) -> bool:
 
 def _is_good(id: str, record: Record) -> bool:
     """Tell whether a node may be called so; a name that was odd before stays with a node that nobody touched."""
-    return is_id(id) and (kind_of(id) in vocabulary.KINDS or untouched(record))
+    return is_id(id) and (kind_of(id) in vocabulary.KINDS or is_unchanged(record))
 
 
 def _slug(record: Record) -> str:

@@ -1,7 +1,7 @@
 """A node and a memory, each made of the other: what the sidecar says, what the model has no home for, and the bytes.
 
 `extra.repo` has the fields of a sidecar that only project memory knows; `extra.repo.node` where the node lies, how its
-times and its JSON are spelt, and `of`, a digest of all that it said when it was read.
+times and its JSON are utc_text, and `of`, a digest of all that it said when it was read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memglot.project.storage.ids import kind_of
 
 TOOL = "repo"
 RESIDUE = "repo.node"
-HOME = "gotcha"
+FALLBACK_KIND = "gotcha"
 """The kind of node that a memory becomes whose kind project memory does not know.
 
 A gotcha is what one has to know: it has no stage and asks nothing, a query finds it, and it stays out of the product
@@ -36,15 +36,15 @@ TOLD = ("id", "type", "status", "title", "created_at", "updated_at", "tags", "so
 OWN: dict[str, Any] = {
     "stage": vocabulary.Stage,
     "anchors": list[shapes.Text],
-    "evidence": list[shapes.Evidence],
+    "evidence": list[shapes.EvidenceItem],
     "origin": shapes.Origin,
     "superseded_by": shapes.Id | None,
 }
 TIMES = ("created_at", "updated_at")
-_TAKEN_AWAY = ("stage", "anchors", "superseded_by")
+_REMOVABLE = ("stage", "anchors", "superseded_by")
 
 
-class Node(NamedTuple):
+class NodeFiles(NamedTuple):
     """The two files of a node."""
 
     fields: dict[str, Any]
@@ -54,12 +54,12 @@ class Node(NamedTuple):
     """The sidecar's path below `.memory`, without its ending."""
 
 
-def spelt(microseconds: int) -> str:
+def utc_text(microseconds: int) -> str:
     """A moment as a sidecar of ours says it: in UTC, so that every machine writes the same bytes."""
     return format_time(microseconds).removesuffix("Z") + "+00:00"
 
 
-def record_of(node: Node, space: str, raw: bytes | None = None) -> Record:
+def record_of(node: NodeFiles, space: str, raw: bytes | None = None) -> Record:
     """The memory of a node whose fields were checked; those that this tool made up are not among them.
 
     `raw` is the sidecar as it lies there; without it nothing is told of its place and its bytes. Raises `BadRecord`.
@@ -82,21 +82,21 @@ def record_of(node: Node, space: str, raw: bytes | None = None) -> Record:
         foreign=[Foreign(TOOL, fields["id"], space)],
         extra={TOOL: own} if own else {},
     )
-    record.clocks = _stated(record, own)
+    record.clocks = _implied_clocks(record, own)
     check_record(record)
     if raw is not None:
         record.extra[RESIDUE] = _residue(node, record, raw)
     return record
 
 
-def _stated(record: Record, own: dict[str, Any]) -> dict[str, int]:
+def _implied_clocks(record: Record, own: dict[str, Any]) -> dict[str, int]:
     """The clocks of what an updated node states by saying nothing: that it holds, and has no such field any more.
 
     A field at its default would else never win over what an earlier version of the node said.
     """
     if record.updated_at <= record.created_at:
         return {}
-    gone = [name for name in _TAKEN_AWAY if name not in own and (name != "stage" or record.kind == "feature")]
+    gone = [name for name in _REMOVABLE if name not in own and (name != "stage" or record.kind == "feature")]
     clocks = {f"extra.{TOOL}.{name}": record.updated_at for name in gone}
     return clocks | ({"status": record.updated_at} if record.status == DEFAULT_STATUS else {})
 
@@ -108,7 +108,7 @@ def _text(body: bytes) -> str:
         raise bad_syntax("UTF-8", f"byte {error.start}") from None
 
 
-def _residue(node: Node, record: Record, raw: bytes) -> dict[str, Any]:
+def _residue(node: NodeFiles, record: Record, raw: bytes) -> dict[str, Any]:
     """Where a node lies, and what of its bytes its values do not tell."""
     fields = node.fields
     found: dict[str, Any] = {"path": node.place, "of": digest_of(fields, node.body)}
@@ -118,7 +118,7 @@ def _residue(node: Node, record: Record, raw: bytes) -> dict[str, Any]:
         found["type"] = fields["type"]
     if fields.get("tags", []) != record.tags:
         found["tags"] = fields["tags"]
-    found |= {name: fields[name] for name in TIMES if fields[name] != spelt(getattr(record, name))}
+    found |= {name: fields[name] for name in TIMES if fields[name] != utc_text(getattr(record, name))}
     if without := [name for name in ("tags", "evidence") if name not in fields]:
         found["without"] = without
     if unknown := sorted(key for key in fields if key not in TOLD and key not in OWN):

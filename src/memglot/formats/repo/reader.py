@@ -13,9 +13,9 @@ from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.repo.carry_file import Carried, space_of, told
 from memglot.formats.repo.deletions import Deletions
-from memglot.formats.repo.nodes import TOOL, Node, record_of
+from memglot.formats.repo.nodes import TOOL, NodeFiles, record_of
 from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, read_config, refuse_link
-from memglot.formats.repo.relations import LinkFile, relation_of
+from memglot.formats.repo.relations import RelationFields, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
 from memglot.model.record_errors import bad_syntax
 from memglot.project.storage import paths
@@ -152,7 +152,7 @@ class _Reading:
         shown = fields
         if line is not None:
             shown, slot = told(line, fields)
-        node = Node(shown, body, path.removesuffix(".json"))
+        node = NodeFiles(shown, body, path.removesuffix(".json"))
         bare = line is not None and (line.bare or bool(line.made))
         record = record_of(node, self._space, None if bare else raw)
         riders = (take_slot({KEY: slot}, record, self._report) or []) if slot else []
@@ -175,7 +175,7 @@ class _Reading:
     def _relation(self, path: str) -> list[Relation]:
         try:
             raw = self._reader.read(path)
-            link = LinkFile(decode_json(path, raw), path.removesuffix(".json"))
+            link = RelationFields(decode_json(path, raw), path.removesuffix(".json"))
             carried = self._carried.relation(link.fields["id"], raw)
             found = carried or relation_of(link, self._space, self._memory_id, raw)
         except (BadRecord, FileFault) as error:

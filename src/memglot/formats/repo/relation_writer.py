@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from memglot.disk import DiskList, DiskMap
 from memglot.formats.core.note_folder import Notes
-from memglot.formats.repo.carry_file import CarryLines, Line, digest
-from memglot.formats.repo.existing import There
-from memglot.formats.repo.naming import Names, can_lie
+from memglot.formats.repo.carry_file import CarryLine, CarryLines, digest
+from memglot.formats.repo.existing import ExistingStore
+from memglot.formats.repo.naming import NodeNames, is_valid_path
 from memglot.formats.repo.nodes import TOOL
-from memglot.formats.repo.relations import RESIDUE, LinkFile, can_be_link, file_of, relation_of, usual_place
+from memglot.formats.repo.relations import RESIDUE, RelationFields, can_be_file, file_of, relation_of, usual_place
 from memglot.model import Relation, derive_id, to_builtins
 from memglot.project.storage.ids import link_id
 from memglot.project.storage.paths import RELATIONS
@@ -21,11 +21,11 @@ from memglot.report import Report
 _ID = re.compile(RELATION_ID)
 
 
-class LinkWriter:
+class RelationWriter:
     """Takes relations first, so that those with an id of their own get it; then writes them."""
 
     def __init__(
-        self, notes: Notes, there: There, names: Names, lines: CarryLines, report: Report, *, plain: bool
+        self, notes: Notes, there: ExistingStore, names: NodeNames, lines: CarryLines, report: Report, *, plain: bool
     ) -> None:
         self._notes, self._there, self._names = notes, there, names
         self._lines, self._report, self._plain = lines, report, plain
@@ -47,7 +47,7 @@ class LinkWriter:
         subject, object = self._names.node(relation.subject.id), self._names.node(relation.object.id)
         if relation.subject.entity or relation.object.entity or subject is None or object is None:
             return False
-        if not can_be_link(relation) or not self._is_first(relation):
+        if not can_be_file(relation) or not self._is_first(relation):
             return False
         triple = f"{subject} {relation.predicate} {object}"
         id = self._id(relation, subject, object)
@@ -78,7 +78,7 @@ class LinkWriter:
             if path.removesuffix(".json") not in self._places and (line := self._there.carried_link(path)) is not None:
                 self._lines.add(line)
 
-    def _carry(self, relation: Relation, link: LinkFile, raw: bytes) -> None:
+    def _carry(self, relation: Relation, link: RelationFields, raw: bytes) -> None:
         ends = {link.fields["from"]: relation.subject.id, link.fields["to"]: relation.object.id}
         if to_builtins(relation_of(link, self.space, ends.__getitem__, raw)) == to_builtins(relation):
             return
@@ -86,7 +86,7 @@ class LinkWriter:
             self._report.dropped("relations", relation.subject.id)
         else:
             self._report.carried["relations"] += 1
-            self._lines.add(Line(link=link.fields["id"], of=digest(raw), relation=relation))
+            self._lines.add(CarryLine(link=link.fields["id"], of=digest(raw), relation=relation))
 
     def _is_first(self, relation: Relation) -> bool:
         first = self._ends.get(_ends(relation))
@@ -110,7 +110,7 @@ class LinkWriter:
         residue = relation.extra.get(RESIDUE)
         asked = residue.get("path") if isinstance(residue, dict) else None
         place = known if isinstance(known, str) else asked if isinstance(asked, str) else usual_place(id)
-        if known is None and (not can_lie(f"{place}.json", RELATIONS) or self._has(place)):
+        if known is None and (not is_valid_path(f"{place}.json", RELATIONS) or self._has(place)):
             place = self._names.layout.link_place(id, self._has)
         self._places[place] = True
         return place

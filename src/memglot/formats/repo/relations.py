@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memglot.errors import MemglotError
-from memglot.formats.repo.nodes import TOOL, spelt
+from memglot.formats.repo.nodes import TOOL, utc_text
 from memglot.model import Endpoint, Foreign, Relation, check_thing, check_value, derive_id, parse_time, to_builtins
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.faults import FileFault
@@ -22,7 +22,7 @@ _TOLD = frozenset(
 )
 
 
-class LinkFile(NamedTuple):
+class RelationFields(NamedTuple):
     """The file of a relation."""
 
     fields: dict[str, Any]
@@ -30,7 +30,7 @@ class LinkFile(NamedTuple):
     """Its path below `.memory`, without its ending."""
 
 
-def relation_of(link: LinkFile, space: str, memory: Callable[[str], str], raw: bytes | None = None) -> Relation:
+def relation_of(link: RelationFields, space: str, memory: Callable[[str], str], raw: bytes | None = None) -> Relation:
     """The relation in a file whose fields were checked; `memory` tells the memory of a node. Raises `BadRecord`.
 
     `raw` is the file as it lies there; without it nothing is told of its place and its bytes.
@@ -66,14 +66,14 @@ def usual_place(id: str) -> str:
     return f"{paths.RELATIONS}/{file_slug(id.removeprefix('rel.'))}"
 
 
-def can_be_link(relation: Relation) -> bool:
+def can_be_file(relation: Relation) -> bool:
     """Tell whether a relation between two nodes has values that a file may have."""
     if relation.predicate not in vocabulary.PREDICATES or relation.status not in vocabulary.RELATION_STATUSES:
         return False
     if relation.confidence is not None and relation.confidence not in vocabulary.CONFIDENCES:
         return False
     try:
-        shape = list[shapes.Evidence]
+        shape = list[shapes.EvidenceItem]
         return bool(msgspec.to_builtins(msgspec.convert(relation.evidence, shape)) == relation.evidence)
     except msgspec.ValidationError:
         return False
@@ -87,8 +87,8 @@ def fields_of(relation: Relation, id: str, subject: str, object: str) -> dict[st
         "predicate": relation.predicate,
         "to": object,
         "status": relation.status,
-        "created_at": spelt(relation.created_at),
-        "updated_at": spelt(relation.updated_at or relation.created_at),
+        "created_at": utc_text(relation.created_at),
+        "updated_at": utc_text(relation.updated_at or relation.created_at),
     }
     if relation.confidence is not None:
         fields["confidence"] = relation.confidence
@@ -98,10 +98,10 @@ def fields_of(relation: Relation, id: str, subject: str, object: str) -> dict[st
     return fields
 
 
-def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> tuple[LinkFile, bytes]:
+def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> tuple[RelationFields, bytes]:
     """The file of a relation: as it was, where the relation still says what it said; else anew."""
     fields = fields_of(relation, id, *ends)
-    link, raw = LinkFile(fields, place), stable_json(fields)
+    link, raw = RelationFields(fields, place), stable_json(fields)
     residue = relation.extra.get(RESIDUE)
     text = residue.get("text") if isinstance(residue, dict) else None
     if not isinstance(text, str):
@@ -109,7 +109,7 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     try:
         told: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, Any])
         to_relation("", told, allow_unknown=True)
-        before = relation_of(LinkFile(told, place), "", lambda node: node)
+        before = relation_of(RelationFields(told, place), "", lambda node: node)
         now = relation_of(link, "", lambda node: node)
     except (msgspec.DecodeError, ValueError, MemglotError, FileFault):
         return link, raw
@@ -117,4 +117,4 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     same = before.extra.get(TOOL, {}) == own and to_builtins(msgspec.structs.replace(before, extra={})) == to_builtins(
         now
     )
-    return (LinkFile(told, place), text.encode()) if same else (link, raw)
+    return (RelationFields(told, place), text.encode()) if same else (link, raw)

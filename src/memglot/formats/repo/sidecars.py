@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.repo.nodes import HOME, OWN, RESIDUE, TIMES, TOLD, TOOL, Node, digest_of, spelt
+from memglot.formats.repo.nodes import FALLBACK_KIND, OWN, RESIDUE, TIMES, TOLD, TOOL, NodeFiles, digest_of, utc_text
 from memglot.model import Record, parse_time
 from memglot.project.storage import shapes, vocabulary
 from memglot.project.storage.hashes import body_hash, node_hash, stable_json
@@ -18,10 +18,10 @@ _TAG = re.compile(vocabulary.TAG)
 _TITLE = 80
 
 
-class Written(NamedTuple):
+class WrittenNode(NamedTuple):
     """A memory as the two files of a node."""
 
-    node: Node
+    node: NodeFiles
     raw: bytes
     """The sidecar."""
     made: dict[str, Any]
@@ -57,7 +57,7 @@ def residue_of(record: Record) -> dict[str, Any]:
     return known
 
 
-def untouched(record: Record) -> bool:
+def is_unchanged(record: Record) -> bool:
     """Tell whether a memory still says what its node said when it was read."""
     residue = residue_of(record)
     place = residue.get("path", "")
@@ -69,7 +69,7 @@ def untouched(record: Record) -> bool:
     return False
 
 
-class Wanted(NamedTuple):
+class NodePlan(NamedTuple):
     """What is settled of a node before its memory is looked at."""
 
     id: str
@@ -83,7 +83,7 @@ class Wanted(NamedTuple):
     """The node that replaced it."""
 
 
-def node_of(record: Record, wanted: Wanted) -> Written:
+def node_of(record: Record, wanted: NodePlan) -> WrittenNode:
     """The files of a memory."""
     id, place, body_path, tool_hash, *_ = wanted
     residue, body = residue_of(record), _body(record)
@@ -93,11 +93,11 @@ def node_of(record: Record, wanted: Wanted) -> Written:
     untouched = bool(residue) and residue.get("of") == digest_of(fields, body)
     if untouched and "text" in residue:
         raw = residue["text"].encode()
-        return Written(Node(_decoded(raw, fields), body, place), raw, made)
+        return WrittenNode(NodeFiles(_decoded(raw, fields), body, place), raw, made)
     if not untouched:
         fields, made = _fields(record, wanted)
     fields["content_hash"] = node_hash(fields, body) if by_tool else body_hash(body)
-    return Written(Node(fields, body, place), stable_json(fields), made)
+    return WrittenNode(NodeFiles(fields, body, place), stable_json(fields), made)
 
 
 def _decoded(raw: bytes, fallback: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _as_it_was(record: Record, id: str, body_path: str) -> dict[str, Any]:
     return fields
 
 
-def _fields(record: Record, wanted: Wanted) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fields(record: Record, wanted: NodePlan) -> tuple[dict[str, Any], dict[str, Any]]:
     """The sidecar of a memory, all but its hash, and which of its fields are made up: only what is allowed there."""
     residue, own = residue_of(record), record.extra.get(TOOL)
     kind = _kind(record, wanted.id)
@@ -142,7 +142,7 @@ def _fields(record: Record, wanted: Wanted) -> tuple[dict[str, Any], dict[str, A
     fields["title"] = record.title or wanted.title or title_of(record)
     fields["status"] = record.status if record.status in allowed else allowed[0]
     fields["tags"] = [tag for tag in record.tags if _TAG.fullmatch(tag)]
-    if record.source and _fits(record.source, shapes.Source):
+    if record.source and _fits(record.source, shapes.SidecarSource):
         fields["source"] = record.source
     for key, value in own.items() if isinstance(own, dict) else ():
         if key in OWN and _fits(value, OWN[key]) and (key != "stage" or kind == "feature"):
@@ -183,17 +183,17 @@ def _kind(record: Record, id: str) -> str:
 
 def kind_for(record: Record) -> str:
     """The kind of a new node; the project's own node is made by `init`, and never out of any other memory."""
-    return record.kind if record.kind in vocabulary.SAVED_KINDS else HOME
+    return record.kind if record.kind in vocabulary.SAVED_KINDS else FALLBACK_KIND
 
 
 def _spelling(told: str | None, at: int) -> str:
-    """How a time was spelt, where that is still the same time."""
+    """How a time was utc_text, where that is still the same time."""
     try:
         if told and parse_time(told) == at:
             return told
     except BadRecord:
         pass
-    return spelt(at)
+    return utc_text(at)
 
 
 def _fits(value: Any, shape: Any) -> bool:

@@ -14,11 +14,11 @@ from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.note_folder import Notes
 from memglot.formats.core.sidecar import item_of, line_of
-from memglot.formats.repo.carry_file import CARRY, CarryLines, Head, Line, digest
+from memglot.formats.repo.carry_file import CARRY, CarryHead, CarryLine, CarryLines, digest
 from memglot.formats.repo.deletions import Deletions
-from memglot.formats.repo.existing import There
-from memglot.formats.repo.naming import Names
-from memglot.formats.repo.nodes import RESIDUE, TOOL, Node, record_of
+from memglot.formats.repo.existing import ExistingStore
+from memglot.formats.repo.naming import NodeNames
+from memglot.formats.repo.nodes import RESIDUE, TOOL, NodeFiles, record_of
 from memglot.formats.repo.other_files import (
     LOG,
     TABLES,
@@ -28,8 +28,8 @@ from memglot.formats.repo.other_files import (
     is_config,
     project_of,
 )
-from memglot.formats.repo.relation_writer import LinkWriter
-from memglot.formats.repo.sidecars import Wanted, Written, node_of, residue_of
+from memglot.formats.repo.relation_writer import RelationWriter
+from memglot.formats.repo.sidecars import NodePlan, WrittenNode, node_of, residue_of
 from memglot.model import Blob, Item, Record, Relation, Supersession, Thing, Tombstone
 from memglot.project.storage import paths
 from memglot.project.storage.markdown import has_front_matter
@@ -44,8 +44,8 @@ class StorageWriter:
 
     def __init__(self, notes: Notes, folder: Path, report: Report, options: WriteOptions) -> None:
         self._notes, self._folder, self._report, self._options = notes, folder, report, options
-        self._there = There(folder)
-        self._names = Names(self._there)
+        self._there = ExistingStore(folder)
+        self._names = NodeNames(self._there)
         self._bundles: DiskList[list[str]] = DiskList()
         self._newer, self._told = DiskMap(), DiskMap()
         self._files: dict[str, dict[str, Blob]] = {table: {} for table in TABLES}
@@ -56,7 +56,7 @@ class StorageWriter:
         self._doubtful: list[str] = []
         self._pairs: DiskList[list[Any]] = DiskList()
         self._lines = CarryLines()
-        self._links = LinkWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
+        self._links = RelationWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
         self._space = self._origin = ""
 
     def beside(self, item: Item, report: Report) -> None:
@@ -136,11 +136,11 @@ class StorageWriter:
 
     def _put_carry(self, config: bytes, made: dict[str, str]) -> None:
         told = remote_of(self._folder.absolute().parent) or project_of(config)
-        head = Head(self._origin if self._origin != told else "", made)
+        head = CarryHead(self._origin if self._origin != told else "", made)
         if self._options.plain:
             return
-        if head != Head():
-            self._lines.add(Line(head=head))
+        if head != CarryHead():
+            self._lines.add(CarryLine(head=head))
         if len(self._lines.lines):
             self._notes.put_lines(CARRY, self._lines.lines)
 
@@ -176,7 +176,7 @@ class StorageWriter:
             return
         place, body_path = self._names.place(record.id)
         newer = self._newer.get(record.id)
-        wanted = Wanted(
+        wanted = NodePlan(
             *(id, place, body_path, self._names.layout.tool_hash),
             title=self._there.title_of(id),
             newer=None if newer is None else self._names.node(newer),
@@ -198,7 +198,7 @@ class StorageWriter:
             at = fields["updated_at"] if "clocks" in slot else ""
             self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
 
-    def _lose(self, record: Record, written: Written, left: list[Thing]) -> None:
+    def _lose(self, record: Record, written: WrittenNode, left: list[Thing]) -> None:
         """Tell what nobody will know who reads the node alone."""
         found = record_of(written.node, self._space, written.raw)
         pack_found(differences(record, found), record, left, self._report, plain_only=True)
@@ -274,15 +274,15 @@ class StorageWriter:
         return found
 
 
-def _line_of(record: Record, written: Written, space: str) -> Line:
+def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
     """What has to be carried for a memory whose node is written."""
     node, made = written.node, written.made
     fields = {key: value for key, value in node.fields.items() if key not in made}
-    found = record_of(Node(fields, node.body, node.place), space, None if made else written.raw)
+    found = record_of(NodeFiles(fields, node.body, node.place), space, None if made else written.raw)
     bare = bool(made) or found.extra.get(RESIDUE) != record.extra.get(RESIDUE)
     if bare:
         found.extra.pop(RESIDUE, None)
-    return Line(memglot=differences(record, found), made=made, bare=bare)
+    return CarryLine(memglot=differences(record, found), made=made, bare=bare)
 
 
 def _is_doubtful(text: str) -> bool:

@@ -11,7 +11,7 @@ from memglot.project.storage.hashes import follows_tool, link_hash
 from memglot.project.storage.markdown import first_heading, has_front_matter
 from memglot.project.storage.paths import NODES, RELATIONS, memory_path
 from memglot.project.storage.reader import sidecar_faults, to_relation, to_sidecar
-from memglot.project.storage.shapes import Link, Sidecar
+from memglot.project.storage.shapes import RelationFile, Sidecar
 from memglot.project.storage.vocabulary import STATUSES
 
 _EXCESSIVE = 5
@@ -100,7 +100,7 @@ def _check_id(findings: Findings, path: str, id: object, paths: dict[str, str], 
         findings.error(f"{what}IdDuplicate", message, path, "/id")
 
 
-def _check_ends(findings: Findings, path: str, link: Link, nodes: dict[str, str]) -> None:
+def _check_ends(findings: Findings, path: str, link: RelationFile, nodes: dict[str, str]) -> None:
     for field, id in (("/from", link.subject), ("/to", link.object)):
         if id not in nodes:
             findings.error("RelationEndpointMissing", f"There is no node `{id}`.", path, field)

@@ -20,13 +20,13 @@ from memglot.project.storage import faults
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.ids import kind_of
 from memglot.project.storage.paths import CONFIG
-from memglot.project.storage.shapes import Config, Link, Sidecar
+from memglot.project.storage.shapes import Config, RelationFile, Sidecar
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 
 _MAX_SMALL_FILE = 1 << 24
 _SIDECAR_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Sidecar))
-_RELATION_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Link))
-_Shape = TypeVar("_Shape", Config, Sidecar, Link)
+_RELATION_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(RelationFile))
+_Shape = TypeVar("_Shape", Config, Sidecar, RelationFile)
 
 
 class StoreReader:
@@ -162,9 +162,9 @@ def to_sidecar(path: str, value: object, *, allow_unknown: bool = False) -> Side
     return _convert(path, value, Sidecar, _SIDECAR_FIELDS if allow_unknown else None)
 
 
-def to_relation(path: str, value: object, *, allow_unknown: bool = False) -> Link:
+def to_relation(path: str, value: object, *, allow_unknown: bool = False) -> RelationFile:
     """Return the decoded file of a relation as a struct. Raise `FileFault` if it has values that are not allowed."""
-    return _convert(path, value, Link, _RELATION_FIELDS if allow_unknown else None)
+    return _convert(path, value, RelationFile, _RELATION_FIELDS if allow_unknown else None)
 
 
 def _convert(path: str, value: object, shape: type[_Shape], known: frozenset[str] | None) -> _Shape:

@@ -14,14 +14,14 @@ Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Hash: TypeAlias = Annotated[str, Meta(pattern=vocabulary.HASH)]
 
 
-class Evidence(Struct, forbid_unknown_fields=True):
+class EvidenceItem(Struct, forbid_unknown_fields=True):
     """What a node or a relation rests on."""
 
     kind: vocabulary.EvidenceKind
     id: Text
 
 
-class Source(Struct, forbid_unknown_fields=True, omit_defaults=True):
+class SidecarSource(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Who wrote a node, and at what work."""
 
     kind: vocabulary.SourceKind
@@ -53,13 +53,13 @@ class Sidecar(Struct, forbid_unknown_fields=True, omit_defaults=True):
     stage: vocabulary.Stage | UnsetType = UNSET
     anchors: list[Text] | UnsetType = UNSET
     tags: list[Annotated[str, Meta(pattern=vocabulary.TAG)]] | UnsetType = UNSET
-    evidence: list[Evidence] | UnsetType = UNSET
-    source: Source | UnsetType = UNSET
+    evidence: list[EvidenceItem] | UnsetType = UNSET
+    source: SidecarSource | UnsetType = UNSET
     origin: Origin | UnsetType = UNSET
     superseded_by: Id | None | UnsetType = UNSET
 
 
-class Link(Struct, forbid_unknown_fields=True, omit_defaults=True, rename={"subject": "from", "object": "to"}):
+class RelationFile(Struct, forbid_unknown_fields=True, omit_defaults=True, rename={"subject": "from", "object": "to"}):
     """What `relations/….json` says of a relation."""
 
     id: RelationId
@@ -70,7 +70,7 @@ class Link(Struct, forbid_unknown_fields=True, omit_defaults=True, rename={"subj
     created_at: Time
     updated_at: Time
     confidence: vocabulary.Confidence | UnsetType = UNSET
-    evidence: list[Evidence] | UnsetType = UNSET
+    evidence: list[EvidenceItem] | UnsetType = UNSET
     content_hash: Text | UnsetType = UNSET
 
 
