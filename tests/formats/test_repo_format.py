@@ -829,5 +829,5 @@ def test_what_a_save_would_refuse_is_told(tmp_path: Path, memory: Memory) -> Non
     key = "AKIA" + "ABCDEFGHIJKLMNOP"
     ids = [memory.add(text, title="T").id for text in (f"key {key}", "---\na: 1\n---\nText", "Harmless.")]
     report = memory.export(tmp_path / "p", format="repo")
-    (told,) = (note for note in report.notes if "look before you commit" in note)
+    (told,) = (note for note in report.notes if "before you commit" in note)
     assert ids[0] in told and ids[1] in told and ids[2] not in told and key not in told

@@ -1,13 +1,13 @@
-"""`.memory/memglot/carry.jsonl`: what sidecars cannot say, one JSON object a line, sorted.
+"""`.memory/memglot/carry.jsonl`: what sidecars cannot store, one JSON object per line, sorted.
 
-A sidecar may have no key of ours, so what is carried for it lies apart, by the id of its node:
+Sidecars allow no additional keys, so what is carried for a node is stored here, by the node's id:
 
-- `{"node", "of", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `of` is when the node was created,
-  since another may have its id by now. `made` are fields of the sidecar that it needs and the memory does not have;
-  where one is no longer so, somebody edited the node, and the node is right. `bare` says that the memory knows nothing
-  of the node's place and bytes; `at` is the time that the carried clocks belong to.
-- `{"link", "of", "relation"}`: a relation that its file tells only a part of, and the hash of that file.
-- `{"head": {"space"?, "made"?}}`: the space that its files came from, and the files that this tool made up.
+- `{"node", "of", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `of` is the time at which the node
+  was created, since another node may have the id by now. `made` has the fields that the sidecar requires and the memory
+  does not have; if one of them differs, somebody edited the node, and the node is right. `bare` says that the memory
+  has no record of the node's path and bytes; `at` is the time that the carried clocks belong to.
+- `{"link", "of", "relation"}`: a relation whose file stores only a part of it, and the hash of that file.
+- `{"head": {"space"?, "made"?}}`: the space that the files were exported from, and the files that memglot made up.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from memglot.report import SourceReport
 
 CARRY = f"{OWN_FOLDER}/carry.jsonl"
 _FIELD = {"title": "title", "type": "kind", "status": "status", "tags": "tags", "superseded_by": ""}
-"""The fields of a sidecar that may be made up, and the carried ones that they stand for."""
+"""Fields of a sidecar that may be made up, with the fields of the carry slot that they replace."""
 
 
 class CarryHead(msgspec.Struct, omit_defaults=True):
-    """What is carried for the whole store."""
+    """What is carried for the store itself."""
 
     space: str = ""
     made: dict[str, str] = {}
 
 
 class CarryLine(msgspec.Struct, omit_defaults=True):
-    """What may stand on a line."""
+    """One line of the file."""
 
     node: str = ""
     link: str = ""
@@ -55,7 +55,7 @@ class CarryLine(msgspec.Struct, omit_defaults=True):
 
 
 class Carried:
-    """What a store carries, by the ids of its nodes and relations."""
+    """The carried data of a store, by the ids of nodes and relations."""
 
     def __init__(self, folder: Path, report: SourceReport) -> None:
         self.head = CarryHead()
@@ -69,39 +69,42 @@ class Carried:
                 self._links[line.link] = line
 
     def node(self, id: str, created_at: str | None) -> CarryLine | None:
-        """What is carried for a node; not for another that got its id. No time stands for a node that is not there."""
+        """Return what is carried for a node, unless another node has its id now.
+
+        `created_at` is None for a node that does not exist.
+        """
         found = self._nodes.get(id)
         line = None if found is None else msgspec.convert(found, CarryLine)
         return None if line is None or created_at not in (None, line.of) else line
 
     def memory_of(self, node: str, created_at: str | None) -> str | None:
-        """The memory that a node stands for, where that is not told by the node's own id."""
+        """Return the id of a node's memory, if it is not derived from the node's own id."""
         line = self.node(node, created_at)
         id = line.memglot.get("id") if line is not None else None
         return id if isinstance(id, str) and is_id(id) else None
 
     def nodes(self) -> Iterator[str]:
-        """The nodes that something is carried for."""
+        """Yield the ids of the nodes that something is carried for."""
         yield from self._nodes
 
     def link(self, id: str) -> CarryLine | None:
-        """What is carried for a relation."""
+        """Return what is carried for a relation."""
         found = self._links.get(id)
         return None if found is None else msgspec.convert(found, CarryLine)
 
     def links(self) -> Iterator[tuple[str, str]]:
-        """The ids of the relations that are carried, each with that of its file."""
+        """Yield the ids of the carried relations, each with the id in its file."""
         for id in self._links:
             if (relation := self._links[id].get("relation")) is not None:
                 yield relation["id"], id
 
     def relation(self, id: str, raw: bytes) -> Relation | None:
-        """The relation that a file stands for, where it is still the file that was written."""
+        """Return the carried relation of a file, if the file is unchanged."""
         line = self.link(id)
         return line.relation if line is not None and line.of == digest(raw) else None
 
     def is_made(self, path: str, raw: bytes) -> bool:
-        """Tell whether a file is one that this tool made up, and nobody changed."""
+        """Return True if memglot made up a file and nobody changed it."""
         return self.head.made.get(path) == digest(raw)
 
 
@@ -116,7 +119,7 @@ def space_of(folder: Path, config: dict[str, Any], carried: Carried) -> str:
 
 
 def digest(raw: bytes) -> str:
-    """A short digest of a file."""
+    """Return a short digest of a file."""
     return sha256(raw).hexdigest()[:16]
 
 
@@ -138,8 +141,8 @@ def _lines(folder: Path, report: SourceReport) -> Iterator[CarryLine]:
     report.start_source(before)
 
 
-def told(line: CarryLine, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of a sidecar without those that were made up, and the slot without what was edited since."""
+def split_made_fields(line: CarryLine, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a sidecar without made-up ones, and the carry slot without fields edited since."""
     fields, slot = dict(fields), dict(line.memglot)
     for name, value in line.made.items():
         if name not in _FIELD:
@@ -147,24 +150,24 @@ def told(line: CarryLine, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[
         if fields.get(name) == value:
             fields.pop(name, None)
         elif name == "tags" and isinstance(slot.get("tags"), list) and isinstance(value, list):
-            # Tags that a sidecar cannot have stay, whatever became of the others.
+            # Tags that a sidecar cannot store stay, whatever happened to the others.
             rest = [tag for tag in slot["tags"] if isinstance(tag, str) and tag not in value]
             slot["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *rest]))
         else:
             slot.pop(_FIELD[name], None)
     if line.at and fields.get("updated_at") != line.at:
-        # The node was edited, and clocks of before would make that edit look old.
+        # The node was edited, and the former clocks would make that edit look old.
         slot.pop("clocks", None)
     return fields, slot
 
 
 class CarryLines:
-    """The lines of a store that is being written."""
+    """The lines to write."""
 
     def __init__(self) -> None:
         self.lines = SortedLines()
 
     def add(self, line: CarryLine) -> None:
-        """Carry something."""
-        # Keys of the slot come in its own order, so that equal memories give equal bytes.
+        """Add a line."""
+        # The keys of the slot keep their order, so that equal memories give equal bytes.
         self.lines.add(msgspec.json.encode(line))

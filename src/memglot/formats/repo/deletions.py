@@ -1,4 +1,4 @@
-"""What a store's log tells to be deleted: nodes and relations leave no file behind, and must not come back."""
+"""Deletions in the event log of a store: deleted nodes and relations leave no file, and must not come back."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ _RELATION = "relation"
 
 
 class Deletions:
-    """The deletions of a log that is read line by line, from its beginning to its end."""
+    """The deletions in a log, which is added line by line from its start."""
 
     def __init__(self) -> None:
-        self._gone = DiskMap()
+        self._deleted = DiskMap()
 
     @classmethod
     def of_log(cls, folder: Path) -> Deletions:
-        """Those of the log in a `.memory` folder."""
+        """Return the deletions in the log of a `.memory` folder."""
         found = cls()
         for _, line in StoreReader(folder).lines(EVENTS):
-            found.see(line.decode("utf-8", "replace"))
+            found.add_line(line.decode("utf-8", "replace"))
         return found
 
-    def see(self, text: str) -> None:
-        """Take a line of the log; what is made anew is not deleted any more."""
+    def add_line(self, text: str) -> None:
+        """Add a line of the log; something created again is no longer deleted."""
         try:
             event = msgspec.json.decode(text, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError):
             return
         what, _, how = str(event.get("event")).partition(".")
         id = event.get("relation_id" if what == _RELATION else "id")
-        if isinstance(id, str) and (how == "deleted" or id in self._gone):
-            self._gone[id] = [event.get("timestamp"), str(event.get("reason") or "")] if how == "deleted" else None
+        if isinstance(id, str) and (how == "deleted" or id in self._deleted):
+            self._deleted[id] = [event.get("timestamp"), str(event.get("reason") or "")] if how == "deleted" else None
 
-    def at(self, id: str) -> int | None:
-        """When something was deleted, in microseconds; `None` where it was not."""
-        told = self._gone.get(id)
+    def deleted_at(self, id: str) -> int | None:
+        """Return when a node or relation was deleted, in microseconds; None if it was not."""
+        event = self._deleted.get(id)
         try:
-            return None if told is None or not isinstance(told[0], str) else parse_time(told[0])
+            return None if event is None or not isinstance(event[0], str) else parse_time(event[0])
         except BadRecord:
             return None
 
-    def tombstones(self, space: str, is_there: Callable[[str], bool]) -> Iterator[Tombstone]:
-        """The marks of nodes and relations that are deleted, and indeed not there."""
-        for id in self._gone:
-            at = self.at(id)
+    def tombstones(self, space: str, is_existing: Callable[[str], bool]) -> Iterator[Tombstone]:
+        """Yield the tombstones of deleted nodes and relations that do not exist."""
+        for id in self._deleted:
+            at = self.deleted_at(id)
             is_relation = id.startswith("rel.")
-            if at is None or is_there(id) or not (is_relation or is_id(id)):
+            if at is None or is_existing(id) or not (is_relation or is_id(id)):
                 continue
             kind = _RELATION if is_relation else kind_of(id)
-            reason = "" if is_relation else self._gone[id][1]
+            reason = "" if is_relation else self._deleted[id][1]
             yield Tombstone(id=derive_id(TOOL, space, id), content_hash="", kind=kind, deleted_at=at, reason=reason)

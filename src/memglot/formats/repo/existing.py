@@ -1,4 +1,4 @@
-"""What a store holds already into which memories are exported: its nodes and relations keep their ids and places."""
+"""The store that an export writes into: its nodes and relations keep their ids and paths."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from memglot.report import SourceReport
 
 
 class ExistingStore:
-    """The nodes and relations of a store, by their ids. Raises `Unreadable` for storage of another version."""
+    """The nodes and relations of a store, by their ids. Raises `Unreadable` for another storage version."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._reader = StoreReader(folder)
         self.config: bytes | None = None
         self.space = ""
-        """The space of its ids."""
+        """Space of its ids."""
         self.origin = ""
-        """The space that its files came from."""
+        """Space that its files were exported from."""
         self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
         self.memories, self.relations, self.ends = DiskMap(), DiskMap(), DiskMap()
         self.layout = Layout()
         self.deletions = Deletions.of_log(folder)
         self._carried: Carried | None = None
         if (folder / paths.CONFIG).exists():
-            self._look()
+            self._load()
 
-    def _look(self) -> None:
+    def _load(self) -> None:
         self._carried = carried = Carried(self._folder, SourceReport())
         self.config, value = read_config(self._folder)
         self.space = space_of(self._folder, value, carried)
@@ -53,7 +53,7 @@ class ExistingStore:
             folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
             fields = self._fields(path)
             id = fields.get("id")
-            # A file that is no sidecar is somebody's all the same.
+            # A file that is not a valid sidecar still belongs to somebody.
             self.bodies[f"{place}.md"] = self.bodies[str(fields.get("body_path"))] = True
             if isinstance(id, str) and id not in self.places:
                 times = [_moment(fields.get("updated_at")), str(fields.get("created_at"))]
@@ -94,37 +94,37 @@ class ExistingStore:
             return None
 
     def files_of(self, id: str) -> tuple[str, ...]:
-        """The two files of a node."""
+        """Return the paths of a node's two files."""
         known = self.places.get(id)
         return () if known is None else (f"{known[0]}.json", known[1])
 
     def title_of(self, id: str) -> str | None:
-        """The title that was made up for a node before: it stays, as the node's id does."""
+        """Return the title that an earlier export made up for a node; it stays, like the node's id."""
         line = self._carried.node(id, self._created(id)) if self._carried is not None else None
         title = line.made.get("title") if line is not None else None
         return title if isinstance(title, str) and title else None
 
     def was_deleted(self, id: str, after: int) -> bool:
-        """Tell whether a node is gone since a moment, by the store's own log."""
-        at = self.deletions.at(id)
+        """Return True if the event log says that a node was deleted at or after a time."""
+        at = self.deletions.deleted_at(id)
         return id not in self.places and at is not None and at >= after
 
     def memory_of(self, id: str) -> str:
-        """The memory that a node stands for."""
+        """Return the id of a node's memory."""
         carried = self._carried.memory_of(id, self._created(id)) if self._carried is not None else None
         return carried or derive_id(TOOL, self.space, id)
 
     def carried(self, id: str) -> CarryLine | None:
-        """What is carried for a node that is there."""
+        """Return what is carried for an existing node."""
         return self._carried.node(id, self._created(id)) if self._carried is not None else None
 
     def carried_link(self, path: str) -> CarryLine | None:
-        """What is carried for the relation in a file."""
+        """Return what is carried for the relation in a file."""
         id = self._fields(path).get("id")
         return self._carried.link(str(id)) if self._carried is not None else None
 
     def digest_of(self, id: str) -> str | None:
-        """A digest of all that a node says now."""
+        """Return a digest of the present content of a node."""
         files = self.files_of(id)
         try:
             return digest_of(self._fields(files[0]), self._reader.read(files[1])) if files else None
@@ -132,12 +132,12 @@ class ExistingStore:
             return None
 
     def is_newer(self, id: str, at: int) -> bool:
-        """Tell whether a node was saved after a moment."""
+        """Return True if a node was saved after a time."""
         known = self.places.get(id)
         return known is not None and known[2] > at
 
     def has_file(self, path: str) -> bool:
-        """Tell whether something lies at a path."""
+        """Return True if a path is in use."""
         place = path_inside(self._folder, path)
         return place is None or place.exists() or path in self.bodies
 

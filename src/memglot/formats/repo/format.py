@@ -1,10 +1,10 @@
 """Project memory in a repository, storage version 5: `.memory/` with a sidecar and a text for each node.
 
 Features, decisions, gotchas and questions are nodes of their own kind, with their relations, stage, anchors, evidence
-and origin. A memory of any other kind (a fact, a preference, a note) becomes a gotcha: something to know, which a query
-finds and which stays out of the product map. Its true kind, and all that a sidecar has no field for, is carried in
-`.memory/memglot/carry.jsonl`, since sidecars allow no key of ours. What belongs to no memory lies in
-`.memory/.memglot.json`. Nodes that nobody touched come back byte for byte; the log is only ever added to.
+and origin. A memory of any other kind (a fact, a preference, a note) becomes a gotcha: a query finds it, and it stays
+out of the product map. Its true kind, and everything else that a sidecar has no field for, is carried in
+`.memory/memglot/carry.jsonl`, since sidecars allow no additional keys. What belongs to no memory is stored in
+`.memory/.memglot.json`. Unchanged nodes are written byte for byte as they were; the event log only grows.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from memglot.report import Report, SourceReport
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Refuse a single file: nodes lie in two files, and speak of each other."""
+    """Refuse a single file: a node has two files, and nodes refer to each other."""
     raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
 
 
 def read_home(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield the memories, relations, settings and log of a `.memory` folder."""
+    """Yield the memories, relations, settings and events of a `.memory` folder."""
     return read_storage(folder, report, options)
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write `.memory` in the folder at the target's path, or at the path itself where that is its name."""
+    """Write `.memory` into the folder at the target's path, or to the path itself if that is its name."""
     if target.path is None:
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.folder.find_in(target.path)
@@ -51,18 +51,18 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     with exclusive(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
-            writer.take(bundle)
+            writer.add(bundle)
         writer.finish()
         report.proof = notes.finish("repo", report)
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:
-    """A repository has settings in its `.memory`."""
+    """Return True if a folder has a `.memory/config.json`."""
     return f"{FOLDER}/{CONFIG}" in glimpse.names
 
 
 def takes(path: str) -> bool:
-    """Tell whether a file is a node's or a relation's."""
+    """Return True if a file belongs to a node or a relation."""
     return path.startswith((f"{NODES}/", f"{RELATIONS}/"))
 
 

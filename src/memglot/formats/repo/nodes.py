@@ -1,7 +1,7 @@
-"""A node and a memory, each made of the other: what the sidecar says, what the model has no home for, and the bytes.
+"""Convert a node to a memory.
 
-`extra.repo` has the fields of a sidecar that only project memory knows; `extra.repo.node` where the node lies, how its
-times and its JSON are utc_text, and `of`, a digest of all that it said when it was read.
+`extra.repo` has the fields of a sidecar that only project memory knows. `extra.repo.node` has the path of the node, how
+its times and its JSON are written, and `of`, a digest of its content when it was read.
 """
 
 from __future__ import annotations
@@ -27,19 +27,31 @@ from memglot.project.storage.ids import kind_of
 TOOL = "repo"
 RESIDUE = "repo.node"
 FALLBACK_KIND = "gotcha"
-"""The kind of node that a memory becomes whose kind project memory does not know.
+"""The kind of node for memories of kinds that project memory does not know.
 
-A gotcha is what one has to know: it has no stage and asks nothing, a query finds it, and it stays out of the product
-map, which is for the project's own features, decisions and questions. The true kind is carried.
+A gotcha is something to know: it has no stage and asks nothing, a query finds it, and it stays out of the product map,
+which is for the project's own features, decisions and questions. The true kind is carried.
 """
-TOLD = ("id", "type", "status", "title", "created_at", "updated_at", "tags", "source", "body_path", "content_hash")
-OWN: dict[str, Any] = {
+MODEL_FIELDS = (
+    "id",
+    "type",
+    "status",
+    "title",
+    "created_at",
+    "updated_at",
+    "tags",
+    "source",
+    "body_path",
+    "content_hash",
+)
+TOOL_FIELDS: dict[str, Any] = {
     "stage": vocabulary.Stage,
     "anchors": list[shapes.Text],
     "evidence": list[shapes.EvidenceItem],
     "origin": shapes.Origin,
     "superseded_by": shapes.Id | None,
 }
+"""Fields of a sidecar that only project memory knows, with their types."""
 TIMES = ("created_at", "updated_at")
 _REMOVABLE = ("stage", "anchors", "superseded_by")
 
@@ -48,24 +60,24 @@ class NodeFiles(NamedTuple):
     """The two files of a node."""
 
     fields: dict[str, Any]
-    """What the sidecar says."""
+    """The fields of the sidecar."""
     body: bytes
     place: str
-    """The sidecar's path below `.memory`, without its ending."""
+    """Path of the sidecar below `.memory`, without its ending."""
 
 
 def utc_text(microseconds: int) -> str:
-    """A moment as a sidecar of ours says it: in UTC, so that every machine writes the same bytes."""
+    """Return a time as sidecars store it: in UTC, so that every machine writes the same bytes."""
     return format_time(microseconds).removesuffix("Z") + "+00:00"
 
 
 def record_of(node: NodeFiles, space: str, raw: bytes | None = None) -> Record:
-    """The memory of a node whose fields were checked; those that this tool made up are not among them.
+    """Return the memory of a node whose fields are valid, without made-up ones. Raise `BadRecord`.
 
-    `raw` is the sidecar as it lies there; without it nothing is told of its place and its bytes. Raises `BadRecord`.
+    `raw` is the sidecar on disk; without it, the memory does not record the path and the bytes of the node.
     """
     fields, text = node.fields, _text(node.body)
-    own = {key: value for key, value in fields.items() if key not in TOLD}
+    own = {key: value for key, value in fields.items() if key not in MODEL_FIELDS}
     if own.get("evidence") == []:
         del own["evidence"]
     check_value(own, "sidecar")
@@ -90,9 +102,9 @@ def record_of(node: NodeFiles, space: str, raw: bytes | None = None) -> Record:
 
 
 def _implied_clocks(record: Record, own: dict[str, Any]) -> dict[str, int]:
-    """The clocks of what an updated node states by saying nothing: that it holds, and has no such field any more.
+    """Return clocks for the fields that an updated node leaves out, which says that it is active or lost a field.
 
-    A field at its default would else never win over what an earlier version of the node said.
+    Otherwise a field at its default would never win over an earlier version of the node.
     """
     if record.updated_at <= record.created_at:
         return {}
@@ -109,7 +121,7 @@ def _text(body: bytes) -> str:
 
 
 def _residue(node: NodeFiles, record: Record, raw: bytes) -> dict[str, Any]:
-    """Where a node lies, and what of its bytes its values do not tell."""
+    """Return the path of a node, and what its values do not say about its bytes."""
     fields = node.fields
     found: dict[str, Any] = {"path": node.place, "of": digest_of(fields, node.body)}
     if fields["body_path"] != f"{node.place}.md":
@@ -121,7 +133,7 @@ def _residue(node: NodeFiles, record: Record, raw: bytes) -> dict[str, Any]:
     found |= {name: fields[name] for name in TIMES if fields[name] != utc_text(getattr(record, name))}
     if without := [name for name in ("tags", "evidence") if name not in fields]:
         found["without"] = without
-    if unknown := sorted(key for key in fields if key not in TOLD and key not in OWN):
+    if unknown := sorted(key for key in fields if key not in MODEL_FIELDS and key not in TOOL_FIELDS):
         found["unknown"] = unknown
     if not node.body:
         found["empty"] = record.content
@@ -134,5 +146,5 @@ def _residue(node: NodeFiles, record: Record, raw: bytes) -> dict[str, Any]:
 
 
 def digest_of(fields: dict[str, Any], body: bytes) -> str:
-    """A short digest of all that a node says, its own hash aside."""
+    """Return a short digest of a node's content, without its own hash."""
     return node_hash(fields, body)[7:23]

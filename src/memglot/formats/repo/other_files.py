@@ -1,4 +1,4 @@
-"""What project memory keeps beside nodes and relations, as blobs: its settings, its sync marker, its log."""
+"""The other files of project memory as blobs: its settings, its sync marker and its event log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memglot.project.storage.reader import StoreReader
 from memglot.report import SourceReport
 
 TABLES = {"config": paths.CONFIG, "sync": paths.SYNC_MARKER}
-"""The tables of whole files."""
+"""Tables of blobs that are files, with their paths."""
 LOG = "events"
 
 
@@ -54,7 +54,7 @@ def read_config(folder: Path) -> tuple[bytes, dict[str, Any]]:
 
 
 def default_config(folder: str, project: tuple[str, str] | None = None) -> bytes:
-    """The settings of a new store, by its project node, else by the name of its folder."""
+    """Return the settings of a new store, named after its project node or its folder."""
     slug = project_slug(folder)
     id, name = project or (f"project.{slug}", project_name(slug))
     memory = {"autoIndex": True, "defaultTokenBudget": 2000}
@@ -62,7 +62,7 @@ def default_config(folder: str, project: tuple[str, str] | None = None) -> bytes
 
 
 def file_blob(table: str, space: str, raw: bytes, at: int) -> Blob:
-    """A file as a blob, its bytes only where its value does not tell them; `at` tells the newer of two."""
+    """Return a file as a blob, with its bytes only if its value does not determine them; `at` decides between two."""
     try:
         value: Any = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -81,14 +81,14 @@ def _moment(text: str) -> int | None:
 
 
 def bytes_of(blob: Blob) -> bytes:
-    """The file that a blob was made of."""
+    """Return the file that a blob was made from."""
     if blob.data is not None:
         return blob.data
     return stable_json(blob.row.get("value") if isinstance(blob.row, dict) else None)
 
 
 def event_blobs(folder: Path, space: str, report: SourceReport) -> Iterator[Blob]:
-    """The lines of the log; one that is no event is reported, and not kept: nobody could read the log with it."""
+    """Yield the lines of the event log; report and skip lines that are not events, which would break the log."""
     seen: Counter[str] = Counter()
     for number, raw in StoreReader(folder).lines(paths.EVENTS):
         if number == 1:
@@ -103,7 +103,7 @@ def event_blobs(folder: Path, space: str, report: SourceReport) -> Iterator[Blob
 
 
 def check_event(text: bytes) -> None:
-    """A line of the log; raises `BadRecord` for one that is no event."""
+    """Raise `BadRecord` if a line of the log is not an event."""
     try:
         msgspec.json.decode(text, type=shapes.MemoryEvent)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -111,7 +111,7 @@ def check_event(text: bytes) -> None:
 
 
 def _event(space: str, number: int, text: bytes, seen: Counter[str], *, ends: bool) -> Blob:
-    # Two saves of one second may leave the same line; it is told by how often it came.
+    # Two saves in the same second may write the same line, so that lines are numbered.
     mark = sha256(text).hexdigest()[:24]
     seen[mark] += 1
     key = f"{space} {mark}" if seen[mark] == 1 else f"{space} {mark}-{seen[mark]}"
@@ -122,7 +122,7 @@ def _event(space: str, number: int, text: bytes, seen: Counter[str], *, ends: bo
 
 
 def event_of(blob: Blob) -> tuple[str, int, str, bool] | None:
-    """The space of an event, its line, its text, and whether the line had no end; `None` for what is no event."""
+    """Return the space, line, text and missing line end of an event; None for a blob that is not an event."""
     row = blob.row
     if not isinstance(row, dict):
         return None
@@ -137,13 +137,13 @@ def event_of(blob: Blob) -> tuple[str, int, str, bool] | None:
 
 
 def is_config(blob: Blob) -> bool:
-    """Tell whether a blob holds settings that a store may have."""
+    """Return True if a blob contains valid settings of a store."""
     value = _value(bytes_of(blob))
     return isinstance(value, dict) and value.get("version") == vocabulary.STORAGE_VERSION
 
 
 def project_of(config: bytes) -> str:
-    """The id of the project that settings name."""
+    """Return the id of the project in the settings."""
     value = _value(config)
     project = value.get("project") if isinstance(value, dict) else None
     id = project.get("id") if isinstance(project, dict) else None

@@ -1,4 +1,4 @@
-"""Writes the files of relations: those that lead from node to node, with a predicate that project memory knows."""
+"""Write the files of relations between two nodes, with predicates that project memory knows."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ID = re.compile(RELATION_ID)
 
 
 class RelationWriter:
-    """Takes relations first, so that those with an id of their own get it; then writes them."""
+    """Writer of relations. Add all relations first, so that those with an id of their own get it."""
 
     def __init__(
-        self, notes: Notes, there: ExistingStore, names: NodeNames, lines: CarryLines, report: Report, *, plain: bool
+        self, notes: Notes, existing: ExistingStore, names: NodeNames, lines: CarryLines, report: Report, *, plain: bool
     ) -> None:
-        self._notes, self._there, self._names = notes, there, names
+        self._notes, self._existing, self._names = notes, existing, names
         self._lines, self._report, self._plain = lines, report, plain
         self._claimed, self._ids, self._places, self._ends = DiskMap(), DiskMap(), DiskMap(), DiskMap()
         self._files: DiskList[list[str]] = DiskList()
         self.space = ""
 
-    def take(self, relation: Relation) -> None:
-        """Note the id that a relation has in project memory, and that it has these ends."""
+    def add(self, relation: Relation) -> None:
+        """Add a relation, with the id that it has in project memory and its two ends."""
         ids = list(_own_ids(relation))
         for id in ids:
             if id not in self._claimed:
@@ -43,7 +43,7 @@ class RelationWriter:
             self._ends[_ends(relation)] = relation.id
 
     def write(self, relation: Relation) -> bool:
-        """Write the file of a relation; `False` where it cannot have one, and must be carried with its memory."""
+        """Write the file of a relation; return False if it cannot have one and must be carried with its memory."""
         subject, object = self._names.node(relation.subject.id), self._names.node(relation.object.id)
         if relation.subject.entity or relation.object.entity or subject is None or object is None:
             return False
@@ -51,8 +51,8 @@ class RelationWriter:
             return False
         triple = f"{subject} {relation.predicate} {object}"
         id = self._id(relation, subject, object)
-        if self._there.triples.get(triple, id) != id and id not in self._there.links:
-            # A second relation that says the same would be a fault of the store.
+        if self._existing.triples.get(triple, id) != id and id not in self._existing.links:
+            # A second relation with the same ends and predicate would make the store invalid.
             return False
         self._ids[id] = True
         link, raw = file_of(relation, id, (subject, object), self._place(relation, id))
@@ -61,22 +61,28 @@ class RelationWriter:
         return True
 
     def put_files(self) -> None:
-        """Put the files in their places, once all that is carried for them is in its own."""
+        """Write the files; what is carried for them must be written before."""
         for path, text in self._files:
             self._notes.put_all({path: text.encode()}, counts=False)
         self._keep_others()
 
     def _keep_others(self) -> None:
-        """Leave the relations of others, as long as both their nodes are there."""
-        for path in self._there.ends:
-            if path.removesuffix(".json") not in self._places and all(map(self._names.stays, self._there.ends[path])):
+        """Keep the relations of others, if both their nodes exist."""
+        for path in self._other_paths():
+            if all(map(self._names.will_exist, self._existing.ends[path])):
                 self._notes.retain(path)
 
     def carry_others(self) -> None:
-        """Keep what is carried for them, too."""
-        for path in self._there.ends:
-            if path.removesuffix(".json") not in self._places and (line := self._there.carried_link(path)) is not None:
+        """Keep what is carried for the relations of others."""
+        for path in self._other_paths():
+            if (line := self._existing.carried_link(path)) is not None:
                 self._lines.add(line)
+
+    def _other_paths(self) -> Iterator[str]:
+        """Yield the paths of existing relations that this export does not write."""
+        for path in self._existing.ends:
+            if path.removesuffix(".json") not in self._places:
+                yield path
 
     def _carry(self, relation: Relation, link: RelationFields, raw: bytes) -> None:
         ends = {link.fields["from"]: relation.subject.id, link.fields["to"]: relation.object.id}
@@ -95,18 +101,18 @@ class RelationWriter:
         return first in (None, relation.id) or any(True for _ in _own_ids(relation))
 
     def _id(self, relation: Relation, subject: str, object: str) -> str:
-        told = self._there.relations.get(relation.id)
-        for id in [told, *_own_ids(relation)]:
+        known = self._existing.relations.get(relation.id)
+        for id in [known, *_own_ids(relation)]:
             if isinstance(id, str) and id not in self._ids and self._claimed.get(id, relation.id) == relation.id:
-                if id not in self._there.links or id == told or derive_id(TOOL, self.space, id) == relation.id:
+                if id not in self._existing.links or id == known or derive_id(TOOL, self.space, id) == relation.id:
                     return id
         return link_id(subject, relation.predicate, object, self._is_taken)
 
     def _is_taken(self, id: str) -> bool:
-        return id in self._ids or id in self._claimed or id in self._there.links
+        return id in self._ids or id in self._claimed or id in self._existing.links
 
     def _place(self, relation: Relation, id: str) -> str:
-        known = self._there.links.get(id)
+        known = self._existing.links.get(id)
         residue = relation.extra.get(RESIDUE)
         asked = residue.get("path") if isinstance(residue, dict) else None
         place = known if isinstance(known, str) else asked if isinstance(asked, str) else usual_place(id)
@@ -116,7 +122,7 @@ class RelationWriter:
         return place
 
     def _has(self, place: str) -> bool:
-        return place in self._places or self._there.has_file(f"{place}.json")
+        return place in self._places or self._existing.has_file(f"{place}.json")
 
 
 def _own_ids(relation: Relation) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A relation's file and a relation of the model, each made of the other."""
+"""Convert the file of a relation to a relation of the model, and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memglot.project.storage.ids import file_slug
 from memglot.project.storage.reader import to_relation
 
 RESIDUE = "repo.link"
-_TOLD = frozenset(
+_MODEL_FIELDS = frozenset(
     ("id", "from", "to", "predicate", "status", "created_at", "updated_at", "confidence", "evidence", "content_hash")
 )
 
@@ -27,16 +27,16 @@ class RelationFields(NamedTuple):
 
     fields: dict[str, Any]
     place: str
-    """Its path below `.memory`, without its ending."""
+    """Path below `.memory`, without its ending."""
 
 
 def relation_of(link: RelationFields, space: str, memory: Callable[[str], str], raw: bytes | None = None) -> Relation:
-    """The relation in a file whose fields were checked; `memory` tells the memory of a node. Raises `BadRecord`.
+    """Return the relation in a file whose fields are valid; `memory` returns the memory of a node. Raise `BadRecord`.
 
-    `raw` is the file as it lies there; without it nothing is told of its place and its bytes.
+    `raw` is the file on disk; without it, the relation does not record its path and its bytes.
     """
     fields = link.fields
-    unknown = {key: value for key, value in fields.items() if key not in _TOLD}
+    unknown = {key: value for key, value in fields.items() if key not in _MODEL_FIELDS}
     check_value(unknown, "relation")
     relation = Relation(
         id=derive_id(TOOL, space, fields["id"]),
@@ -62,12 +62,12 @@ def relation_of(link: RelationFields, space: str, memory: Callable[[str], str], 
 
 
 def usual_place(id: str) -> str:
-    """Where a relation lies by its id, without the ending."""
+    """Return the usual path of a relation with this id, without its ending."""
     return f"{paths.RELATIONS}/{file_slug(id.removeprefix('rel.'))}"
 
 
 def can_be_file(relation: Relation) -> bool:
-    """Tell whether a relation between two nodes has values that a file may have."""
+    """Return True if the values of a relation between two nodes are allowed in a file."""
     if relation.predicate not in vocabulary.PREDICATES or relation.status not in vocabulary.RELATION_STATUSES:
         return False
     if relation.confidence is not None and relation.confidence not in vocabulary.CONFIDENCES:
@@ -80,7 +80,7 @@ def can_be_file(relation: Relation) -> bool:
 
 
 def fields_of(relation: Relation, id: str, subject: str, object: str) -> dict[str, Any]:
-    """The file of a relation between two nodes, as this tool lays it out."""
+    """Return the fields of the file of a relation between two nodes."""
     fields: dict[str, Any] = {
         "id": id,
         "from": subject,
@@ -99,7 +99,7 @@ def fields_of(relation: Relation, id: str, subject: str, object: str) -> dict[st
 
 
 def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> tuple[RelationFields, bytes]:
-    """The file of a relation: as it was, where the relation still says what it said; else anew."""
+    """Return the file of a relation: unchanged if the relation is, else written again."""
     fields = fields_of(relation, id, *ends)
     link, raw = RelationFields(fields, place), stable_json(fields)
     residue = relation.extra.get(RESIDUE)
@@ -107,9 +107,9 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     if not isinstance(text, str):
         return link, raw
     try:
-        told: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, Any])
-        to_relation("", told, allow_unknown=True)
-        before = relation_of(RelationFields(told, place), "", lambda node: node)
+        former: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, Any])
+        to_relation("", former, allow_unknown=True)
+        before = relation_of(RelationFields(former, place), "", lambda node: node)
         now = relation_of(link, "", lambda node: node)
     except (msgspec.DecodeError, ValueError, MemglotError, FileFault):
         return link, raw
@@ -117,4 +117,4 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     same = before.extra.get(TOOL, {}) == own and to_builtins(msgspec.structs.replace(before, extra={})) == to_builtins(
         now
     )
-    return (RelationFields(told, place), text.encode()) if same else (link, raw)
+    return (RelationFields(former, place), text.encode()) if same else (link, raw)

@@ -1,4 +1,4 @@
-"""Writes a `.memory` folder: nodes, relations, settings and log; what they cannot say goes into the carry file."""
+"""Write a `.memory` folder: nodes, relations, settings and event log; the carry file gets what they cannot store."""
 
 from __future__ import annotations
 
@@ -40,71 +40,71 @@ from memglot.report import Report
 
 
 class StorageWriter:
-    """Takes memories until it knows them all, since nodes speak of each other by ids; then writes them."""
+    """Writer of a store. Memories are collected first, since nodes refer to each other by ids."""
 
     def __init__(self, notes: Notes, folder: Path, report: Report, options: WriteOptions) -> None:
         self._notes, self._folder, self._report, self._options = notes, folder, report, options
-        self._there = ExistingStore(folder)
-        self._names = NodeNames(self._there)
+        self._existing = ExistingStore(folder)
+        self._names = NodeNames(self._existing)
         self._bundles: DiskList[list[str]] = DiskList()
-        self._newer, self._told = DiskMap(), DiskMap()
+        self._newer, self._superseded_by = DiskMap(), DiskMap()
         self._files: dict[str, dict[str, Blob]] = {table: {} for table in TABLES}
         self._events: DiskList[str] = DiskList()
         self._tombstones: DiskList[str] = DiskList()
-        self._deletions, self._buried = Deletions(), DiskMap()
+        self._deletions, self._deleted_ids = Deletions(), DiskMap()
         self._loose: DiskList[str] = DiskList()
         self._doubtful: list[str] = []
         self._pairs: DiskList[list[Any]] = DiskList()
         self._lines = CarryLines()
-        self._links = RelationWriter(notes, self._there, self._names, self._lines, report, plain=options.plain)
+        self._links = RelationWriter(notes, self._existing, self._names, self._lines, report, plain=options.plain)
         self._space = self._origin = ""
 
     def beside(self, item: Item, report: Report) -> None:
-        """Keep the settings, the marker and the log for their places; all else lies beside."""
+        """Collect the settings, the sync marker, events and relations; pass other items on to the sidecar file."""
         if isinstance(item, Blob) and item.tool == TOOL and item.table in self._files:
             self._files[item.table][item.key] = item
         elif isinstance(item, Blob) and item.tool == TOOL and item.table == LOG and event_of(item) is not None:
             self._events.append(line_of(item).decode())
         elif isinstance(item, Tombstone):
             self._tombstones.append(line_of(item).decode())
-            self._buried[item.id] = True
+            self._deleted_ids[item.id] = True
         elif isinstance(item, Relation):
-            # In some formats relations come by themselves, not with their memories.
-            self._links.take(item)
+            # In some formats relations are not attached to memories.
+            self._links.add(item)
             self._loose.append(line_of(item).decode())
         else:
             self._notes.beside(item, report)
 
-    def take(self, bundle: Bundle) -> None:
-        """Take a memory, and what rides with it."""
-        record, riders, _ = bundle
-        self._names.take(record)
+    def add(self, bundle: Bundle) -> None:
+        """Add a memory, and the items attached to it."""
+        record, attached, _ = bundle
+        self._names.add(record)
         own = record.extra.get(TOOL)
         if isinstance(own, dict) and isinstance(own.get("superseded_by"), str):
-            self._told[record.id] = own["superseded_by"]
-        for rider in riders:
-            if isinstance(rider, Supersession):
-                self._newer[rider.older] = rider.newer
-            elif isinstance(rider, Relation):
-                self._links.take(rider)
-        self._bundles.append([line_of(item).decode() for item in (record, *riders)])
+            self._superseded_by[record.id] = own["superseded_by"]
+        for item in attached:
+            if isinstance(item, Supersession):
+                self._newer[item.older] = item.newer
+            elif isinstance(item, Relation):
+                self._links.add(item)
+        self._bundles.append([line_of(item).decode() for item in (record, *attached)])
 
     def finish(self) -> None:
         """Write everything."""
-        config, made = self._settle()
-        self._names.give(frozenset({self._space, self._origin}), project_of(config))
+        config, made = self._choose_config()
+        self._names.assign(frozenset({self._space, self._origin}), project_of(config))
         self._links.space = self._space
         for lines in self._bundles:
-            record, *riders = (item_of(line.encode()) for line in lines)
+            record, *attached = (item_of(line.encode()) for line in lines)
             assert isinstance(record, Record)
-            self._write(record, [rider for rider in riders if not isinstance(rider, Record)])
+            self._write(record, [item for item in attached if not isinstance(item, Record)])
         for text in self._loose:
             relation = item_of(text.encode())
-            if isinstance(relation, Relation) and not self._is_told(relation, ""):
+            if isinstance(relation, Relation) and not self._is_stored(relation, ""):
                 self._notes.beside(relation, self._report)
         self._keep_others()
         self._put_carry(config, made)
-        # What tells which memory is which node comes first: an export that is stopped may then be run again.
+        # The carry file says which memory is which node. It is written first, so that a stopped export can be repeated.
         for place, raw, body_path, body, keep, known in self._pairs:
             pair = {f"{place}.json": raw.encode(), body_path: body.encode()}
             self._notes.put_all(pair, keep=keep, known=known)
@@ -115,28 +115,28 @@ class StorageWriter:
         self._leave_ends()
         if self._doubtful:
             self._report.note(_doubtful(self._doubtful))
-        if undone := [self._names.undone[memory] for memory in self._names.undone]:
+        if undone := [self._names.deleted_there[memory] for memory in self._names.deleted_there]:
             self._report.note(
                 f"{plural(len(undone), 'node')} stay deleted, as the repository's log says: {first_few(undone)}"
             )
 
     def _keep_others(self) -> None:
-        """Leave the nodes of others, and those of memories that this export is not about; only the dead are removed."""
-        for id in self._there.places:
-            if self._names.is_ours(id):
+        """Keep the nodes of others and of memories outside of this export; remove those of deleted memories."""
+        for id in self._existing.places:
+            if self._names.is_assigned(id):
                 continue
-            if self._there.memory_of(id) in self._buried:
-                self._names.going.add(id)
+            if self._existing.memory_of(id) in self._deleted_ids:
+                self._names.to_delete.add(id)
                 continue
-            for number, file in enumerate(self._there.files_of(id)):
+            for number, file in enumerate(self._existing.files_of(id)):
                 self._notes.retain(file, counts=number == 0)
-            if (line := self._there.carried(id)) is not None:
+            if (line := self._existing.carried(id)) is not None:
                 self._lines.add(line)
         self._links.carry_others()
 
     def _put_carry(self, config: bytes, made: dict[str, str]) -> None:
-        told = remote_of(self._folder.absolute().parent) or project_of(config)
-        head = CarryHead(self._origin if self._origin != told else "", made)
+        implied = remote_of(self._folder.absolute().parent) or project_of(config)
+        head = CarryHead(self._origin if self._origin != implied else "", made)
         if self._options.plain:
             return
         if head != CarryHead():
@@ -145,16 +145,16 @@ class StorageWriter:
             self._notes.put_lines(CARRY, self._lines.lines)
 
     def _leave_ends(self) -> None:
-        """Leave nodes to their repository that others have related something to, though their memory is gone."""
-        for path in self._there.ends:
+        """Keep the nodes of deleted memories that relations of others refer to."""
+        for path in self._existing.ends:
             if self._notes.is_theirs(path):
-                for id in self._there.ends[path]:
-                    for file in self._there.files_of(id):
+                for id in self._existing.ends[path]:
+                    for file in self._existing.files_of(id):
                         self._notes.release(file)
 
-    def _settle(self) -> tuple[bytes, dict[str, str]]:
-        """Find the settings of the store, and the spaces of its ids; the digests of settings that are made up."""
-        there = self._there
+    def _choose_config(self) -> tuple[bytes, dict[str, str]]:
+        """Choose the settings of the store and the spaces of its ids; return them with the digests of made-up files."""
+        there = self._existing
         if there.config is not None:
             self._space, self._origin = there.space, self._options.space or there.origin
             return there.config, {}
@@ -170,7 +170,7 @@ class StorageWriter:
         self._space = remote or self._origin
         return config, made
 
-    def _write(self, record: Record, riders: list[Thing]) -> None:
+    def _write(self, record: Record, attached: list[Thing]) -> None:
         id = self._names.node(record.id)
         if id is None:
             return
@@ -178,18 +178,18 @@ class StorageWriter:
         newer = self._newer.get(record.id)
         wanted = NodePlan(
             *(id, place, body_path, self._names.layout.tool_hash),
-            title=self._there.title_of(id),
+            title=self._existing.title_of(id),
             newer=None if newer is None else self._names.node(newer),
         )
         written = node_of(record, wanted)
-        # A save that the store has not seen must not be undone; one that it has read may be followed by another.
-        keep = self._there.is_newer(id, record.updated_at)
-        known = residue_of(record).get("of") == self._there.digest_of(id) if id in self._there.places else False
+        # An export must not undo a save that was not imported yet.
+        keep = self._existing.is_newer(id, record.updated_at)
+        known = residue_of(record).get("of") == self._existing.digest_of(id) if id in self._existing.places else False
         self._pairs.append([place, written.raw.decode(), body_path, written.node.body.decode(), keep, known])
         self._doubtful += [record.id] if _is_doubtful(record.content) else []
-        left = [rider for rider in riders if not self._is_told(rider, id)]
+        left = [item for item in attached if not self._is_stored(item, id)]
         if self._options.plain:
-            self._lose(record, written, left)
+            self._report_losses(record, written, left)
             return
         line = _line_of(record, written, self._space)
         slot = pack_found(line.memglot, record, left, self._report, plain_only=False)
@@ -198,28 +198,28 @@ class StorageWriter:
             at = fields["updated_at"] if "clocks" in slot else ""
             self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
 
-    def _lose(self, record: Record, written: WrittenNode, left: list[Thing]) -> None:
-        """Tell what nobody will know who reads the node alone."""
+    def _report_losses(self, record: Record, written: WrittenNode, left: list[Thing]) -> None:
+        """Report what the node alone does not store."""
         found = record_of(written.node, self._space, written.raw)
         pack_found(differences(record, found), record, left, self._report, plain_only=True)
 
-    def _is_told(self, rider: Thing, id: str) -> bool:
-        """Tell whether the store itself says what rides with a memory; a relation gets its file."""
-        if isinstance(rider, Relation):
-            is_undone = rider.subject.id in self._names.undone or rider.object.id in self._names.undone
-            return is_undone or self._links.write(rider)
-        if isinstance(rider, Supersession):
-            plainly = rider == Supersession(newer=rider.newer, older=rider.older)
-            return plainly and self._names.node(rider.older) is not None and self._told.get(rider.older) == id
+    def _is_stored(self, item: Thing, id: str) -> bool:
+        """Return True if the store itself records an item attached to a memory; write the file of a relation."""
+        if isinstance(item, Relation):
+            is_undone = item.subject.id in self._names.deleted_there or item.object.id in self._names.deleted_there
+            return is_undone or self._links.write(item)
+        if isinstance(item, Supersession):
+            plainly = item == Supersession(newer=item.newer, older=item.older)
+            return plainly and self._names.node(item.older) is not None and self._superseded_by.get(item.older) == id
         return False
 
     def _put_files(self, config: bytes, made: dict[str, str]) -> None:
-        """Write the settings and the marker, where the store has none of its own."""
+        """Write the settings and the sync marker, if the store has none of its own."""
         for table, path in TABLES.items():
             blobs = self._files[table]
             own = blobs.pop(self._origin, None)
             raw = config if table == "config" else None if own is None else bytes_of(own)
-            if self._there.has_file(path) and not self._notes.is_new:
+            if self._existing.has_file(path) and not self._notes.is_new:
                 self._notes.vouch(path)
             elif raw is not None:
                 self._notes.put_all({path: raw}, counts=False)
@@ -227,7 +227,7 @@ class StorageWriter:
                 self._notes.beside(blob, self._report)
 
     def _put_events(self) -> None:
-        """Write the log, or add to it what is not in it yet."""
+        """Write the event log, or add the missing events to it."""
         lines, opens = SortedLines(), False
         last = -1
         for text in self._events:
@@ -241,25 +241,25 @@ class StorageWriter:
             if event[1] > last:
                 last, opens = event[1], event[3]
         for line in lines:
-            self._deletions.see(line[21:].decode())
+            self._deletions.add_line(line[21:].decode())
         texts = (line[21:] for line in lines)
-        if self._notes.is_new or not self._there.has_file(paths.EVENTS):
+        if self._notes.is_new or not self._existing.has_file(paths.EVENTS):
             self._notes.put_lines(paths.EVENTS, texts, ended=not opens)
         else:
             self._notes.append(paths.EVENTS, self._missing(texts))
 
     def _put_tombstones(self) -> None:
-        """Keep the marks of deleted memories beside, save those that the log tells."""
-        told = DiskMap()
+        """Pass tombstones on to the sidecar file, except those that the event log implies."""
+        implied = DiskMap()
         for tombstone in self._deletions.tombstones(self._space, self._names.has_node):
-            told[tombstone.id] = line_of(tombstone).decode()
+            implied[tombstone.id] = line_of(tombstone).decode()
         for text in self._tombstones:
             item = item_of(text.encode())
-            if told.get(getattr(item, "id", "")) != text:
+            if implied.get(getattr(item, "id", "")) != text:
                 self._notes.beside(item, self._report)
 
     def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
-        """The lines that the log has not, as often as they come."""
+        """Return the lines that are missing in the log, each as often as it occurs."""
         known = DiskMap()
         with open(self._folder / paths.EVENTS, "rb") as file:
             for line in file:
@@ -275,7 +275,7 @@ class StorageWriter:
 
 
 def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
-    """What has to be carried for a memory whose node is written."""
+    """Return what has to be carried for a memory."""
     node, made = written.node, written.made
     fields = {key: value for key, value in node.fields.items() if key not in made}
     found = record_of(NodeFiles(fields, node.body, node.place), space, None if made else written.raw)
@@ -286,14 +286,14 @@ def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
 
 
 def _is_doubtful(text: str) -> bool:
-    """Tell whether a text is one that a save would refuse, and that should not be committed unseen."""
+    """Return True if a save would refuse a text, which should not be committed unseen."""
     if any(finding.severity == "block" for finding in secrets_in(text)):
         return True
     return conflict_line(text) is not None or has_front_matter(text)
 
 
 def _doubtful(ids: list[str]) -> str:
-    """Memories that a save into project memory would refuse."""
-    count = "1 memory holds" if len(ids) == 1 else f"{len(ids):,} memories hold"
+    """Return a note about memories that a save would refuse."""
+    count = "1 memory contains" if len(ids) == 1 else f"{len(ids):,} memories contain"
     what = "what looks like a secret, a merge conflict or front matter"
-    return f"{count} {what}; `memglot repo check` tells where, look before you commit: {first_few(ids)}"
+    return f"{count} {what}; run `memglot repo check` before you commit: {first_few(ids)}"
