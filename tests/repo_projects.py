@@ -8,9 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from memglot.project import commands
-from memglot.project.envelope import answer
+from memglot.project.envelope import run
+from memglot.project.init import init
 from memglot.project.project import Project
+from memglot.project.save.run import save as save_request
 
 GIT = {"GIT_AUTHOR_NAME": "T", "GIT_AUTHOR_EMAIL": "t@e.x", "GIT_COMMITTER_NAME": "T", "GIT_COMMITTER_EMAIL": "t@e.x"}
 
@@ -26,7 +27,7 @@ def new_project(folder: Path, name: str = "acme-render") -> Path:
     root = folder / name
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
-    told = answer(root, lambda project: commands.init(project), register=False)
+    told = run(root, lambda project: init(project), register=False)
     assert told["ok"], told
     return root
 
@@ -45,7 +46,7 @@ def save(root: Path, *, dry_run: bool = False, **intent: Any) -> dict[str, Any]:
     """Save, and give the envelope."""
     value = {"task": "test", **intent}
     text = json.dumps(value).encode()
-    return answer(root, lambda project: commands.save(project, text, dry_run=dry_run), register=False)
+    return run(root, lambda project: save_request(project, text, dry_run=dry_run), register=False)
 
 
 def saved(root: Path, **intent: Any) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def saved(root: Path, **intent: Any) -> dict[str, Any]:
 
 def do(root: Path, deed: Any, *values: Any, **options: Any) -> dict[str, Any]:
     """Do something else, and give the envelope."""
-    return answer(root, lambda project: deed(project, *values, **options), register=False)
+    return run(root, lambda project: deed(project, *values, **options), register=False)
 
 
 def feature(title: str, body: str = "It works.", **more: Any) -> dict[str, Any]:

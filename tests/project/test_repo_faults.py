@@ -15,23 +15,30 @@ from pathlib import Path
 
 import pytest
 
-from memglot.project import commands
+from memglot.project.check.inputs import check_project
+from memglot.project.init import init
+from memglot.project.query import query
+from memglot.project.rebuild import rebuild
+from memglot.project.status import status
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.journal import change_files
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import JOURNAL
+from memglot.project.sync import sync
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 # One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.
 KILLED = """
 import json, os, random, signal, sys, time
 from pathlib import Path
-from memglot.project import commands
-from memglot.project.envelope import answer
+from memglot.project.save.run import save as save_request
+from memglot.project.check.inputs import check_project
+from memglot.project.status import status
+from memglot.project.envelope import run
 root, rounds = Path(sys.argv[1]), int(sys.argv[2])
 random.seed(5)
 def do(deed, *values):
-    told = answer(root, lambda project: deed(project, *values), register=False)
+    told = run(root, lambda project: deed(project, *values), register=False)
     assert told["ok"], told
     return told
 def three(round, number):
@@ -41,22 +48,22 @@ def three(round, number):
     nodes = [{**node, "title": f"A {mark}", "related": link("b")}, {**node, "title": f"B {mark}", "related": link("c")}]
     nodes += [{**node, "title": f"C {mark}"}, {"id": "feature.counter", "body": mark}]
     return json.dumps({"task": mark, "nodes": nodes}).encode()
-do(commands.save, json.dumps({"task": "t", "nodes": [{"kind": "feature", "title": "Counter", "body": "0"}]}).encode())
+do(save_request, json.dumps({"task": "t", "nodes": [{"kind": "feature", "title": "Counter", "body": "0"}]}).encode())
 began = time.monotonic()
 for number in range(3):
-    do(commands.save, three("w", number))
+    do(save_request, three("w", number))
 one = (time.monotonic() - began) / 3
 seen = set()
 for round in range(rounds):
     child = os.fork()
     if child == 0:
         for number in range(1000):
-            do(commands.save, three(round, number))
+            do(save_request, three(round, number))
         os._exit(0)
     time.sleep(random.random() * 2.5 * one)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    do(commands.status)
+    do(status)
     folder = root / ".memory"
     log = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     made = {event.get("id") or event.get("relation_id") for event in log}
@@ -74,8 +81,8 @@ for round in range(rounds):
     assert counter == "0" or counter in bodies
     seen |= bodies.keys()
     assert not (folder / "index/journal").exists() and bodies.keys() == seen
-do(commands.save, three(rounds, 0))  # A killed save may leave its map to the next one.
-found = do(commands.check)["data"]
+do(save_request, three(rounds, 0))  # A killed save may leave its map to the next one.
+found = do(check_project)["data"]
 assert found["valid"], found["errors"]
 print(json.dumps({"saves": len(seen), "warnings": found["warnings"]}))
 """
@@ -83,13 +90,13 @@ print(json.dumps({"saves": len(seen), "warnings": found["warnings"]}))
 SAVER = """
 import json, sys
 from pathlib import Path
-from memglot.project import commands
-from memglot.project.envelope import answer
+from memglot.project.save.run import save as save_request
+from memglot.project.envelope import run
 root, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(5):
     node = {"kind": "feature", "title": f"{name} {number}", "body": "x", "related": [{"predicate": "affects", "to": "feature.hub"}]}
     text = json.dumps({"task": name, "nodes": [node, {"id": "feature.hub", "body": f"{name} {number}"}]}).encode()
-    told = answer(root, lambda project: commands.save(project, text))
+    told = run(root, lambda project: save_request(project, text))
     assert told["ok"], told
 """
 
@@ -124,23 +131,23 @@ def test_eight_processes_saving_at_once_lose_nothing(root: Path) -> None:
     assert sorted(created[1:]) == sorted(f"feature.{name}-{number}" for name in names for number in range(5))
     assert len(list((root / ".memory/relations").glob("*.json"))) == 40
     assert not (root / ".memory/.lock").exists()
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
     registry = json.loads((Path(os.environ["MEMORY_HOME"]) / "projects.json").read_bytes())
     assert [row["project_root"] for row in registry["projects"]].count(str(root)) == 1
 
 
 def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Path) -> None:
     code = (
-        "import os, sys, json; from pathlib import Path; from memglot.project import commands; from memglot.project.storage import journal;"
-        "from memglot.project.envelope import answer\n"
+        "import os, sys, json; from pathlib import Path; from memglot.project.save.run import save as save_request; from memglot.project.storage import journal;"
+        "from memglot.project.envelope import run\n"
         "journal._apply = lambda *_: os._exit(9)\n"
         "text = json.dumps({'task': 't', 'nodes': [{'kind': 'feature', 'title': 'A', 'body': 'b'}]}).encode()\n"
-        "answer(Path(sys.argv[1]), lambda project: commands.save(project, text))\n"
+        "run(Path(sys.argv[1]), lambda project: save_request(project, text))\n"
     )
     assert run(code, root).returncode == 9
     assert (root / ".memory" / JOURNAL).exists()
     assert not (root / ".memory/memory/a.json").exists()
-    told = do(root, commands.query, "a b")
+    told = do(root, query, "a b")
     assert told["data"]["included_ids"] == ["feature.a"]
     assert any("has been finished" in warning for warning in told["warnings"])
     assert sidecar(root, "memory/a.json")["id"] == "feature.a"
@@ -150,9 +157,9 @@ def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Pat
 STOPPED = """
 import json, os, sys
 from pathlib import Path
-from memglot.project import commands
+from memglot.project.save.run import save as save_request
 from memglot.project.storage import journal
-from memglot.project.envelope import answer
+from memglot.project.envelope import run
 replace, count = os.replace, int(sys.argv[3])
 def stopping(source, target):
     global count
@@ -162,7 +169,7 @@ def stopping(source, target):
             os._exit(9)
     replace(source, target)
 journal.os.replace = stopping
-answer(Path(sys.argv[1]), lambda project: commands.save(project, sys.argv[2].encode()), register=False)
+run(Path(sys.argv[1]), lambda project: save_request(project, sys.argv[2].encode()), register=False)
 """
 
 
@@ -177,7 +184,7 @@ def test_a_stopped_save_is_taken_back_where_files_were_changed_since(root: Path,
     by_hand.write_bytes(
         by_hand.read_bytes() + b'{"actor":"user","event":"index.rebuilt","timestamp":"2026-01-01T00:00:00Z"}\n'
     )
-    told = do(root, commands.status)
+    told = do(root, status)
     assert any("was taken back" in warning for warning in told["warnings"])
     assert files_of(root) == before | {"events.jsonl": by_hand.read_bytes()}
     (kept,) = (root / ".memory/recovery").rglob("a.md")
@@ -196,7 +203,7 @@ def test_a_save_that_the_system_refuses_half_way_is_taken_back(root: Path, done:
     code = code.replace(
         'if "/stage/" in str(source)', 'if "/stage/" in str(source) and not str(source).endswith(".old")'
     )
-    code = code.replace("answer(Path", "told = answer(Path") + "print(json.dumps(told))"
+    code = code.replace("run(Path", "told = run(Path") + "print(json.dumps(told))"
     done_ = run(code, root, text, done)
     told = json.loads(done_.stdout)
     assert not told["ok"]
@@ -219,12 +226,12 @@ def test_a_disk_that_fills_up_in_a_save_leaves_everything_as_it_was(root: Path) 
     saved(root, nodes=[feature("A", "old")])
     before = files_of(root)
     code = (
-        "import json, resource, sys; from pathlib import Path; from memglot.project import commands;"
-        "from memglot.project.envelope import answer\n"
+        "import json, resource, sys; from pathlib import Path; from memglot.project.save.run import save as save_request;"
+        "from memglot.project.envelope import run\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "nodes = [{'id': 'feature.a', 'body': 'new'}, {'kind': 'feature', 'title': 'B', 'body': 'x' * 400_000}]\n"
         "text = json.dumps({'task': 't', 'nodes': nodes}).encode()\n"
-        "told = answer(Path(sys.argv[1]), lambda project: commands.save(project, text), register=False)\n"
+        "told = run(Path(sys.argv[1]), lambda project: save_request(project, text), register=False)\n"
         "print(json.dumps(told))\n"
     )
     done = run(code, root)
@@ -243,16 +250,16 @@ def test_a_tree_that_cannot_be_written_is_read_and_not_saved_to() -> None:
         saved(root, nodes=[feature("Alpha", "Found by its words.")])
         code = (
             "import json, os, pkgutil, sys; from pathlib import Path\n"
-            "import encodings.utf_16_le, memglot.project.storage, memglot.project.save; from memglot.project import commands; from memglot.project.envelope import answer\n"
+            "import encodings.utf_16_le, memglot.project.storage, memglot.project.save; from memglot.project.save.run import save as save_request; from memglot.project.query import query; from memglot.project.status import status; from memglot.project.rebuild import rebuild; from memglot.project.envelope import run\n"
             # Whoever gives up being root may not be able to read the modules any more.
             "for package in (memglot.project, memglot.project.storage, memglot.project.save):\n"
             "    for module in pkgutil.iter_modules(package.__path__, package.__name__ + '.'): __import__(module.name)\n"
             "os.geteuid() == 0 and (os.setgroups([]), os.setgid(65534), os.setuid(65534))\n"
             "root = Path(sys.argv[1])\n"
-            "do = lambda deed, *values: answer(root, lambda project: deed(project, *values))\n"
+            "do = lambda deed, *values: run(root, lambda project: deed(project, *values))\n"
             "node = {'kind': 'feature', 'title': 'B', 'body': 'b'}\n"
             "text = json.dumps({'task': 't', 'nodes': [node]}).encode()\n"
-            "print(json.dumps([do(commands.query, 'words'), do(commands.status), do(commands.save, text), do(commands.rebuild)]))\n"
+            "print(json.dumps([do(query, 'words'), do(status), do(save_request, text), do(rebuild)]))\n"
         )
         modes = {place: place.stat().st_mode for place in (Path(folder), *Path(folder).rglob("*"))}
         for place in modes:
@@ -315,10 +322,10 @@ def test_links_are_neither_read_nor_written_through(root: Path, tmp_path: Path) 
     saved(root, nodes=[feature("A"), feature("B")])
     (root / ".memory/memory/a.md").unlink()
     (root / ".memory/memory/a.md").symlink_to(outside / "secret.md")
-    assert "feature.a" not in do(root, commands.query, "top secret words")["data"]["included_ids"]
+    assert "feature.a" not in do(root, query, "top secret words")["data"]["included_ids"]
     fields = sidecar(root, "memory/b.json") | {"body_path": "memory/../../../outside/secret.md"}
     (root / ".memory/memory/b.json").write_text(json.dumps(fields))
-    assert do(root, commands.query, "top secret words")["data"]["included_ids"] == []
+    assert do(root, query, "top secret words")["data"]["included_ids"] == []
     assert save(root, delete=[{"id": "feature.b", "reason": "x"}])["error"]["code"] == "MemoryObjectNotFound"
     assert (outside / "secret.md").exists()
     (root / ".memory/relations").rmdir()
@@ -344,7 +351,7 @@ def test_a_torn_log_is_mended_from_the_files(root: Path) -> None:
         names = [event.get("id") or event["relation_id"] for event in events(root)]
         for name in ("feature.a", "feature.b", "rel.feature-b-affects-feature-a", f"feature.c-{cut}"):
             assert names.count(name) == 1
-        assert do(root, commands.check)["data"]["errors"] == []
+        assert do(root, check_project)["data"]["errors"] == []
 
 
 @pytest.mark.parametrize(
@@ -368,7 +375,7 @@ def test_a_journal_that_a_repository_brings_along_reaches_nothing(root: Path, tm
     (folder / "index/stage/0").write_text("theirs")
     (folder / "memory/link").symlink_to(tmp_path)
     (folder / JOURNAL).write_bytes(journal)
-    told = do(root, commands.status)
+    told = do(root, status)
     assert told["ok"]
     assert any("not written by memglot" in warning for warning in told["warnings"])
     assert (root / "inside.txt").read_text() == "mine"
@@ -387,8 +394,8 @@ def test_a_torn_log_is_kept_when_the_index_is_built_anew(root: Path) -> None:
     log = root / ".memory/events.jsonl"
     torn = log.read_bytes() + b'{"actor":"agent","event":"memory.cre'
     log.write_bytes(torn)
-    told = do(root, commands.rebuild)
-    assert any("torn" in warning for warning in told["warnings"])
+    told = do(root, rebuild)
+    assert any("incomplete" in warning for warning in told["warnings"])
     (kept,) = (root / ".memory/recovery").rglob("events.jsonl")
     assert kept.read_bytes() == torn
     assert events(root)[-1]["event"] == "index.rebuilt"
@@ -405,10 +412,10 @@ def test_a_linked_folder_that_a_repository_brings_along_is_refused(root: Path, t
         place.rename(root / "away")
     place.symlink_to(outside)
     for told in (
-        do(root, commands.status),
+        do(root, status),
         save(root, nodes=[feature("A")]),
-        do(root, commands.rebuild),
-        do(root, commands.sync),
+        do(root, rebuild),
+        do(root, sync),
     ):
         assert "symbolic link" in told["error"]["message"]
     assert sorted(path.name for path in outside.rglob("*")) == ["file", "memory.sqlite", "stage"]
@@ -417,11 +424,11 @@ def test_a_linked_folder_that_a_repository_brings_along_is_refused(root: Path, t
 def test_processes_that_index_at_once_all_answer(root: Path) -> None:
     saved(root, nodes=[feature(f"N {number}", "words") for number in range(40)])
     code = (
-        "import sys, os; from pathlib import Path; from memglot.project import commands; from memglot.project.envelope import answer\n"
+        "import sys, os; from pathlib import Path; from memglot.project.query import query; from memglot.project.envelope import run\n"
         "root = Path(sys.argv[1])\n"
         "for number in range(15):\n"
         "    for path in (root / '.memory/memory').glob('n-*.md'): os.utime(path)\n"
-        "    told = answer(root, lambda project: commands.query(project, 'words'), register=False)\n"
+        "    told = run(root, lambda project: query(project, 'words'), register=False)\n"
         "    assert told['ok'] and told['data']['included_ids'], told\n"
     )
     readers = [subprocess.Popen([sys.executable, "-c", code, str(root)], stderr=subprocess.PIPE) for _ in range(3)]
@@ -438,30 +445,30 @@ def test_processes_that_index_at_once_all_answer(root: Path) -> None:
 def test_a_sidecar_with_odd_names_is_a_fault_of_its_own(root: Path, field: str, value: str) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.json").write_text(json.dumps(sidecar(root, "memory/a.json") | {field: value}))
-    told = do(root, commands.query, "findable")
+    told = do(root, query, "findable")
     assert told["data"]["included_ids"] == ["feature.b"]
     assert any("a.json" in warning for warning in told["warnings"])
-    assert not do(root, commands.check)["data"]["valid"]
+    assert not do(root, check_project)["data"]["valid"]
 
 
 def test_a_pipe_as_a_text_is_not_waited_for(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.md").unlink()
     os.mkfifo(root / ".memory/memory/a.md")
-    assert do(root, commands.query, "findable")["data"]["included_ids"] == ["feature.b"]
-    assert not do(root, commands.check)["data"]["valid"]
+    assert do(root, query, "findable")["data"]["included_ids"] == ["feature.b"]
+    assert not do(root, check_project)["data"]["valid"]
 
 
 def test_a_pipe_as_a_sidecar_is_not_waited_for(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.json").unlink()
     os.mkfifo(root / ".memory/memory/a.json")
-    answer = do(root, commands.query, "findable")
+    answer = do(root, query, "findable")
     assert answer["data"]["included_ids"] == ["feature.b"]
     assert any("memory/a.json" in warning for warning in answer["warnings"])
-    assert not do(root, commands.check)["data"]["valid"]
+    assert not do(root, check_project)["data"]["valid"]
     (root / ".memory/memory/a.json").unlink()
-    assert do(root, commands.query, "findable")["warnings"] == []
+    assert do(root, query, "findable")["warnings"] == []
 
 
 @pytest.mark.parametrize("name", [b"odd\xff.json", b"odd\xff"])
@@ -472,16 +479,16 @@ def test_a_name_that_is_not_utf8_is_a_fault_of_that_file_only(root: Path, name: 
         path.mkdir()
     except OSError:
         pytest.skip("this system has no such names")
-    answer = do(root, commands.query, "findable")
+    answer = do(root, query, "findable")
     assert answer["data"]["included_ids"] == ["feature.a"]
     assert any("odd\ufffd" in warning for warning in answer["warnings"])
-    (issue,) = do(root, commands.check)["data"]["errors"]
+    (issue,) = do(root, check_project)["data"]["errors"]
     assert (issue["code"], issue["path"]) == (
         "CanonicalFileUnsafe",
         os.fsencode(path.relative_to(root)).decode(errors="replace"),
     )
     path.rmdir()
-    assert do(root, commands.query, "findable")["warnings"] == []
+    assert do(root, query, "findable")["warnings"] == []
 
 
 def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path: Path) -> None:
@@ -489,27 +496,27 @@ def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path
     path = root / ".memory/memory/a.md"
     path.rename(tmp_path / "a.md")
     path.symlink_to(tmp_path / "a.md")
-    assert do(root, commands.query, "findable")["data"]["included_ids"] == []
+    assert do(root, query, "findable")["data"]["included_ids"] == []
     path.unlink()
     path.write_text("findable")
-    assert do(root, commands.query, "findable")["data"]["included_ids"] == ["feature.a"]
+    assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
 
 
 def test_an_index_that_is_damaged_inside_is_made_anew(root: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     index = root / ".memory/index/memglot.sqlite"
-    for deed in (commands.status, commands.rebuild):
-        do(root, commands.query, "findable")
+    for deed in (status, rebuild):
+        do(root, query, "findable")
         raw = index.read_bytes()
         index.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))
         assert do(root, deed)["ok"]
-        assert do(root, commands.query, "findable")["data"]["included_ids"] == ["feature.a"]
+        assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
 
 
 def test_conflict_markers_in_a_text_are_warned_of(root: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     (root / ".memory/memory/a.md").write_text("<<<<<<< HEAD\nfindable\n=======\nother\n>>>>>>> x\n")
-    told = do(root, commands.query, "findable")
+    told = do(root, query, "findable")
     assert any("a.md" in warning for warning in told["warnings"])
 
 
@@ -534,17 +541,17 @@ def test_a_linked_folder_of_nodes_is_a_fault(root: Path, tmp_path: Path) -> None
     saved(root, nodes=[feature("A", "findable")])
     (tmp_path / "outside").mkdir()
     (root / ".memory/memory/more").symlink_to(tmp_path / "outside")
-    told = do(root, commands.query, "findable")
+    told = do(root, query, "findable")
     assert any("memory/more" in warning for warning in told["warnings"])
     (root / ".memory/memory/more").unlink()
-    assert do(root, commands.query, "findable")["warnings"] == []
+    assert do(root, query, "findable")["warnings"] == []
 
 
 def test_a_map_that_links_to_itself_breaks_nothing(root: Path) -> None:
     (root / "AGENTS.md").unlink()
     (root / "AGENTS.md").symlink_to("AGENTS.md")
     assert save(root, nodes=[feature("A")])["ok"]
-    assert do(root, commands.init)["ok"]
+    assert do(root, init)["ok"]
 
 
 def test_a_stopped_save_is_whole_in_a_copy_of_the_folder_too(root: Path, tmp_path: Path) -> None:
@@ -559,10 +566,10 @@ def test_a_stopped_save_is_whole_in_a_copy_of_the_folder_too(root: Path, tmp_pat
         shutil.copytree(place, moved)
         for path in moved.rglob("*"):
             os.utime(path)
-        assert do(moved, commands.status)["ok"]
+        assert do(moved, status)["ok"]
         assert (moved / ".memory/memory/a.md").read_text() == "saved"
         assert (moved / ".memory/memory/c.json").exists() and not (moved / ".memory/memory/b.json").exists()
-        assert do(moved, commands.check)["data"]["errors"] == []
+        assert do(moved, check_project)["data"]["errors"] == []
 
 
 def test_an_index_that_is_a_link_is_not_followed(root: Path, tmp_path: Path) -> None:
@@ -573,7 +580,7 @@ def test_an_index_that_is_a_link_is_not_followed(root: Path, tmp_path: Path) -> 
         path.unlink()
     victim.write_bytes(b"")
     index.symlink_to(victim)
-    assert do(root, commands.query, "findable")["data"]["included_ids"] == ["feature.a"]
+    assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
     assert victim.read_bytes() == b""
     assert not index.is_symlink()
 

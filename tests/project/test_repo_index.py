@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memglot.project import commands, index
+from memglot.project import index
 from memglot.project.index import Index
 from memglot.project.project import Project
+from memglot.project.query import query
 from memglot.project.snapshot import snapshot_of
+from memglot.project.status import status
 from repo_projects import do, feature, new_project, save, saved
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -57,7 +59,7 @@ def act(root: Path, what: str, of: str, value: str) -> None:
     elif what == "remove":
         place.with_suffix(value).unlink(missing_ok=True)
     else:
-        do(root, commands.status)
+        do(root, status)
 
 
 @settings(max_examples=40)
@@ -89,4 +91,4 @@ def test_a_file_of_a_moment_ago_is_looked_at_again(tmp_path: Path) -> None:
     with open(path, "r+b") as file:
         file.write(b"again")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert do(root, commands.query, "again")["data"]["included_ids"] == ["feature.alpha"]
+    assert do(root, query, "again")["data"]["included_ids"] == ["feature.alpha"]

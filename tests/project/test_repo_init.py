@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from memglot.project import commands
+from memglot.project.check.inputs import check_project
+from memglot.project.diff import diff
+from memglot.project.init import brief, init
+from memglot.project.rebuild import rebuild
+from memglot.project.reset import restore
+from memglot.project.status import status
+from memglot.project.sync import sync
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 
@@ -27,7 +33,7 @@ def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A")])
     before = everything(root)
-    told = do(root, commands.init)
+    told = do(root, init)
     assert told["ok"]
     assert (told["data"]["created"], told["data"]["files_created"]) == (False, [])
     assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["unchanged", "unchanged"]
@@ -51,18 +57,18 @@ def test_the_storage_of_the_page(tmp_path: Path) -> None:
         ".memory/index/", ".memory/exports/", ".memory/recovery/", ".memory/.backup/", ".memory/.lock",
     ]  # fmt: skip
     assert git(root, "status", "--porcelain", "--ignored", "--", ".memory/index").startswith("!!")
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
 
 
 def test_a_dry_run_and_the_brief_touch_nothing(tmp_path: Path) -> None:
-    told = do(tmp_path, commands.init, dry_run=True)["data"]
+    told = do(tmp_path, init, dry_run=True)["data"]
     assert told["created"] and ".memory/config.json" in told["files_created"]
-    brief = do(tmp_path, commands.brief)["data"]["brief"]
-    assert "memglot repo save --stdin" in brief
+    text = do(tmp_path, brief)["data"]["brief"]
+    assert "memglot repo save --stdin" in text
     assert list(tmp_path.iterdir()) == []
     root = new_project(tmp_path)
     before = everything(root)
-    assert do(root, commands.init, dry_run=True)["data"]["created"] is False
+    assert do(root, init, dry_run=True)["data"]["created"] is False
     assert everything(root) == before
 
 
@@ -73,7 +79,7 @@ def test_guidance_stands_beside_what_is_there(tmp_path: Path) -> None:
     (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
     (root / ".gitignore").write_text("node_modules/\n.memory/index/")
     git(root, "init", "-q", "-b", "main")
-    told = do(root, commands.init)
+    told = do(root, init)
     assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["updated", "skipped"]
     assert any("CLAUDE.md" in warning for warning in told["warnings"])
     text = (root / "AGENTS.md").read_bytes()
@@ -91,7 +97,7 @@ def test_the_words_of_the_real_tool_stay_and_its_old_ones_go(tmp_path: Path) -> 
     root.mkdir()
     (root / "AGENTS.md").write_text("<!-- memory:start -->\nTheirs.\n<!-- memory:end -->\n")
     (root / "CLAUDE.md").write_text("<!-- aictx-memory:start -->\nOld.\n<!-- aictx-memory:end -->\nRest.\n")
-    assert do(root, commands.init)["ok"]
+    assert do(root, init)["ok"]
     assert (root / "AGENTS.md").read_text().startswith("<!-- memory:start -->\nTheirs.\n<!-- memory:end -->\n\n")
     claude = (root / "CLAUDE.md").read_text()
     assert "Old." not in claude and "aictx" not in claude and "Rest." in claude
@@ -101,10 +107,10 @@ def test_the_words_of_the_real_tool_stay_and_its_old_ones_go(tmp_path: Path) -> 
 def test_without_guidance_no_file_is_made_and_no_save_asks_for_one(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
-    assert do(root, commands.init, guidance=False)["ok"]
+    assert do(root, init, guidance=False)["ok"]
     assert sorted(path.name for path in root.iterdir()) == [".memory"]
     assert save(root, nodes=[feature("A")])["warnings"] == []
-    assert do(root, commands.check)["data"]["warnings"] == []
+    assert do(root, check_project)["data"]["warnings"] == []
 
 
 START, END = "<!-- memory:map:start -->", "<!-- memory:map:end -->"
@@ -121,8 +127,8 @@ def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> 
     (root / "AGENTS.md").write_text(guidance + odd)
     warnings = [
         *save(root, nodes=[feature("A")])["warnings"],
-        *do(root, commands.init)["warnings"][1:],
-        *(issue["message"] for issue in do(root, commands.check)["data"]["warnings"]),
+        *do(root, init)["warnings"][1:],
+        *(issue["message"] for issue in do(root, check_project)["data"]["warnings"]),
     ]
     assert len(warnings) == 3
     assert all("all but one pair" in warning.lower() and "or all of them" in warning for warning in warnings)
@@ -133,16 +139,16 @@ def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> 
         "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
         "Run `memglot repo init` to install them."
     ]
-    assert [target["status"] for target in do(root, commands.init)["data"]["agent_guidance"]["targets"]][0] == "updated"
+    assert [target["status"] for target in do(root, init)["data"]["agent_guidance"]["targets"]][0] == "updated"
     assert save(root, nodes=[feature("C")])["warnings"] == []
-    assert do(root, commands.check)["data"]["warnings"] == []
+    assert do(root, check_project)["data"]["warnings"] == []
 
 
 def test_words_of_ones_own_are_told_how_to_get_the_map(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
-    (issue,) = do(root, commands.check)["data"]["warnings"]
-    for text in (do(root, commands.init)["warnings"][-1], issue["message"]):
+    (issue,) = do(root, check_project)["data"]["warnings"]
+    for text in (do(root, init)["warnings"][-1], issue["message"]):
         assert f"add the lines `{START}` and `{END}` to it" in text
     (root / "CLAUDE.md").write_text(f"Run `memory save --stdin` often.\n{START}\n{END}\n")
     assert save(root, nodes=[feature("Shown", stage="idea")])["warnings"] == []
@@ -154,11 +160,11 @@ def test_a_place_that_is_no_file_is_passed_over(tmp_path: Path) -> None:
     (root / "AGENTS.md").mkdir(parents=True)
     outside.write_text("Theirs.\n")
     (root / "CLAUDE.md").symlink_to(outside)
-    told = do(root, commands.init)
+    told = do(root, init)
     assert told["ok"] and (root / ".memory/config.json").exists()
     assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["skipped", "skipped"]
-    assert "AGENTS.md was left as it is: it is no file." in told["warnings"]
-    assert "CLAUDE.md was left as it is: it is a link that leads out of the project." in told["warnings"]
+    assert "AGENTS.md was not changed: it is not a file." in told["warnings"]
+    assert "CLAUDE.md was not changed: it is a link to a file outside of the project." in told["warnings"]
     assert outside.read_text() == "Theirs.\n"
 
 
@@ -169,23 +175,23 @@ def test_the_example_of_the_brief_can_be_pasted(tmp_path: Path, in_git: bool) ->
     root.mkdir()
     if in_git:
         git(root, "init", "-q", "-b", "main")
-    assert do(root, commands.init)["ok"]
-    brief = do(root, commands.brief)["data"]["brief"]
-    assert ("commit" in brief.splitlines()[-1].lower()) == in_git
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", brief, re.MULTILINE | re.DOTALL)
+    assert do(root, init)["ok"]
+    text = do(root, brief)["data"]["brief"]
+    assert ("commit" in text.splitlines()[-1].lower()) == in_git
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     memglot = f'memglot() {{ "{sys.executable}" -m memglot "$@"; }}\n'
     done = subprocess.run(["bash", "-c", memglot + block], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert sidecar(root, "memory/my-shop.json")["updated_at"] and (root / ".memory/memory/billing-worker.md").exists()
-    assert (root / ".memory/memory/my-shop.md").read_text() == "What it is, for whom."
-    assert do(root, commands.check)["data"]["valid"]
+    assert (root / ".memory/memory/my-shop.md").read_text() == "What it is, and for whom."
+    assert do(root, check_project)["data"]["valid"]
 
 
 def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
     root = tmp_path / "p"
     below = root / "a/b"
     below.mkdir(parents=True)
-    told = do(root, commands.init)
+    told = do(root, init)
     assert told["data"]["git_available"] is False
     assert not (root / ".gitignore").exists()
     assert not any("commit" in step.lower() or "gitignore" in step for step in told["data"]["next_steps"])
@@ -197,7 +203,7 @@ def test_a_broken_store_is_not_built_upon(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     (root / ".memory/memory/bad.json").write_text("{")
     before = files_of(root)
-    error = do(root, commands.init)["error"]
+    error = do(root, init)["error"]
     assert error["code"] == "MemoryAlreadyInitializedInvalid"
     assert error["details"]["issues"][0]["path"] == ".memory/memory/bad.json"
     assert files_of(root) == before
@@ -208,24 +214,24 @@ def test_a_store_without_a_project_node_gets_one(tmp_path: Path) -> None:
     saved(root, nodes=[feature("A")])
     for path in (root / ".memory/memory").glob("acme-render.*"):
         path.unlink()
-    told = do(root, commands.init)["data"]
+    told = do(root, init)["data"]
     assert told["files_created"] == [".memory/memory/acme-render.md", ".memory/memory/acme-render.json"]
     assert sidecar(root, "memory/acme-render.json")["id"] == "project.acme-render"
-    assert do(root, commands.init)["data"]["files_created"] == []
+    assert do(root, init)["data"]["files_created"] == []
 
 
 def test_force_begins_anew_and_keeps_a_backup(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A")])
-    assert do(root, commands.init, force=True)["data"]["created"]
+    assert do(root, init, force=True)["data"]["created"]
     assert not (root / ".memory/memory/a.json").exists()
-    assert do(root, commands.restore)["ok"]
+    assert do(root, restore)["ok"]
     assert (root / ".memory/memory/a.json").exists()
 
 
 def test_a_repository_without_commits_is_fine(tmp_path: Path) -> None:
     root = new_project(tmp_path)
-    for deed in (commands.status, commands.sync, commands.diff, commands.check, commands.rebuild):
+    for deed in (status, sync, diff, check_project, rebuild):
         told = do(root, deed)
         assert told["ok"], told
         assert told["meta"]["git"]["commit"] is None

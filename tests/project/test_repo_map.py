@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.project.map import MOST_TOKENS, first_sentence, refresh_map, render_map
+from memglot.project.map import MAX_TOKENS, render_map, write_map
 from memglot.project.markers import (
     GUIDANCE,
     MAP,
@@ -24,7 +24,7 @@ from memglot.project.markers import (
     strip_sections,
 )
 from memglot.project.node import Node
-from memglot.project.tokens import tokens_of
+from memglot.project.tokens import first_sentence, tokens_of
 
 VECTORS = SHARED / "fixtures" / "repo" / "vectors"
 HEADER = "## Product map (generated — do not edit; refresh with memory save or memory sync)"
@@ -119,7 +119,7 @@ def test_a_map_is_as_full_as_it_can_be(sizes: list[int], title: int) -> None:
     ]
     text = render_map([project, *features], [])
     shown = [found for found in features if f"{found.id.removeprefix('feature.')}" in text]
-    assert tokens_of(text) <= MOST_TOKENS and features[: len(shown)] == shown
+    assert tokens_of(text) <= MAX_TOKENS and features[: len(shown)] == shown
     if len(shown) < len(features):
         one_more = features[: len(shown) + 1]
         short = [
@@ -131,7 +131,7 @@ def test_a_map_is_as_full_as_it_can_be(sizes: list[int], title: int) -> None:
             items = [f"{each.id[8:]} — {each.intent}".removesuffix(" — ") for each in short if each.stage == stage]
             lines += [f"**{stage.capitalize()}:** {' · '.join(items)}"] if items else []
         whole = "\n".join((HEADER, project.title + ".", "", *lines))
-        assert tokens_of(whole) > MOST_TOKENS
+        assert tokens_of(whole) > MAX_TOKENS
 
 
 @pytest.mark.parametrize("count", [25, 45, 58, 70, 3_000])
@@ -144,7 +144,7 @@ def test_a_map_drops_what_matters_least(count: int) -> None:
     ]
     others = [node("decision.kept", title="d" * 200), node("question.asked", title="q" * 200)]
     text = render_map([*features, *others], [("decision.kept", ["a" * 200])])
-    assert tokens_of(text) <= MOST_TOKENS
+    assert tokens_of(text) <= MAX_TOKENS
     present = [found.id for found in features if found.id.removeprefix("feature.") in text]
     has_stale, has_questions, has_decisions = "**Stale" in text, "**Open" in text, "**Recent" in text
     assert (has_stale <= has_questions <= has_decisions) and (not has_decisions or len(present) == count)
@@ -236,7 +236,7 @@ def test_the_map_is_refreshed_where_it_differs(tmp_path: Path) -> None:
     agents.chmod(0o644)
     claude.write_bytes(page("new"))
     before = claude.stat()
-    assert refresh_map(tmp_path, "new") == []
+    assert write_map(tmp_path, "new") == []
     assert agents.read_bytes() == page("new", "\r\n") and stat.S_IMODE(agents.stat().st_mode) == 0o644
     assert (claude.stat().st_ino, claude.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert sorted(found.name for found in tmp_path.iterdir()) == ["AGENTS.md", "CLAUDE.md"]
@@ -244,13 +244,13 @@ def test_the_map_is_refreshed_where_it_differs(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_survive_a_refresh(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_bytes(b"\xff\xfe " + page("old"))
-    refresh_map(tmp_path, "new")
+    write_map(tmp_path, "new")
     assert (tmp_path / "AGENTS.md").read_bytes() == b"\xff\xfe " + page("new")
 
 
 def test_files_without_a_place_for_the_map_are_warned_of(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Mine.\n")
-    assert refresh_map(tmp_path, "new") == [
+    assert write_map(tmp_path, "new") == [
         "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
         "Run `memglot repo init` to install them.",
     ]
@@ -258,9 +258,9 @@ def test_files_without_a_place_for_the_map_are_warned_of(tmp_path: Path) -> None
 
 
 def test_a_missing_file_is_only_missed_where_the_other_has_the_map(tmp_path: Path) -> None:
-    assert refresh_map(tmp_path, "new") == []
+    assert write_map(tmp_path, "new") == []
     (tmp_path / "CLAUDE.md").write_bytes(page("old"))
-    assert refresh_map(tmp_path, "new") == [
+    assert write_map(tmp_path, "new") == [
         "AGENTS.md was not refreshed because the file is missing. Run `memglot repo init` to install it."
     ]
     assert (tmp_path / "CLAUDE.md").read_bytes() == page("new")
@@ -269,25 +269,25 @@ def test_a_missing_file_is_only_missed_where_the_other_has_the_map(tmp_path: Pat
 def test_a_folder_in_the_place_of_a_file_is_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
     (tmp_path / "CLAUDE.md").write_bytes(page("old"))
-    assert refresh_map(tmp_path, "new") == ["AGENTS.md was not refreshed: it is no file."]
+    assert write_map(tmp_path, "new") == ["AGENTS.md was not refreshed: it is not a file."]
 
 
 def test_words_of_ones_own_are_not_nagged_at(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Run `memglot repo save` often.\n")
-    assert refresh_map(tmp_path, "new") == []
+    assert write_map(tmp_path, "new") == []
 
 
 def test_a_link_within_the_project_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_bytes(page("old"))
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    assert refresh_map(tmp_path, "new") == []
+    assert write_map(tmp_path, "new") == []
     assert (tmp_path / "CLAUDE.md").is_symlink() and (tmp_path / "AGENTS.md").read_bytes() == page("new")
 
 
 def test_a_file_with_two_names_is_warned_of_once(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Mine.\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    assert len(refresh_map(tmp_path, "new")) == 1
+    assert len(write_map(tmp_path, "new")) == 1
 
 
 def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
@@ -296,8 +296,8 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside.md").write_bytes(page("old"))
     (root / "AGENTS.md").symlink_to("../outside.md")
     (root / "CLAUDE.md").symlink_to("nowhere.md")
-    warnings = refresh_map(root, "new")
-    assert "leads out of the project" in warnings[0] and "is missing" in warnings[1]
+    warnings = write_map(root, "new")
+    assert "outside of the project" in warnings[0] and "is missing" in warnings[1]
     assert (tmp_path / "outside.md").read_bytes() == page("old")
 
 
@@ -305,8 +305,8 @@ def test_a_file_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
     for name in ("AGENTS.md", "CLAUDE.md"):
         (tmp_path / name).write_bytes(page("old"))
     code = (
-        "import resource, sys; from pathlib import Path; from memglot.project.map import refresh_map;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)); print(refresh_map(Path(sys.argv[1]), 'new'))"
+        "import resource, sys; from pathlib import Path; from memglot.project.map import write_map;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)); print(write_map(Path(sys.argv[1]), 'new'))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.count("was not refreshed: File too large") == 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memglot.project import commands
+from memglot.project.query import query
 from memglot.project.tokens import tokens_of
 from repo_projects import do, feature, new_project, saved
 
@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def ask(root: Path, question: str, budget: float | None = None) -> dict[str, Any]:
-    told = do(root, commands.query, question, budget)
+    told = do(root, query, question, budget)
     assert told["ok"], told["error"]
     data: dict[str, Any] = told["data"]
     return data
@@ -150,7 +150,7 @@ def test_what_is_cut_ends_between_signs_and_words(root: Path, sign: str) -> None
 
 @pytest.mark.parametrize("budget", [500, 0, -1, 501.5])
 def test_a_budget_that_is_none_is_refused(root: Path, budget: float) -> None:
-    error = do(root, commands.query, "x", budget)["error"]
+    error = do(root, query, "x", budget)["error"]
     assert error["message"] == "Token budget must be an integer greater than 500."
     assert error["details"] == {
         "field": "token_budget", "minimumExclusive": 500, "maximum": 50000, "actual": budget,
@@ -158,7 +158,7 @@ def test_a_budget_that_is_none_is_refused(root: Path, budget: float) -> None:
 
 
 def test_a_question_of_nothing_is_refused_and_odd_ones_are_not(root: Path) -> None:
-    error = do(root, commands.query, " \n ")["error"]
+    error = do(root, query, " \n ")["error"]
     assert error["message"] == "Search query must be non-empty after trimming whitespace."
     for question in ('"', "a AND (", "NEAR/3 *", "🚀", "-x", "title:", "\0", "é" * 5000):
         assert ask(root, question)["included_ids"] == []

@@ -18,10 +18,9 @@ import pytest
 
 import memglot
 from memglot.project import archive
-from memglot.project import reset as resetting
 from memglot.project.project import Project
 from memglot.project.registry import Registry
-from memglot.project.reset import backups, reset, reset_all, restore
+from memglot.project.reset import backups, clear, clear_all, restore
 from memglot.project.storage import journal
 from memglot.project.storage.errors import ProjectError
 from repo_stores import config_of, put, write_config, write_store
@@ -70,7 +69,7 @@ def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
     (project.folder / "empty").mkdir()
     os.link(project.folder / "config.json", project.folder / "same.json")
     before = files(project.root)
-    done = reset(project)
+    done = clear(project)
     assert done["destroyed"] is False and "config.json" in done["entries_removed"]
     assert sorted(entry.name for entry in project.folder.iterdir()) == [".backup"]
     assert (project.root / done["backup_path"]).is_file()
@@ -87,21 +86,21 @@ def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
 
 def test_a_dry_run_changes_nothing(project: Project) -> None:
     before = files(project.root)
-    planned = reset(project, dry_run=True)
+    planned = clear(project, dry_run=True)
     assert planned["dry_run"] and planned["backup_path"] is None and "memory" in planned["entries_removed"]
     assert files(project.root) == before and backups(project) == []
     (project.folder / ".backup").mkdir()
-    assert ".backup" in reset(project, destroy=True, dry_run=True)["entries_removed"]
+    assert ".backup" in clear(project, destroy=True, dry_run=True)["entries_removed"]
     assert (project.folder / ".backup").is_dir()
 
 
 def test_destroy_keeps_nothing(project: Project) -> None:
-    reset(project)
+    clear(project)
     restore(project)
-    assert reset(project, destroy=True)["backup_path"] is None
+    assert clear(project, destroy=True)["backup_path"] is None
     assert not project.folder.exists()
     with pytest.raises(ProjectError) as nothing:
-        reset(project)
+        clear(project)
     assert nothing.value.code == "MemoryNotInitialized"
 
 
@@ -112,17 +111,17 @@ def test_a_store_that_cannot_be_read_can_be_reset_and_restored(project: Project,
     else:
         put(project.root, "config.json", b'{"vers')
     before = files(project.root)
-    name = Path(reset(project)["backup_path"]).name
+    name = Path(clear(project)["backup_path"]).name
     restore(project, name)
     assert files(project.root) == before
 
 
 def test_a_backup_that_holds_no_store_replaces_none(project: Project) -> None:
     (project.folder / "config.json").unlink()
-    rest = reset(project)["backup_path"]
+    rest = clear(project)["backup_path"]
     write_store(project.root)
     before = files(project.root)
-    with pytest.raises(ProjectError, match="no memory") as refused:
+    with pytest.raises(ProjectError, match="not a store") as refused:
         restore(project, Path(rest).name)
     assert refused.value.code == "MemoryValidationFailed"
     assert files(project.root) == before
@@ -140,15 +139,15 @@ def test_a_registry_in_a_backup_stays_there(project: Project) -> None:
 
 
 def test_a_second_reset_tells_of_the_backup(project: Project) -> None:
-    reset(project)
-    with pytest.raises(ProjectError, match="Nothing is left to reset.*repo restore") as nothing:
-        reset(project)
+    clear(project)
+    with pytest.raises(ProjectError, match="nothing to reset.*repo restore") as nothing:
+        clear(project)
     assert nothing.value.code == "MemoryNotInitialized"
 
 
 def test_restore_packs_the_store_that_is_there(project: Project) -> None:
     first = files(project.root)
-    reset(project)
+    clear(project)
     write_store(project.root)
     put(project.root, "memory/alpha.md", "Second life.")
     second = files(project.root)
@@ -162,9 +161,9 @@ def test_restore_packs_the_store_that_is_there(project: Project) -> None:
 
 def test_what_a_killed_reset_left_is_packed_but_is_no_store(project: Project) -> None:
     before = files(project.root)
-    whole = reset(project)["backup_path"]
+    whole = clear(project)["backup_path"]
     put(project.root, "memory/left.md", "x")
-    rest = reset(project)["backup_path"]
+    rest = clear(project)["backup_path"]
     assert restore(project)["backup_path"] == whole
     assert files(project.root) == before
     assert [row["path"] for row in backups(project)] == [rest, whole]
@@ -175,7 +174,7 @@ def test_backups_are_listed_and_named(project: Project) -> None:
     with pytest.raises(ProjectError) as none:
         restore(project)
     assert none.value.code == "MemoryValidationFailed" and "no backup" in none.value.message
-    path = reset(project)["backup_path"]
+    path = clear(project)["backup_path"]
     (row,) = backups(project)
     assert row["path"] == path and row["name"] == Path(path).name
     assert row["size"] == (project.root / path).stat().st_size
@@ -191,7 +190,7 @@ def test_the_archive_of_the_real_tool_can_be_restored(project: Project) -> None:
     place = project.folder / ".backup" / NAME
     place.parent.mkdir()
     subprocess.run(["tar", "-czf", place, "--exclude", ".backup", "-C", project.folder, "."], check=True)
-    reset(project)
+    clear(project)
     restore(project, NAME)
     assert files(project.root) == before
 
@@ -243,7 +242,7 @@ def test_links_in_an_archive_are_left_out(project: Project, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ["cut", "no gzip", "no tar", "empty", "header"])
 def test_a_damaged_archive_is_refused(project: Project, kind: str) -> None:
     before = files(project.root)
-    path = project.root / reset(project)["backup_path"]
+    path = project.root / clear(project)["backup_path"]
     whole = path.read_bytes()
     write_store(project.root)
     header = tarfile.TarInfo("x")
@@ -280,7 +279,7 @@ def test_links_in_a_store_are_not_followed(project: Project, tmp_path: Path) -> 
     outside.mkdir()
     (outside / "kept").write_text("x")
     (project.folder / "memory/link").symlink_to(outside)
-    reset(project)
+    clear(project)
     assert (outside / "kept").exists()
     restore(project)
     assert not (project.folder / "memory/link").exists()
@@ -288,7 +287,7 @@ def test_links_in_a_store_are_not_followed(project: Project, tmp_path: Path) -> 
     project.folder.rename(real)
     project.folder.symlink_to(real)
     with pytest.raises(ProjectError, match="symbolic link"):
-        reset(project)
+        clear(project)
     with pytest.raises(ProjectError, match="symbolic link"):
         restore(project)
 
@@ -297,7 +296,7 @@ def test_nothing_is_removed_when_the_backup_cannot_be_made(project: Project, mon
     before = files(project.root)
     put(project.root, ".backup", "no folder")
     with pytest.raises(ProjectError, match="Nothing was removed"):
-        reset(project)
+        clear(project)
     (project.folder / ".backup").unlink()
 
     def full(*_: Any) -> None:
@@ -305,7 +304,7 @@ def test_nothing_is_removed_when_the_backup_cannot_be_made(project: Project, mon
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ProjectError, match="No space left"):
-        reset(project)
+        clear(project)
     assert files(project.root) == before and backups(project) == []
 
 
@@ -314,8 +313,8 @@ def test_a_backup_that_reads_back_as_something_else_is_not_trusted(
 ) -> None:
     before = files(project.root)
     monkeypatch.setattr(archive, "_add", lambda *_: "0" * 64)
-    with pytest.raises(ProjectError, match="differs from what is in the store"):
-        reset(project)
+    with pytest.raises(ProjectError, match="differs from the store"):
+        clear(project)
     assert files(project.root) == before and backups(project) == []
 
 
@@ -325,19 +324,19 @@ def test_a_lock_is_waited_for_and_a_dead_one_taken_over(project: Project, monkey
     clock = iter(range(0, 10_000, 5))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     monkeypatch.setattr("time.sleep", lambda _: None)
-    for deed in (reset, lambda each: restore(each, None)):
+    for command in (clear, lambda each: restore(each, None)):
         (project.folder / ".backup").mkdir(exist_ok=True)
         with pytest.raises(ProjectError) as busy:
-            deed(project)
+            command(project)
         assert busy.value.code == "MemoryLockBusy"
     assert files(project.root) == before
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     put(project.root, ".lock", json.dumps({"pid": ended.pid, "operation": "save", "created_at": "now"}))
-    reset(project)
+    clear(project)
     assert not (project.folder / ".lock").exists()
     with pytest.raises(ProjectError) as nothing:
-        reset(project)
+        clear(project)
     assert nothing.value.code == "MemoryNotInitialized" and len(backups(project)) == 1
 
 
@@ -346,7 +345,7 @@ def test_a_stopped_save_lands_before_the_reset(project: Project, monkeypatch: py
         patched.setattr(journal, "_apply", lambda *_: None)
         journal.change_files(project.folder, {"memory/alpha.md": b"Saved."})
     assert journal.has_journal(project.folder)
-    reset(project)
+    clear(project)
     restore(project)
     assert (project.folder / "memory/alpha.md").read_bytes() == b"Saved."
     assert not journal.has_journal(project.folder)
@@ -391,12 +390,12 @@ def test_a_reset_that_is_killed_leaves_the_store_or_a_whole_backup(
     before = files(project.root)
     for _ in steps(monkeypatch, last, project.folder):
         try:
-            reset(project)
+            clear(project)
         except Killed:
             pass
     if (project.folder / "config.json").exists():
         assert files(project.root) == before
-        reset(project)
+        clear(project)
     restore(project)
     assert files(project.root) == before
 
@@ -406,7 +405,7 @@ def test_a_restore_that_is_killed_is_finished_by_the_next(
     project: Project, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     wanted = files(project.root)
-    name = Path(reset(project)["backup_path"]).name
+    name = Path(clear(project)["backup_path"]).name
     write_store(project.root)
     put(project.root, "memory/alpha.md", "In between.")
     between = files(project.root)
@@ -425,8 +424,8 @@ def test_a_restore_that_is_killed_is_finished_by_the_next(
 def test_a_process_that_is_killed_loses_nothing(project: Project) -> None:
     code = (
         "import sys; from pathlib import Path; from memglot.project.project import Project;"
-        "from memglot.project.reset import reset, restore; project = Project(Path(sys.argv[1]), None);\n"
-        "while True: reset(project); restore(project); print('.', flush=True)"
+        "from memglot.project.reset import clear, restore; project = Project(Path(sys.argv[1]), None);\n"
+        "while True: clear(project); restore(project); print('.', flush=True)"
     )
     before = files(project.root)
     for number in range(6):
@@ -454,28 +453,14 @@ def test_reset_all_goes_on_where_one_fails(tmp_path: Path, monkeypatch: pytest.M
     write_store(tmp_path / "good")
     write_store(tmp_path / "bad")
     put(tmp_path / "bad", ".backup", "no folder")
-    planned = reset_all(registry, dry_run=True)
+    planned = clear_all(registry, dry_run=True)
     assert [row["project"]["name"] for row in planned["projects_reset"]] == ["bad", "good"]
     assert len(registry.list()) == 3
-    done = reset_all(registry)
+    done = clear_all(registry)
     by_part = {part: [row["project"]["name"] for row in rows] for part, rows in done.items()}
     assert by_part == {"projects_reset": ["good"], "projects_skipped": ["gone"], "projects_failed": ["bad"]}
     assert done["projects_reset"][0]["backup_path"].startswith(".memory/.backup/memory-")
     failed = done["projects_failed"][0]
     assert set(failed) == {"registry_id", "project", "project_root", "memory_root", "error", "warnings"}
-    assert failed["error"]["code"] == "MemoryInternalError" and "No backup could be made" in failed["error"]["message"]
+    assert failed["error"]["code"] == "MemoryInternalError" and "could be created" in failed["error"]["message"]
     assert [row["project"]["name"] for row in registry.list()] == ["bad", "gone"]
-
-
-def test_reset_all_can_be_told_how(tmp_path: Path) -> None:
-    registry = Registry(tmp_path / "home")
-    registry.add(tmp_path, config_of())
-    seen: list[Path] = []
-
-    def note(project: Project) -> dict[str, Any]:
-        seen.append(project.root)
-        return {"destroyed": False, "backup_path": None, "entries_removed": []}
-
-    reset_all(registry, reset_one=note)
-    assert seen == [tmp_path.resolve()] and registry.list() == []
-    assert resetting.backups(Project(tmp_path, None)) == []

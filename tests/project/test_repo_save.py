@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from memglot.project import commands
+from memglot.project.check.inputs import check_project
+from memglot.project.rebuild import rebuild
+from memglot.project.save.run import save as save_request
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
 
@@ -181,7 +183,7 @@ def test_a_title_of_300_letters_keeps_its_letters_and_gets_a_shorter_file(root: 
     assert stored == {title.strip(), other.strip()}
     deleted = saved(root, delete=[{"id": data["memory_created"][1], "reason": "too long"}])
     assert len(deleted["relations_deleted"]) == 1
-    assert do(root, commands.check)["data"]["errors"] == []
+    assert do(root, check_project)["data"]["errors"] == []
 
 
 N = "nodes.0"
@@ -234,7 +236,7 @@ def test_bad_input_is_refused_with_its_place(
 ) -> None:
     saved(root, nodes=[feature("Known")])
     before = files_of(root)
-    error = do(root, commands.save, json.dumps(value).encode())["error"]
+    error = do(root, save_request, json.dumps(value).encode())["error"]
     assert (error["code"], error["message"], error["details"]) == (code, message, details)
     assert files_of(root) == before
 
@@ -251,7 +253,7 @@ def test_an_anchor_that_leaves_the_repository_is_refused(root: Path, anchor: str
 
 def test_no_json_is_told_as_such(root: Path) -> None:
     for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000):
-        error = do(root, commands.save, text)["error"]
+        error = do(root, save_request, text)["error"]
         assert error["code"] == "MemoryInvalidJson"
         assert error["details"]["source"] == "stdin"
 
@@ -292,7 +294,7 @@ def test_a_sidecar_without_a_body_gets_one(root: Path) -> None:
     assert any("x.json" in warning for warning in told["warnings"])
     saved(root, nodes=[{"id": "feature.x", "body": "Back."}])
     assert (root / ".memory/memory/x.md").read_bytes() == b"Back."
-    assert do(root, commands.check)["data"]["errors"] == []
+    assert do(root, check_project)["data"]["errors"] == []
 
 
 def test_another_version_is_refused(root: Path) -> None:
@@ -312,13 +314,13 @@ def test_missing_schemas_and_folders_come_with_the_next_save(root: Path) -> None
 
     shutil.rmtree(root / ".memory/schema")
     shutil.rmtree(root / ".memory/relations")
-    told = do(root, commands.check)["data"]
+    told = do(root, check_project)["data"]
     assert told["valid"]
     assert told["warnings"]
     saved(root, nodes=[feature("x")])
     assert len(list((root / ".memory/schema").glob("*.schema.json"))) == 5
     assert (root / ".memory/relations").is_dir()
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
 
 
 def test_two_files_of_one_relation_both_go_with_their_node(root: Path) -> None:
@@ -368,7 +370,7 @@ def test_an_unfinished_merge_in_the_log_is_not_added_to(root: Path) -> None:
     line = log.read_text()
     log.write_text(f"<<<<<<< HEAD\n{line}=======\n{line}>>>>>>> other\n")
     before = files_of(root)
-    for told in (save(root, nodes=[feature("B")]), do(root, commands.rebuild)):
+    for told in (save(root, nodes=[feature("B")]), do(root, rebuild)):
         assert told["error"]["code"] == "MemoryConflictDetected"
         assert told["error"]["details"] == {"field": ".memory/events.jsonl", "line": 1}
     assert files_of(root) == before

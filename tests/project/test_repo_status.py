@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.project import commands
-from memglot.project.inspect import near_ids
+from memglot.project.inspect import inspect, similar_ids
 from memglot.project.node import Node
 from memglot.project.registry import Registry
-from memglot.project.status import status, status_all
+from memglot.project.status import state_of, states_of
 from memglot.project.storage.errors import not_initialized, unsupported_version
 from memglot.project.storage.vocabulary import KINDS, STAGES, STATUSES
 from repo_projects import do, feature, new_project, saved, sidecar
@@ -37,7 +36,7 @@ def test_status_has_the_shape_of_the_page() -> None:
         node("question.g", "closed"),
         node("gotcha.h", anchors=("gone/", "src/")),
     ]
-    found = status(nodes, [("gotcha.h", ["gone/"])], {"last_sync_commit": "abc"}, config_of())
+    found = state_of(nodes, [("gotcha.h", ["gone/"])], {"last_sync_commit": "abc"}, config_of())
     assert found == {
         "project": {"id": "project.demo", "name": "Demo"},
         "features_by_stage": {
@@ -57,14 +56,14 @@ def test_status_has_the_shape_of_the_page() -> None:
 
 
 def test_status_of_nothing() -> None:
-    found = status([], [], None, config_of())
+    found = state_of([], [], None, config_of())
     assert found["last_activity"] is None and found["stale"] == found["open_questions"] == []
 
 
 def test_the_last_activity_is_the_latest_moment_not_the_last_in_the_alphabet() -> None:
     late, early = "2026-01-01T00:30:00+00:00", "2026-01-01T01:00:00+02:00"
     assert (
-        status([node("feature.a", updated=early), node("feature.b", updated=late)], [], None, config_of())[
+        state_of([node("feature.a", updated=early), node("feature.b", updated=late)], [], None, config_of())[
             "last_activity"
         ]
         == late
@@ -87,13 +86,13 @@ def some_nodes(draw: st.DrawFn) -> list[Node]:
 
 @given(some_nodes(), st.randoms())
 def test_every_active_feature_counts_once_in_any_order(nodes: list[Node], random: Any) -> None:
-    found = status(nodes, [], None, config_of())
+    found = state_of(nodes, [], None, config_of())
     active = [each.title for each in nodes if each.kind == "feature" and each.status == "active"]
     counted = [title for stage in found["features_by_stage"].values() for title in stage["titles"]]
     assert sorted(counted) == sorted(active)
     assert sum(stage["count"] for stage in found["features_by_stage"].values()) == len(active)
     random.shuffle(nodes)
-    assert status(nodes, [], None, config_of()) == found
+    assert state_of(nodes, [], None, config_of()) == found
 
 
 def test_all_projects_have_a_row_even_those_that_cannot_be_read(tmp_path: Path) -> None:
@@ -109,9 +108,9 @@ def test_all_projects_have_a_row_even_those_that_cannot_be_read(tmp_path: Path) 
         if root.name == "denied":
             raise PermissionError(13, "Permission denied")
         month = {"early": "01", "late": "02"}[root.name]
-        return status([node("feature.a", updated=f"2026-{month}-01T00:00:00Z")], [], None, config_of(root.name))
+        return state_of([node("feature.a", updated=f"2026-{month}-01T00:00:00Z")], [], None, config_of(root.name))
 
-    rows = status_all(registry, read)["projects"]
+    rows = states_of(registry, read)["projects"]
     assert [row["project"]["name"] for row in rows] == ["late", "early", "denied", "gone", "old"]
     assert len({frozenset(row) for row in rows}) == 1
     by_name = {row["project"]["name"]: row for row in rows}
@@ -133,7 +132,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null_or_empty(root: Path) -> None:
-    found = do(root, commands.inspect, "feature.alpha")["data"]
+    found = do(root, inspect, "feature.alpha")["data"]
     told = sidecar(root, "memory/alpha.json")
     assert found["object"] == {
         "id": "feature.alpha",
@@ -166,10 +165,10 @@ def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null_or_empty(root: P
     ("id", "near"), [("gotcha.alpha", "feature.alpha"), ("alpha", "feature.alpha"), ("gotcha.betta", "gotcha.beta")]
 )
 def test_an_unknown_id_is_answered_with_what_may_be_meant(root: Path, id: str, near: str) -> None:
-    error = do(root, commands.inspect, id)["error"]
+    error = do(root, inspect, id)["error"]
     assert (error["code"], error["details"]) == ("MemoryObjectNotFound", {"id": id})
     assert f"`{near}`" in error["message"]
 
 
 def test_nothing_is_suggested_where_nothing_is_near() -> None:
-    assert near_ids("decision.quite-else", ["feature.alpha", "gotcha.beta"]) == []
+    assert similar_ids("decision.quite-else", ["feature.alpha", "gotcha.beta"]) == []

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from conftest import SHARED
-from memglot.project import commands
+from memglot.project.check.inputs import check_project
+from memglot.project.init import init
+from memglot.project.reset import reset, restore
+from memglot.project.status import status
+from memglot.project.sync import sync
 from repo_projects import copied_store, do, events, feature, files_of, git, new_project, saved, sidecar
 
 FIXTURES = SHARED / "fixtures" / "repo"
@@ -89,7 +93,7 @@ def test_a_store_of_the_real_tool_keeps_its_ways(tmp_path: Path) -> None:
         delete=[{"id": "question.why", "reason": "answered"}],
     )
     assert_tool_agrees(root)
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
 
 
 @needs_fixtures
@@ -102,7 +106,7 @@ def test_store_a_is_read_saved_to_and_read_back(tmp_path: Path) -> None:
     (root / "apps/editor").mkdir(parents=True)
     (root / "apps/editor/a.ts").write_text("x")
     maps = (root / "AGENTS.md").read_bytes(), (root / "CLAUDE.md").read_bytes()
-    told = do(root, commands.sync, dry_run=False)["data"]
+    told = do(root, sync, dry_run=False)["data"]
     assert told["full_verification"]
     assert [entry["id"] for entry in told["orphaned"]] == ["feature.fax-gateway"]
     # Its own map, made by the real tool, is what we make of the same nodes.
@@ -151,7 +155,7 @@ def test_the_flat_store_keeps_each_sidecars_rule(tmp_path: Path) -> None:
     for path in ("memory/alpha.md", "memory/q1.md", "relations/r1.json", "config.json", "memory/gotchas/new-one.json"):
         assert after[path] == before[path]
     assert events(root)[1]["payload"] == {"a": 1}
-    assert do(root, commands.check)["data"]["errors"] == []
+    assert do(root, check_project)["data"]["errors"] == []
 
 
 def test_dirty_files_are_backed_up_before_they_are_overwritten(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_a_deleted_memory_comes_back_from_the_last_commit(tmp_path: Path) -> Non
     git(root, "add", "-A")
     git(root, "commit", "-qm", "one")
     shutil.rmtree(root / ".memory")
-    assert do(root, commands.init)["error"]["code"] == "MemoryDirtyMemory"
+    assert do(root, init)["error"]["code"] == "MemoryDirtyMemory"
     data = saved(root, nodes=[feature("B", "two")])
     assert data["memory_created"] == ["feature.b"]
     assert sidecar(root, "memory/a.json")["title"] == "A"
@@ -190,11 +194,11 @@ def test_after_a_reset_one_may_begin_anew(tmp_path: Path) -> None:
     saved(root, nodes=[feature("A", "one")])
     git(root, "add", "-A")
     git(root, "commit", "-qm", "one")
-    assert do(root, commands.reset)["ok"]
-    refused = do(root, commands.status)["error"]
+    assert do(root, reset)["ok"]
+    refused = do(root, status)["error"]
     assert (refused["code"], "restore" in refused["message"]) == ("MemoryNotInitialized", True)
-    assert do(root, commands.init)["data"]["created"]
-    assert do(root, commands.restore)["ok"]
+    assert do(root, init)["data"]["created"]
+    assert do(root, restore)["ok"]
     assert sidecar(root, "memory/a.json")["title"] == "A"
 
 
@@ -224,7 +228,7 @@ def test_two_branches_that_save_merge_without_a_conflict(tmp_path: Path) -> None
     git(root, "merge", "-q", "-m", "both", "side")
     assert sorted(event["id"] for event in events(root)) == ["feature.ours", "feature.theirs"]
     saved(root, nodes=[feature("After")])
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
 
 
 def test_files_that_were_deleted_by_hand_have_no_copy_to_keep(tmp_path: Path) -> None:
@@ -240,4 +244,4 @@ def test_files_that_were_deleted_by_hand_have_no_copy_to_keep(tmp_path: Path) ->
     data = saved(root, nodes=[{"id": "feature.a", "body": "new"}], delete=[{"id": "feature.b", "reason": "x"}])
     assert data["recovery_files"] == []
     assert (root / ".memory/memory/a.md").read_text() == "new"
-    assert do(root, commands.check)["data"] == {"valid": True, "errors": [], "warnings": []}
+    assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.cli.repo_text import sync_text
+from memglot.cli.repo.sync import sync_text
 from memglot.display import is_one_line
-from memglot.project import commands
 from memglot.project.anchors import Files
 from memglot.project.git import Change, Git
 from memglot.project.git_output import without_password
+from memglot.project.map import dead_anchors, repository_files
 from memglot.project.markers import GUIDANCE, MAP, apply_section
 from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.renames import Moves
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.paths import IGNORED
-from memglot.project.sync import Marker, dead_anchors, read_marker, repository_files, sync, write_marker
+from memglot.project.sync import Marker, compare, read_marker, sync, write_marker
 from repo_projects import do, feature, new_project, save, saved
 
 NOW = "2026-01-02T03:04:05+00:00"
@@ -74,7 +74,7 @@ class Repository:
         return Project.find(self.root)
 
     def sync(self, *nodes: Node, dry_run: bool = False) -> dict[str, Any]:
-        return sync(self.project(), nodes, dry_run, NOW)
+        return compare(self.project(), nodes, dry_run, NOW)
 
 
 @pytest.fixture
@@ -210,7 +210,7 @@ def test_a_marker_that_this_clone_does_not_know_is_told(repository: Repository) 
     repository.commit("a.ts")
     write_marker(repository.root / ".memory", Marker("0123456789abcdef", NOW))
     project = repository.project()
-    assert sync(project, [], True, NOW)["full_verification"]
+    assert compare(project, [], True, NOW)["full_verification"]
     assert len(project.warnings) == 1 and "0123456789abcdef" in project.warnings[0]
 
 
@@ -222,7 +222,7 @@ def test_the_marker_does_not_pass_nodes_that_cannot_be_read(repository: Reposito
     broken = ".memory/memory/features/a\n.json"
     for dry_run in (False, True):
         project = repository.project()
-        told = sync(project, [], dry_run, NOW, [broken])
+        told = compare(project, [], dry_run, NOW, [broken])
         assert not told["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
         assert len(project.warnings) == 1 and ".memory/memory/features/a\\n.json" in project.warnings[0]
     assert [entry["id"] for entry in repository.sync(node("feature.a", "src/"))["changed"]] == ["feature.a"]
@@ -242,7 +242,7 @@ def with_conflict(tmp_path: Path) -> tuple[Path, Path]:
     there.write("lib/a.ts")
     saved(root, nodes=[feature("Library", anchors=["lib/"], stage="building")])
     commit()
-    assert do(root, commands.sync)["data"]["marker_advanced"]
+    assert do(root, sync)["data"]["marker_advanced"]
     there.write("lib/a.ts", text="other\n")
     commit()
     there.git("checkout", "-q", "-b", "side")
@@ -260,12 +260,12 @@ def test_a_node_in_conflict_is_told_after_it_is_resolved(tmp_path: Path) -> None
     root, sidecar = with_conflict(tmp_path)
     Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md")
     marker, maps = read_marker(root / ".memory"), (root / "AGENTS.md").read_bytes()
-    told = do(root, commands.sync)
+    told = do(root, sync)
     assert not told["data"]["marker_advanced"] and read_marker(root / ".memory") == marker
     assert (root / "AGENTS.md").read_bytes() == maps and b"library" in maps
     assert any(sidecar.name in warning and "marker" in warning for warning in told["warnings"])
     Repository(root).git("checkout", "--ours", "--", ".memory")
-    resolved = do(root, commands.sync)["data"]
+    resolved = do(root, sync)["data"]
     assert [entry["id"] for entry in resolved["changed"]] == ["feature.library"] and resolved["marker_advanced"]
 
 
@@ -286,19 +286,19 @@ def test_a_node_without_its_text_holds_up_nothing(tmp_path: Path) -> None:
     (text,) = (root / ".memory/memory").rglob("*library*.md")
     text.unlink()
     Repository(root).commit("a.ts")
-    assert do(root, commands.sync)["data"]["marker_advanced"] and b"library" in (root / "AGENTS.md").read_bytes()
+    assert do(root, sync)["data"]["marker_advanced"] and b"library" in (root / "AGENTS.md").read_bytes()
 
 
 def test_outside_of_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
     with pytest.raises(ProjectError) as error:
-        sync(Project(tmp_path, None), [], True, NOW)
+        compare(Project(tmp_path, None), [], True, NOW)
     assert error.value.code == "MemoryGitRequired" and error.value.exit_code == 3
 
 
 def test_an_empty_repository_is_checked_but_not_marked(repository: Repository) -> None:
     repository.write("src/a.ts")
     project = repository.project()
-    found = sync(project, [node("feature.a", "src/"), node("feature.b", "lib/")], False, NOW)
+    found = compare(project, [node("feature.a", "src/"), node("feature.b", "lib/")], False, NOW)
     assert found["head_commit"] is None and found["full_verification"] and not found["marker_advanced"]
     assert found["fresh"] == ["feature.a"] and [entry["id"] for entry in found["orphaned"]] == ["feature.b"]
     assert "no commits" in project.warnings[0] and not (project.folder / "sync-state.json").exists()

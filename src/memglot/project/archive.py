@@ -1,4 +1,4 @@
-"""Backups of a store as `.tar.gz`: written beside their name, read back before they are trusted, unpacked with care."""
+"""Backups of a store as `.tar.gz`: compared with the store after writing, and unpacked safely."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from pathlib import Path
 from typing import IO
 
 from memglot.files import replace_file, sync_file, sync_folder
-from memglot.project.messages import OVERLONG_HEADER, bad_backup
+from memglot.project.storage.errors import ProjectError
 
 MAX_MEMBERS = 500_000
 MAX_BYTES = 4 << 30
-"""How much a backup may unpack to; a store is a fraction of it, a bomb is more."""
+"""Maximum size of an unpacked backup, in bytes; protects against decompression bombs."""
 _MAX_HEADER = 1 << 20
 _PIECE = 1 << 18
 _BROKEN = (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, UnicodeError, ValueError)
 _ELSEWHERE = ("\\", ":") if os.name == "nt" else ()
-"""What leads out of a folder on this system, beside `..` and a leading slash."""
+"""Characters that can lead out of a folder on this system, besides `..` and a leading slash."""
 
 
 class _Bounded(gzip.GzipFile):
-    """A compressed stream that is never asked for more at once than a header may hold."""
+    """A compressed stream that limits each read to the size of a header."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read some bytes. Raises `ValueError` where a header claims to be larger than any is."""
+        """Read some bytes. Raises `ValueError` for an oversized header, which would fill the memory."""
         if size is None or not 0 <= size <= _MAX_HEADER:
-            raise ValueError(OVERLONG_HEADER)
+            raise ValueError("a header in it is too large")
         return super().read(size)
 
 
-class Unlike(Exception):
-    """A backup that does not hold what the store holds; its text says where."""
+class BackupDiffers(Exception):
+    """A backup that differs from the store; the text says where."""
 
 
 def pack(folder: Path, names: list[str], path: Path) -> None:
-    """Write the named entries of a folder, with all below them, to a new archive that survives a power cut.
+    """Write the named entries of a folder, recursively, to a new archive that survives a power failure.
 
-    Raises `OSError`, and `Unlike` when what was written reads back as something else.
+    Raises `OSError`, and `BackupDiffers` if the written archive does not match the folder.
     """
     part = path.with_name(path.name + ".part")
     with replace_file(path, temporary=part) as out:
@@ -55,10 +55,10 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
 
 
 def unpack(path: Path, shown: str, folder: Path) -> list[str]:
-    """Unpack an archive into a new folder; give the links that were left out.
+    """Unpack an archive into a new folder; return the links that were left out.
 
-    Only plain files and folders are made, and only below the folder. Raises `ProjectError` for an archive that is
-    damaged, too large, or holds anything else.
+    Only regular files and folders are created, and only below the folder. Raises `ProjectError` for an archive that is
+    damaged, too large, or contains anything else.
     """
     links: list[str] = []
     folder.mkdir(parents=True)
@@ -80,7 +80,7 @@ def unpack(path: Path, shown: str, folder: Path) -> list[str]:
 
 
 def lacks(path: Path, name: str) -> bool:
-    """Tell whether an archive is whole and yet has no file of this name at its top."""
+    """Return True if an archive is intact but has no file of this name at its top."""
     try:
         return not any(_inside(member.name) == name and member.isfile() for _, member in _members(path))
     except (*_BROKEN, OSError):
@@ -88,13 +88,13 @@ def lacks(path: Path, name: str) -> bool:
 
 
 def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """The entries of an archive. Raises `ValueError` when they are too many or too large."""
+    """Yield the entries of an archive. Raises `ValueError` if they are too many or too large."""
     left = MAX_BYTES
     with _opened(path) as archive:
         for count, member in enumerate(archive, 1):
             left -= max(member.size, 0)
             if count > MAX_MEMBERS or left < 0:
-                raise ValueError(_too_large(f"{MAX_MEMBERS:,} entries or {MAX_BYTES >> 30} GiB"))
+                raise ValueError(f"it unpacks to more than {MAX_MEMBERS:,} entries or {MAX_BYTES >> 30} GiB")
             yield archive, member
 
 
@@ -113,7 +113,7 @@ def _entries(folder: Path, names: list[str]) -> Iterator[str]:
 
 
 def _add(archive: tarfile.TarFile, folder: Path, name: str) -> str | None:
-    """Add one entry; give the digest of a file. What is no file, folder or link has no content to keep."""
+    """Add one entry; return the digest of a file. Only files, folders and links are added."""
     place = folder / name
     found = os.lstat(place)
     member = tarfile.TarInfo(name)
@@ -134,18 +134,18 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str) -> str | None:
 
 
 def _compare(path: Path, digests: dict[str, str | None]) -> None:
-    """Read a fresh archive back. Raises `Unlike` where it is not what was to be packed."""
+    """Compare a new archive with the digests of its files. Raises `BackupDiffers`."""
     due = {name: digest for name, digest in digests.items() if digest is not None}
     try:
         with _opened(path) as archive:
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is not None and due.pop(member.name, None) != _digest(content):
-                    raise Unlike(_differs_from_store(member.name))
+                    raise BackupDiffers(_differs_from_store(member.name))
     except _BROKEN as error:
-        raise Unlike(_unreadable_archive(str(error))) from error
+        raise BackupDiffers(_unreadable_archive(str(error))) from error
     if due:
-        raise Unlike(_differs_from_store(min(due)))
+        raise BackupDiffers(_differs_from_store(min(due)))
 
 
 def _digest(source: IO[bytes]) -> str:
@@ -156,9 +156,9 @@ def _digest(source: IO[bytes]) -> str:
 
 
 def _inside(name: str) -> str | None:
-    """The path of an entry below the folder, empty for the folder itself; `None` for one that leads elsewhere."""
+    """Return the path of an entry below the folder, empty for the folder itself; None if it leads out of it."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or "\0" in name or ".." in parts or any(sign in name for sign in _ELSEWHERE):
+    if name.startswith("/") or "\0" in name or ".." in parts or any(character in name for character in _ELSEWHERE):
         return None
     return "/".join(parts)
 
@@ -176,20 +176,18 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> 
 
 
 def _bad_member(name: str) -> str:
-    """Why a backup is refused: an entry that would land elsewhere, or is no file."""
-    return f"its entry `{name[:200]}` is no plain file or folder within it"
-
-
-def _too_large(limit: str) -> str:
-    """Why a backup is refused: it is larger than any store."""
-    return f"it unpacks to more than {limit}"
+    return f"its entry `{name[:200]}` is not a regular file or folder inside it"
 
 
 def _unreadable_archive(reason: str) -> str:
-    """Why a backup is refused: it is damaged."""
     return f"it cannot be read as a .tar.gz ({reason})"
 
 
 def _differs_from_store(name: str) -> str:
-    """Why a fresh backup is not trusted."""
-    return f"`{name}` read back differs from what is in the store; did something write to it meanwhile?"
+    return f"`{name}` in the backup differs from the store, which may have been changed meanwhile"
+
+
+def bad_backup(path: str, reason: str) -> ProjectError:
+    """Return the error for a backup that cannot be restored."""
+    message = f"`{path}` was not restored: {reason}. Nothing was changed."
+    return ProjectError("MemoryValidationFailed", message, {"field": "backup", "path": path, "message": reason})

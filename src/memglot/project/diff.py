@@ -1,4 +1,4 @@
-"""What differs between the memory in the working tree and the last commit, staged or not, and whose files those are."""
+"""Show the differences between `.memory` in the working tree and the last commit, with the ids of changed nodes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from memglot.settings import git_environment
 
 _LEFT_OUT = tuple(f":(exclude,top){FOLDER}/{name}" for name in (INDEX, RECOVERY, "exports", BACKUPS, LOCK))
 _AT_ONCE = 500
-"""How many paths git is given in one call: a command line has an end."""
+"""Maximum number of paths in one call of git."""
 _ESCAPES = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", '"': '"', "\\": "\\"}
 
 
-def difference(project: Project) -> dict[str, Any]:
-    """The diff of `.memory` against the last commit, with new files whole, and the ids of what it touches.
+def diff(project: Project) -> dict[str, Any]:
+    """Return the diff of `.memory` against the last commit, including new files, and the ids of what changed.
 
-    `changed_files` are all that differ, `untracked_files` those among them that git does not know yet. Storage of any
+    `changed_files` are all that differ; `untracked_files` are those that git does not track yet. Storage of any
     version is compared. Raises `ProjectError` outside of git.
     """
     git = project.git
@@ -44,15 +44,15 @@ def difference(project: Project) -> dict[str, Any]:
     ids = _ids(git, base, changed)
     return {
         "diff": "".join(parts),
-        "changed_files": [_told(name) for name in changed],
-        "untracked_files": [_told(name) for name in untracked],
+        "changed_files": [_printable(name) for name in changed],
+        "untracked_files": [_printable(name) for name in untracked],
         "changed_memory_ids": sorted({id for path, id in ids if path.startswith(f"{FOLDER}/{NODES}/")}),
         "changed_relation_ids": sorted({id for path, id in ids if path.startswith(f"{FOLDER}/{RELATIONS}/")}),
     }
 
 
 def _empty_tree(git: Git) -> str:
-    """What a repository without a commit is compared with; its name depends on the repository's hash."""
+    """Return the hash of the empty tree, to compare a repository without commits."""
     return git.run("hash-object", "-t", "tree", "--stdin").decode().strip()
 
 
@@ -60,13 +60,13 @@ def _names(listed: bytes) -> list[str]:
     return sorted(os.fsdecode(name) for name in listed.split(b"\0") if name)
 
 
-def _told(name: str) -> str:
-    """A name as JSON can spell it."""
+def _printable(name: str) -> str:
+    """Return a name that JSON can contain."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _new_file(root: Path, name: str) -> str:
-    """A file that git does not know, as git would show it once it is added."""
+    """Return the diff of an untracked file, as git would show it once it is added."""
     try:
         found = os.lstat(root / name)
         if stat.S_ISLNK(found.st_mode):
@@ -84,7 +84,7 @@ def _new_file(root: Path, name: str) -> str:
     lines = content.decode("utf-8", "replace").split("\n")
     end = "" if lines[-1] == "" else "\n\\ No newline at end of file\n"
     lines = lines if end else lines[:-1]
-    # Git ends a name with a tab where a space in it could be taken for its end.
+    # Git appends a tab to a name that contains a space.
     tab = "\t" if " " in name else ""
     count = "" if len(lines) == 1 else f",{len(lines)}"
     body = "\n".join("+" + line for line in lines) + (end or "\n")
@@ -92,16 +92,16 @@ def _new_file(root: Path, name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A name as git writes it: in quotes where it holds what would break the line."""
-    told = _told(name)
-    if not any(character in _ESCAPES or character < " " or character == "\x7f" for character in told):
-        return told
-    spelt = (_ESCAPES.get(each, f"{ord(each):03o}" if each < " " or each == "\x7f" else "") for each in told)
-    return '"' + "".join(f"\\{escape}" if escape else each for each, escape in zip(told, spelt, strict=True)) + '"'
+    """Return a name as git writes it: in quotes if it contains control characters."""
+    text = _printable(name)
+    if not any(character in _ESCAPES or character < " " or character == "\x7f" for character in text):
+        return text
+    escapes = (_ESCAPES.get(each, f"{ord(each):03o}" if each < " " or each == "\x7f" else "") for each in text)
+    return '"' + "".join(f"\\{escape}" if escape else each for each, escape in zip(text, escapes, strict=True)) + '"'
 
 
 def _ids(git: Git, base: str, changed: list[str]) -> list[tuple[str, str]]:
-    """The ids that the changed files speak of, each with the path of its JSON file."""
+    """Return the ids in the changed files, each with the path of its JSON file."""
     wanted: set[str] = set()
     for name in changed:
         if name.startswith((f"{FOLDER}/{NODES}/", f"{FOLDER}/{RELATIONS}/")):
@@ -111,8 +111,8 @@ def _ids(git: Git, base: str, changed: list[str]) -> list[tuple[str, str]]:
     lost = [name for name, id in here.items() if id is None]
     if base == "HEAD":
         found += [(name, id) for name, content in _committed(git, lost) if (id := _id_in(content))]
-    told = {name for name, _ in found}
-    texts = {name for name in changed if name.endswith(".md") and name.removesuffix(".md") + ".json" not in told}
+    known = {name for name, _ in found}
+    texts = {name for name in changed if name.endswith(".md") and name.removesuffix(".md") + ".json" not in known}
     return found + (_by_body(git.root, texts) if texts else [])
 
 
@@ -133,7 +133,7 @@ def _id_in(content: bytes) -> str | None:
 
 
 def _committed(git: Git, names: list[str]) -> Iterator[tuple[str, bytes]]:
-    """What files said in the last commit; those that were not in it are left out."""
+    """Yield files of the last commit with their contents; files that it lacks are skipped."""
     for start in range(0, len(names), _AT_ONCE):
         asked = names[start : start + _AT_ONCE]
         listed = git.ask("--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", *asked) or b""
@@ -144,7 +144,7 @@ def _committed(git: Git, names: list[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def _blobs(git: Git, hashes: list[bytes]) -> Iterator[bytes]:
-    """The contents of blobs, in this order; an archive would leave out, or change, what `.gitattributes` says."""
+    """Yield the contents of blobs in order; `git archive` would apply `.gitattributes`."""
     done = subprocess.run(
         ["git", "cat-file", "--batch"],
         cwd=git.root,
@@ -155,13 +155,13 @@ def _blobs(git: Git, hashes: list[bytes]) -> Iterator[bytes]:
     )
     output = io.BytesIO(done.stdout)
     for _ in hashes:
-        # `hash type size`, the content, and a line end; or `hash missing` where a clone is not whole.
+        # `hash type size`, the content, and a line end; or `hash missing` if a clone is incomplete.
         head = output.readline().split()
         yield output.read(int(head[2]) + 1)[:-1] if len(head) == 3 else b""
 
 
 def _by_body(root: Path, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The nodes whose texts do not lie beside their sidecars, found by what all sidecars say."""
+    """Return the nodes whose texts are not next to their sidecars, by reading all sidecars."""
     bodies = {name.removeprefix(f"{FOLDER}/") for name in texts}
     found = []
     for path in sorted((root / FOLDER / NODES).rglob("*.json")):

@@ -1,4 +1,4 @@
-"""What a command of project memory answers: always the same envelope, for people's programs and for agents alike."""
+"""Run a command of project memory and wrap its result in the envelope `{ok, data | error, warnings, meta}`."""
 
 from __future__ import annotations
 
@@ -12,100 +12,85 @@ import msgspec
 from memglot.project.git import NO_GIT
 from memglot.project.index import drop_index
 from memglot.project.project import Project
-from memglot.project.registry import Registry
+from memglot.project.registry import open_registry
 from memglot.project.storage.errors import ProjectError
-from memglot.settings import memory_home
 
-Deed = Callable[[Project], Any]
+Command = Callable[[Project], Any]
 
 
-def answer(start: Path, deed: Deed, *, register: bool = True) -> dict[str, Any]:
-    """Do something with the project around a folder; tells `{ok, data | error, warnings, meta}`.
+def run(start: Path, command: Command, *, register: bool = True) -> dict[str, Any]:
+    """Run a command in the project around a folder; return the envelope. Never raises for a failed command.
 
-    A project that was worked with is registered for the user, so that `status --all` knows of it.
+    With `register`, the project is added to the user's registry, which `status --all` reads.
     """
-    project = Project.find(start)
     try:
-        data = _done(project, deed)
+        project = Project.find(start)
+        envelope = _run_in(project, command, register=register)
+    except Exception as error:  # noqa: BLE001 - callers get an envelope, whatever happens
+        message = f"{type(error).__name__}: {error}. Please report it, with the command."
+        meta = {"project_root": None, "memory_root": None, "git": NO_GIT}
+        failure = {"code": "MemoryInternalError", "message": message}
+        envelope = {"ok": False, "error": failure, "warnings": [], "meta": meta}
+    try:
+        msgspec.json.encode(envelope)
+    except UnicodeEncodeError:
+        envelope = _printable(envelope)
+    return envelope
+
+
+def exit_code(envelope: dict[str, Any]) -> int:
+    """Return the exit code for an envelope."""
+    return 0 if envelope["ok"] else ProjectError(envelope["error"]["code"], "").exit_code
+
+
+def _run_in(project: Project, command: Command, *, register: bool) -> dict[str, Any]:
+    try:
+        try:
+            data = command(project)
+        except apsw.Error:
+            # The index is damaged: run once more without it. A save that wrote its files raises no such error.
+            drop_index(project.folder)
+            project.warnings.clear()
+            data = command(project)
+    except apsw.Error as error:
+        message = f"The index could not be built: {error}"
+        return _failed(project, ProjectError("MemoryIndexUnavailable", message, {"message": str(error)}))
     except ProjectError as error:
         return _failed(project, error)
     except OSError as error:
-        return _failed(project, _files_failed(error.filename, (error.strerror or str(error)).lower()))
+        return _failed(project, _file_error(error))
     if register and project.is_there:
         _register(project)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
 
 
-def _done(project: Project, deed: Deed) -> Any:
-    """Do it; once more without the index where that is damaged. A save that landed raises no such error."""
-    try:
-        return deed(project)
-    except apsw.Error:
-        drop_index(project.folder)
-        project.warnings.clear()
-    try:
-        return deed(project)
-    except apsw.Error as error:
-        raise _index_unavailable(str(error)) from error
+def _failed(project: Project, error: ProjectError) -> dict[str, Any]:
+    failure: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details is not None:
+        failure["details"] = error.details
+    return {"ok": False, "error": failure, "warnings": project.warnings, "meta": project.meta()}
 
 
-def unexpected(error: Exception) -> dict[str, Any]:
-    """The answer when something happened that nobody thought of."""
-    told = ProjectError(
-        "MemoryInternalError", f"{type(error).__name__}: {str(error)}. Please report it, with the command."
-    )
-    meta = {"project_root": None, "memory_root": None, "git": NO_GIT}
-    return {"ok": False, "error": {"code": told.code, "message": told.message}, "warnings": [], "meta": meta}
-
-
-def presentable(value: Any) -> Any:
-    """An answer that can be written anywhere: bytes of names that are no UTF-8 are shown by a sign that says so."""
-    try:
-        msgspec.json.encode(value)
-        return value
-    except UnicodeEncodeError:
-        return _cleaned(value)
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode(errors="surrogateescape").decode(errors="replace")
-    if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
-    return [_cleaned(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+def _file_error(error: OSError) -> ProjectError:
+    path, reason = error.filename, (error.strerror or str(error)).lower()
+    details = {"path": str(path) if path else None, "message": reason}
+    return ProjectError("MemoryInternalError", f"`{path}`: {reason}" if path else reason, details)
 
 
 def _register(project: Project) -> None:
-    """Let the user's registry know of a project; one that cannot be read, or is of another version, is none for it."""
+    """Add a project to the user's registry, unless its config cannot be read."""
     try:
         config = project.config
     except (ProjectError, OSError):
-        return  # What was asked is done; what is wrong with the config, those commands tell that need it.
-    registry = Registry(memory_home())
-    registry.add(project.root, config)
-    project.warnings.extend(registry.warnings)
+        return  # The command succeeded; commands that need the config report what is wrong with it.
+    with open_registry(project) as registry:
+        registry.add(project.root, config)
 
 
-def _failed(project: Project, error: ProjectError) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.details is not None:
-        told["details"] = error.details
-    return {"ok": False, "error": told, "warnings": project.warnings, "meta": project.meta()}
-
-
-def exit_code(envelope: dict[str, Any]) -> int:
-    """The exit status that goes with an answer."""
-    if envelope["ok"]:
-        return 0
-    return ProjectError(envelope["error"]["code"], "").exit_code
-
-
-def _files_failed(path: object, reason: str) -> ProjectError:
-    """The system did not let us read or write something."""
-    message = f"`{path}`: {reason}" if path else reason
-    return ProjectError("MemoryInternalError", message, {"path": str(path) if path else None, "message": reason})
-
-
-def _index_unavailable(reason: str) -> ProjectError:
-    """An index that cannot be made, not even in memory."""
-    return ProjectError("MemoryIndexUnavailable", f"No index could be made: {reason}", {"message": reason})
+def _printable(value: Any) -> Any:
+    """Return a value with replacement characters for bytes of file names that are not valid UTF-8."""
+    if isinstance(value, str):
+        return value.encode(errors="surrogateescape").decode(errors="replace")
+    if isinstance(value, dict):
+        return {_printable(key): _printable(inner) for key, inner in value.items()}
+    return [_printable(inner) for inner in value] if isinstance(value, (list, tuple)) else value

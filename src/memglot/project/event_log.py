@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ import msgspec
 from memglot.display import plural
 from memglot.project.save.errors import conflict_markers
 from memglot.project.snapshot import Snapshot
-from memglot.project.status import moment_of
 from memglot.project.storage.hashes import canonical_json
 from memglot.project.storage.journal import Grown
 from memglot.project.storage.paths import EVENTS, FOLDER
@@ -21,12 +21,24 @@ _MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
 _DELETED = re.compile(rb'"event":"(memory|relation)\.deleted","(?:relation_)?id":"([^"]+)"')
 
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 class Tail(NamedTuple):
     """The end of a log: the size of its intact part, and the bytes of an incomplete last line."""
 
     keep: int
     torn: bytes
     lacks_newline: bool = False
+
+
+def parse_time(time: str | None) -> datetime:
+    """Parse the time of an event or a node; the earliest possible time if it is missing or invalid."""
+    try:
+        found = datetime.fromisoformat(time or "")
+    except ValueError:
+        return _NEVER
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def tail_of(path: Path) -> Tail:
@@ -64,36 +76,36 @@ def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
 
     Reasons are lost with the line. A deletion leaves no file; it is restored if the incomplete line still names it.
     """
-    logged, last, latest = set(), moment_of(None), ""
+    logged, last, latest = set(), parse_time(None), ""
     for event in _events(snapshot.project.folder / EVENTS, tail.keep):
         time = str(event.get("timestamp", ""))
         logged.add((event.get("id") or event.get("relation_id"), time))
-        if moment_of(time) >= last:
-            last, latest = moment_of(time), time
+        if parse_time(time) >= last:
+            last, latest = parse_time(time), time
     found = []
     for node in snapshot.nodes():
         is_first = node.kind == "project" and node.created_at == node.updated_at
-        if moment_of(node.updated_at) >= last and (node.id, node.updated_at) not in logged and not is_first:
+        if parse_time(node.updated_at) >= last and (node.id, node.updated_at) not in logged and not is_first:
             how = "memory.created" if node.created_at == node.updated_at else "memory.updated"
             how = {"stale": "memory.marked_stale", "superseded": "memory.superseded"}.get(node.status, how)
             found.append({"actor": "agent", "event": how, "id": node.id, "timestamp": node.updated_at})
     for link in snapshot.links():
         fields = snapshot.link_fields(link)
-        moment = fields["updated_at"]
-        if moment_of(moment) >= last and (link.id, moment) not in logged:
-            how = "relation.created" if fields["created_at"] == moment else "relation.updated"
-            found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": moment})
+        time = fields["updated_at"]
+        if parse_time(time) >= last and (link.id, time) not in logged:
+            how = "relation.created" if fields["created_at"] == time else "relation.updated"
+            found.append({"actor": "agent", "event": how, "relation_id": link.id, "timestamp": time})
     return [*found, *_deleted(snapshot, tail, latest)]
 
 
-def _deleted(snapshot: Snapshot, tail: Tail, moment: str) -> Iterator[dict[str, Any]]:
+def _deleted(snapshot: Snapshot, tail: Tail, time: str) -> Iterator[dict[str, Any]]:
     if (seen := _DELETED.search(tail.torn)) is None:
         return
     what, id = seen[1].decode(), seen[2].decode("utf-8", "replace")
     is_there = snapshot.node(id) is not None if what == "memory" else snapshot.has_link_id(id)
     if not is_there:
         key = "id" if what == "memory" else "relation_id"
-        yield {"actor": "agent", "event": f"{what}.deleted", key: id, "timestamp": moment}
+        yield {"actor": "agent", "event": f"{what}.deleted", key: id, "timestamp": time}
 
 
 def _events(path: Path, keep: int) -> Iterator[dict[str, Any]]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from memglot.project.map import first_sentence
 from memglot.project.storage.faults import FileFault, control_characters, merge_conflict, missing_body
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.paths import NODES
 from memglot.project.storage.reader import StoreReader, decode_json, sidecar_faults, to_relation, to_sidecar
 from memglot.project.tokenize import words_of
+from memglot.project.tokens import first_sentence
 
 
 class IndexUpdate:

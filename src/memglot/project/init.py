@@ -1,15 +1,15 @@
-"""Beginning: the storage, the lines of `.gitignore`, and what agents find in AGENTS.md and CLAUDE.md."""
+"""Initialize project memory: the store, the entries of `.gitignore`, and the texts for agents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.project.agent_guide import guide
-from memglot.project.agent_texts import brief_for, next_steps
+from memglot.project.agent_guide import brief_for, next_steps, write_guidance
 from memglot.project.check.run import check
-from memglot.project.map_refresh import map_of, unusable_nodes
+from memglot.project.map import map_of, unreadable_nodes
 from memglot.project.project import Project
+from memglot.project.reset import has_store, reset
 from memglot.project.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError, issue
@@ -26,20 +26,22 @@ from memglot.settings import export_time
 _BUDGET = 2000
 
 
-def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew: bool = False) -> dict[str, Any]:
-    """Give a project a memory; one that has it keeps it, and gets what is missing around it. Raises `ProjectError`.
+def init(project: Project, *, dry_run: bool = False, guidance: bool = True, force: bool = False) -> dict[str, Any]:
+    """Create the memory of a project; existing memory is kept, and what is missing is added. Raises `ProjectError`.
 
-    With `anew` the one that was there is cleared, or would be by now if this were no dry run.
+    With `force`, existing memory is backed up and replaced.
     """
-    there = project.is_there and not anew
-    if there:
-        _check_there(project)
+    cleared = reset(project, dry_run=dry_run) if force and has_store(project) else None
+    is_cleared = cleared is not None
+    exists = project.is_there and not is_cleared
+    if exists:
+        _check_existing(project)
         project.warnings.append("Memory is already initialized; existing valid storage was left unchanged.")
-    elif not anew:
-        _refuse_dirty(project)
-    files = _missing_node(project) if there else {**_new_store(project), **_schemas(project, anew)}
-    if not there and not anew:
-        _refuse_rest(project, files)
+    elif not is_cleared:
+        _refuse_uncommitted(project)
+    files = _missing_node(project) if exists else {**_new_store(project), **_schemas(project, is_cleared)}
+    if not exists and not is_cleared:
+        _refuse_partial_store(project, files)
     if files and not dry_run:
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
@@ -47,13 +49,13 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
     if not dry_run:
         with snapshot_of(project) as snapshot:
             built = snapshot.index.kept
-            # A node that cannot be read now would be missing from the map.
-            map_text = None if unusable_nodes(snapshot) else map_of(snapshot)
-    targets = guide(project, map_text, dry_run=dry_run) if guidance else []
+            # Nodes that cannot be read would be missing from the map.
+            map_text = None if unreadable_nodes(snapshot) else map_of(snapshot)
+    targets = write_guidance(project, map_text, dry_run=dry_run) if guidance else []
     created = [f"{FOLDER}/{path}" for path in files]
     created += [target["path"] for target in targets if target["status"] == "created"]
     return {
-        "created": not there,
+        "created": not exists,
         "files_created": created,
         "gitignore_updated": ignored,
         "git_available": project.git is not None,
@@ -61,12 +63,17 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, anew
         "agent_guidance": {"enabled": guidance, "targets": targets, "optional_skills": []},
         "next_steps": next_steps(in_git=project.git is not None, guidance=guidance),
         "dry_run": dry_run,
-        "brief": brief(project),
+        "brief": _brief_text(project),
+        "cleared": cleared,
     }
 
 
-def brief(project: Project) -> str:
-    """What an agent is told that gives the project its first memory."""
+def brief(project: Project) -> dict[str, Any]:
+    """Return the instructions for an agent that indexes the project."""
+    return {"brief": _brief_text(project)}
+
+
+def _brief_text(project: Project) -> str:
     id = project.config.project.id if project.is_there else _identity(project)["id"]
     return brief_for(id, in_git=project.git is not None)
 
@@ -75,7 +82,7 @@ def _create(project: Project, files: dict[str, bytes]) -> None:
     project.folder.mkdir(exist_ok=True)
     with locked(project.folder, "init"):
         finish_change(project.folder)
-        # Another one may have begun while this one waited.
+        # Another process may have created it while this one waited.
         if not any((project.folder / path).exists() for path in files):
             change_files(project.folder, files)
             make_folders(project.folder, Layout())
@@ -87,7 +94,7 @@ def _identity(project: Project) -> dict[str, str]:
 
 
 def _new_store(project: Project) -> dict[str, bytes]:
-    """The files of a new store, in the order they are told."""
+    """Return the files of a new store, in the order they are reported."""
     identity = _identity(project)
     config = {
         "version": STORAGE_VERSION,
@@ -112,7 +119,7 @@ def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[
 
 
 def _missing_node(project: Project) -> dict[str, bytes]:
-    """The project node of a store that lacks one, as one that was exported may."""
+    """Return the files of a missing project node; an exported store may lack it."""
     with snapshot_of(project) as snapshot:
         if any(node.kind == "project" for node in snapshot.nodes()):
             return {}
@@ -121,16 +128,16 @@ def _missing_node(project: Project) -> dict[str, bytes]:
         return _project_node(identity, place, snapshot.layout)
 
 
-def _check_there(project: Project) -> None:
-    """Refuse a store that is broken: a second beginning must not be built on it."""
+def _check_existing(project: Project) -> None:
+    """Raise `ProjectError` if the existing store is invalid."""
     project.config  # noqa: B018 - another version is refused
     found = check(project)
     if found["errors"]:
         raise _already_invalid(found["errors"])
 
 
-def _refuse_dirty(project: Project) -> None:
-    """Refuse where a committed memory was deleted or changed by hand; one that was reset left a backup."""
+def _refuse_uncommitted(project: Project) -> None:
+    """Raise `ProjectError` if committed memory was deleted or changed by hand; a reset leaves a backup."""
     if project.git is None or any((project.folder / BACKUPS).glob("*.tar.gz")):
         return
     tracked = project.git.run("ls-files", "-z", "--", FOLDER).decode(errors="surrogateescape").split("\0")
@@ -138,21 +145,21 @@ def _refuse_dirty(project: Project) -> None:
         raise _dirty_memory(dirty)
 
 
-def _refuse_rest(project: Project, files: dict[str, bytes]) -> None:
-    """Refuse where a memory without its config lies about: its log and its nodes are not to be written over."""
+def _refuse_partial_store(project: Project, files: dict[str, bytes]) -> None:
+    """Raise `ProjectError` if files of a store without config would be overwritten."""
     rest = [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]
-    # Another one may be beginning right now; its config comes first.
+    # Another process may be creating the store right now; it writes the config first.
     if rest and not project.is_there:
-        raise _half_there(rest)
+        raise _partial_store(rest)
 
 
-def _schemas(project: Project, anew: bool) -> dict[str, bytes]:
-    """The schemas to write; where a store is, or would be, cleared, that is all of them."""
-    return {schema_path(name): schema_of(name) for name in NAMES} if anew else missing_schemas(project.folder)
+def _schemas(project: Project, is_cleared: bool) -> dict[str, bytes]:
+    """Return the schemas to write: all of them if the store is, or would be, cleared."""
+    return {schema_path(name): schema_of(name) for name in NAMES} if is_cleared else missing_schemas(project.folder)
 
 
 def _ignore(project: Project, *, dry_run: bool) -> bool:
-    """Keep what is generated out of git; tells whether lines were missing."""
+    """Add generated files to `.gitignore`; return True if entries were missing."""
     path = project.root / ".gitignore"
     try:
         present = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -170,26 +177,23 @@ def _ignore(project: Project, *, dry_run: bool) -> bool:
 
 
 def _already_invalid(issues: Sequence[dict[str, Any]]) -> ProjectError:
-    """A store that is broken."""
-    message = "Memory is already initialized but invalid. `memglot repo check` tells what is wrong."
+    message = "Memory is already initialized but invalid. Run `memglot repo check` to see what is wrong."
     return ProjectError("MemoryAlreadyInitializedInvalid", message, {"issues": list(issues)})
 
 
 def _dirty_memory(paths: Sequence[str]) -> ProjectError:
-    """Committed memory that was changed or deleted by hand."""
     message = (
-        "Git knows a memory of this project whose files were changed or deleted since; init would write over them. "
-        "`git restore --staged --worktree .memory` brings them back; to begin anew, commit their deletion first "
+        "Git tracks a memory of this project whose files were changed or deleted; init would overwrite them. Run "
+        "`git restore --staged --worktree .memory` to restore them. To start over, commit their deletion first "
         "(`git rm -r --cached .memory`, then `git commit`)."
     )
     return ProjectError("MemoryDirtyMemory", message, {"dirty_files": list(paths)})
 
 
-def _half_there(paths: Sequence[str]) -> ProjectError:
-    """A `.memory` without a config, in which a new store would write over something."""
+def _partial_store(paths: Sequence[str]) -> ProjectError:
     message = (
-        "`.memory` has no `config.json`, but holds files that init would write over. Run `memglot repo init --force`, "
-        "which keeps a backup of them."
+        "`.memory` has no `config.json`, but contains files that init would overwrite. Run `memglot repo init "
+        "--force`, which backs them up first."
     )
-    issues = [issue("CanonicalFileUnexpected", "This file is there already.", path) for path in paths]
+    issues = [issue("CanonicalFileUnexpected", "This file already exists.", path) for path in paths]
     return ProjectError("MemoryAlreadyInitializedInvalid", message, {"issues": issues})

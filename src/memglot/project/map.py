@@ -3,61 +3,114 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memglot.project.markers import GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
+from memglot.display import first_few, one_line
+from memglot.project.anchors import Files
+from memglot.project.git import Git
+from memglot.project.markers import AGENT_FILES, GUIDANCE, MAP, OLD_GUIDANCE, apply_section, defuse, extract_section
 from memglot.project.node import Node
-from memglot.project.notes import NO_FILE, note_map_ambiguous
+from memglot.project.snapshot import Snapshot
+from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.files import write_file
 from memglot.project.storage.ids import slug_of
-from memglot.project.storage.paths import FOLDER, INDEX
-from memglot.project.tokens import cut, tokens_in, tokens_of, units_of
+from memglot.project.storage.paths import FOLDER, INDEX, NODES, memory_path
+from memglot.project.tokens import shortened, tokens_in, tokens_of, units_of
 
-TARGETS = ("AGENTS.md", "CLAUDE.md")
-"""The files that carry the map."""
-MOST_TOKENS = 1_200
-MOST_LISTED = 5
-MOST_SENTENCE = 1_000
+MAX_TOKENS = 1_200
+MAX_LISTED = 5
+FIX_MARKERS = (
+    "Remove all but one pair of markers (`<!-- memory:…start -->`, `<!-- memory:…end -->`) from it, or all of them, "
+    "then run `memglot repo init`."
+)
+"""What to do about a file with more markers, or half a pair."""
+NOT_A_FILE = "it is not a file"
+"""Why text for agents cannot be written."""
 _MENTIONS = ("memglot repo ", "memory save --stdin", "`memory query", "`memory sync")
 _HEADER = "## Product map (generated — do not edit; refresh with memory save or memory sync)"
-_NOTHING = "No features recorded yet. Run `memory init --brief` for the indexing brief."
+_EMPTY = "No features recorded yet. Run `memory init --brief` for the indexing brief."
 _STAGES = ("building", "shipped", "paused", "idea")
-_SENTENCE = re.compile(r".*?[.!?](?=\s|$)")
 _LONG, _SHORT = 80, 40
 _BETWEEN = " · "
 
 
-def first_sentence(body: str) -> str:
-    """The first sentence of a text, headings left out, on one line; all of it where no sentence ends."""
-    lines = (line for line in body.removeprefix("\ufeff").splitlines() if not line.lstrip().startswith("#"))
-    text = " ".join(" ".join(lines).split())
-    found = _SENTENCE.match(text)
-    return _shortened(found[0] if found else text, MOST_SENTENCE)
+def repository_files(git: Git) -> Files:
+    """Return the files of a repository that anchors can match."""
+    tree = git.tree
+    return Files(tree.paths, tree.opaque)
+
+
+def dead_anchors(nodes: Iterable[Node], files: Files) -> list[tuple[str, list[str]]]:
+    """Return the ids of live nodes with anchors that match no file, each with these anchors, ordered by path."""
+    found = []
+    for node in sorted(nodes, key=lambda node: node.path):
+        dead = [anchor for anchor in node.anchors if not files.any(anchor)] if node.is_live else []
+        if dead:
+            found.append((node.id, dead))
+    return found
+
+
+def dead_anchors_in(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
+    """Return the dead anchors of a snapshot; none outside of a git repository, where they are not known."""
+    if snapshot.project.git is None:
+        return []
+    try:
+        return dead_anchors(snapshot.nodes(), repository_files(snapshot.project.git))
+    except ProjectError as error:
+        snapshot.project.warnings.append(f"Anchor verification skipped: {error.message}")
+        return []
+
+
+def unreadable_nodes(snapshot: Snapshot) -> list[str]:
+    """Return the paths of node files that cannot be read; a node that only lacks its text is readable."""
+    faulty = {fault["path"] for fault in snapshot.faults()}
+    found = {path for path in faulty if path.startswith(f"{FOLDER}/{NODES}/") and path.endswith(".json")}
+    return sorted(found - {memory_path(node.path) for node in snapshot.nodes()}) if found else []
+
+
+def map_of(snapshot: Snapshot) -> str:
+    """Return the text of the map for a snapshot."""
+    return render_map(snapshot.nodes(), dead_anchors_in(snapshot))
+
+
+def update_map(snapshot: Snapshot) -> None:
+    """Update the map in AGENTS.md and CLAUDE.md; problems become warnings, never errors.
+
+    The map is not changed while node files cannot be read: a conflict in a file must not remove its node from the map.
+    """
+    project = snapshot.project
+    if unreadable := unreadable_nodes(snapshot):
+        listed = first_few([one_line(path) for path in unreadable])
+        project.warnings.append(
+            f"The product map was not updated because these node files cannot be read: {listed}. Repair them, then "
+            "save or sync again."
+        )
+        return
+    project.warnings.extend(write_map(project.root, map_of(snapshot)))
 
 
 def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """The map of the nodes that hold; `findings` are the ids of nodes with those of their anchors that are dead.
+    """Render the map of the live nodes; `findings` are the ids of nodes with their dead anchors.
 
-    What does not fit into 1,200 tokens goes in this order: dead anchors, questions, the second half of each intent,
-    decisions, and then features one by one, ideas before the rest and the oldest first.
+    What does not fit into 1,200 tokens is left out in this order: dead anchors, questions, the second half of each
+    intent, decisions, and then features one by one, ideas before the rest and the oldest first.
     """
     live = [node for node in nodes if node.is_live]
     live.sort(key=lambda node: (node.id.lower(), node.id.swapcase()))
     live.sort(key=lambda node: node.updated_at, reverse=True)
     head = _head(live)
-    # A feature takes a token at the very least, so that those beyond can never be shown.
+    # A feature takes at least one token, so features beyond the budget can never be shown.
     features = {
-        stage: [node for node in live if node.kind == "feature" and (node.stage or "idea") == stage][: MOST_TOKENS + 1]
+        stage: [node for node in live if node.kind == "feature" and (node.stage or "idea") == stage][: MAX_TOKENS + 1]
         for stage in _STAGES
     }
     decisions = _listed("**Recent decisions:** ", [node for node in live if node.kind == "decision"])
     questions = _listed("**Open questions:** ", [node for node in live if node.kind == "question"])
     stale = _stale({node.id for node in live}, findings)
     if not (decisions or questions or stale or any(features.values())):
-        return f"{head}\n\n{_NOTHING}"
+        return f"{head}\n\n{_EMPTY}"
     long, short = _stage_lines(features, _LONG), _stage_lines(features, _SHORT)
     for lines, others in (
         (long, (decisions, questions, stale)),
@@ -66,35 +119,35 @@ def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str
         (short, (decisions,)),
     ):
         found = _joined(head, [line.text for line in lines if line.items], others)
-        if tokens_of(found) <= MOST_TOKENS:
+        if tokens_of(found) <= MAX_TOKENS:
             return found
     _drop_features(units_of(head), short)
     return _joined(head, [line.text for line in short if line.items], ())
 
 
-def refresh_map(root: Path, body: str) -> list[str]:
-    """Set the map in `AGENTS.md` and `CLAUDE.md` where it differs; warns of each file that could not be refreshed.
+def write_map(root: Path, body: str) -> list[str]:
+    """Write the map to `AGENTS.md` and `CLAUDE.md` if it differs; return a warning for each file that has none now.
 
-    A file that is not there is only missed where the other one has the map: without any, nobody asked for it.
+    A missing file is reported only if the other one has the map: without any map, nobody wants it.
     """
     warnings, missing = [], []
     inside = Path(os.path.realpath(root))
     done: set[Path] = set()
     has_map = False
-    for name in TARGETS:
+    for name in AGENT_FILES:
         target = Path(os.path.realpath(root / name))
         if not os.path.lexists(root / name):
-            missing.append(_map_missing(name))
+            missing.append(_file_missing(name))
         elif target not in done:  # One of them is often a link to the other.
             done.add(target)
-            is_set, warning = _refresh(name, target, inside, body)
+            is_set, warning = _write_to(name, target, inside, body)
             has_map = has_map or is_set
             warnings += [warning] if warning else []
     return [*warnings, *(missing if has_map else ())]
 
 
 def has_odd_markers(contents: str) -> bool:
-    """Tell whether a file has markers of ours that are not exactly one pair."""
+    """Return True if a file has markers of ours that are not exactly one pair."""
     return any(
         extract_section(contents, markers) is None and any(marker in contents for marker in markers)
         for markers in (MAP, GUIDANCE)
@@ -102,20 +155,20 @@ def has_odd_markers(contents: str) -> bool:
 
 
 def has_own_words(contents: str) -> bool:
-    """Tell whether a file speaks to agents of project memory without any marker of ours; it is left alone then."""
+    """Return True if a file mentions project memory to agents without any marker of ours; it is not changed then."""
     is_marked = any(marker in contents for marker in (*MAP, *GUIDANCE))
     is_old = extract_section(contents, OLD_GUIDANCE) is not None
     return not is_marked and not is_old and any(mention in contents for mention in _MENTIONS)
 
 
-def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, str | None]:
-    """Set the map in a file; tells whether it has one, and what to warn of."""
+def _write_to(name: str, target: Path, inside: Path, body: str) -> tuple[bool, str | None]:
+    """Write the map to a file; return True if the file has one, and a warning if there is a problem."""
     if not target.is_relative_to(inside):
-        return False, f"{name} was not refreshed because it is a link that leads out of the project."
+        return False, f"{name} was not refreshed because it is a link to a file outside of the project."
     if not target.is_file():
-        return False, _map_unwritable(name, NO_FILE) if target.exists() else _map_missing(name)
+        return False, _unwritable(name, NOT_A_FILE) if target.exists() else _file_missing(name)
     try:
-        # Signs that are no UTF-8, and line ends, come back as they were.
+        # Bytes that are not valid UTF-8, and line ends, are written back unchanged.
         contents = target.read_bytes().decode(errors="surrogateescape")
         found = apply_section(contents, MAP, body, append=False)
         if found is None:
@@ -123,26 +176,23 @@ def _refresh(name: str, target: Path, inside: Path, body: str) -> tuple[bool, st
         if found != contents:
             write_file(target, found.encode(errors="surrogateescape"), inside / FOLDER / INDEX)
     except OSError as error:
-        return True, _map_unwritable(name, error.strerror or str(error))
+        return True, _unwritable(name, error.strerror or str(error))
     return True, None
 
 
 def _unmarked(name: str, contents: str) -> str | None:
     if has_odd_markers(contents):
-        return note_map_ambiguous(name)
-    # Whoever chose words of their own is told of the map by `init` and `check`, not by every save.
+        return f"{name} was not refreshed because Memory map markers are ambiguous. {FIX_MARKERS}"
+    if has_own_words(contents):
+        return None  # `init` and `check` mention the map to people with their own text; every save would be too often.
     return (
-        None
-        if has_own_words(contents)
-        else (
-            f"{name} was not refreshed because Memory map markers are missing or ambiguous. "
-            "Run `memglot repo init` to install them."
-        )
+        f"{name} was not refreshed because Memory map markers are missing or ambiguous. "
+        "Run `memglot repo init` to install them."
     )
 
 
 class _Line(NamedTuple):
-    """The features of a stage."""
+    """The features of one stage."""
 
     label: str
     items: list[str]
@@ -169,12 +219,12 @@ def _stage_lines(features: dict[str, list[Node]], limit: int) -> list[_Line]:
 
 
 def _feature(node: Node, limit: int) -> str:
-    parts = (slug_of(node.id), defuse(_shortened(node.intent, limit)), *map(defuse, node.anchors[:1]))
+    parts = (slug_of(node.id), defuse(shortened(node.intent, limit)), *map(defuse, node.anchors[:1]))
     return " — ".join(part for part in parts if part)
 
 
 def _listed(label: str, nodes: list[Node]) -> str:
-    items = [f"{slug_of(node.id)} — {defuse(node.title)}" for node in nodes[:MOST_LISTED]]
+    items = [f"{slug_of(node.id)} — {defuse(node.title)}" for node in nodes[:MAX_LISTED]]
     return label + _BETWEEN.join(items) if items else ""
 
 
@@ -185,7 +235,7 @@ def _stale(live: set[str], findings: Iterable[tuple[str, Sequence[str]]]) -> str
         if id in live
         for anchor in anchors
     ]
-    return "**Stale:** " + "\n".join(lines[:MOST_LISTED]) if lines else ""
+    return "**Stale:** " + "\n".join(lines[:MAX_LISTED]) if lines else ""
 
 
 def _joined(head: str, lines: list[str], others: Sequence[str]) -> str:
@@ -193,24 +243,18 @@ def _joined(head: str, lines: list[str], others: Sequence[str]) -> str:
 
 
 def _drop_features(head: int, lines: list[_Line]) -> None:
-    """Drop features until the rest fits; the length is counted on, for there may be thousands."""
+    """Drop features until the rest fits; the length is updated, not computed again, as there may be thousands."""
     between = units_of(_BETWEEN)
-    # The section stands apart by two newlines, and each of its lines but the last ends with one.
+    # Two newlines precede the section, and each of its lines but the last ends with one.
     total = head + 1 + sum(units_of(line.text) + 1 for line in lines if line.items)
     for line in reversed(lines):
-        while line.items and tokens_in(total) > MOST_TOKENS:
+        while line.items and tokens_in(total) > MAX_TOKENS:
             total -= units_of(line.items.pop()) + (between if line.items else units_of(line.label) + 1)
 
 
-def _shortened(text: str, units: int) -> str:
-    return text if units_of(text) <= units else cut(text, units - 1).rstrip() + "…"
-
-
-def _map_missing(name: str) -> str:
-    """A file for agents that is not there."""
+def _file_missing(name: str) -> str:
     return f"{name} was not refreshed because the file is missing. Run `memglot repo init` to install it."
 
 
-def _map_unwritable(name: str, reason: str) -> str:
-    """A file for agents that cannot be read or written."""
+def _unwritable(name: str, reason: str) -> str:
     return f"{name} was not refreshed: {reason}."

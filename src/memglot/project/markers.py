@@ -1,4 +1,4 @@
-"""The sections of a shared file that are ours: everything between two markers, and nothing else."""
+"""The sections of AGENTS.md and CLAUDE.md that are ours: the text between two markers, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from memglot.project.storage.paths import IGNORED
 
 
 class Markers(NamedTuple):
-    """What a section begins and ends with."""
+    """The first and last line of a section."""
 
     start: str
     end: str
 
 
+AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
+"""The files with our sections."""
 MAP = Markers("<!-- memory:map:start -->", "<!-- memory:map:end -->")
 GUIDANCE = Markers("<!-- memory:start -->", "<!-- memory:end -->")
 OLD_GUIDANCE = Markers("<!-- aictx-memory:start -->", "<!-- aictx-memory:end -->")
-"""What earlier versions of the real tool wrote; to be replaced by the guidance."""
+"""The markers of earlier versions of the original tool; replaced by the guidance."""
 _OURS = re.compile(
     "|".join(f"{re.escape(each.start)}.*?{re.escape(each.end)}" for each in (MAP, GUIDANCE, OLD_GUIDANCE)), re.DOTALL
 )
@@ -26,10 +28,10 @@ _MARKER = re.compile(r"<!--(\s*(?:aictx-)?memory:)")
 
 
 def apply_section(contents: str, markers: Markers, body: str, append: bool = True) -> str | None:
-    """A file with the section set to a body; everything around it stays as it is, its line ends too.
+    """Return a file's contents with the section set to `body`; the rest is unchanged, including line ends.
 
-    A file without the section gets it at its end if `append` says so. `None` where nothing can be done: the section
-    is not there, or its markers are not exactly one pair.
+    With `append`, a file without the section gets it at its end. Return None if the section is missing or its markers
+    are not exactly one pair.
     """
     line = "\r\n" if contents.count("\r\n") * 2 > contents.count("\n") else "\n"
     section = "\n".join((markers.start, body, markers.end, "")).replace("\r\n", "\n").replace("\n", line)
@@ -44,7 +46,7 @@ def apply_section(contents: str, markers: Markers, body: str, append: bool = Tru
 
 
 def extract_section(contents: str, markers: Markers) -> str | None:
-    """The body of a section, or `None` where its markers are not exactly one pair."""
+    """Return the body of a section, or None if its markers are not exactly one pair."""
     place = _place(contents, markers)
     if place is None:
         return None
@@ -52,18 +54,18 @@ def extract_section(contents: str, markers: Markers) -> str | None:
 
 
 def strip_sections(contents: str) -> str:
-    """What somebody else wrote in a file: its text without our sections and the blank lines around them."""
+    """Return the text of a file without our sections and the blank lines around them."""
     pieces = [piece.strip("\n") for piece in _OURS.split(contents.replace("\r\n", "\n"))]
     return "\n".join(piece for piece in pieces if piece)
 
 
 def strip_entries(contents: str) -> str:
-    """What somebody else wrote in `.gitignore`: its lines without our entries and without blank ones."""
+    """Return the lines of `.gitignore` without our entries and without blank lines."""
     return "\n".join(line for line in contents.splitlines() if line.strip() and line.strip() not in IGNORED)
 
 
 def defuse(text: str) -> str:
-    """A text that may stand in a section: it has no markers, and lies on one line if it did not."""
+    """Make a text safe for a section: without markers, and on one line."""
     found = " ".join(text.split()) if len(text.splitlines()) > 1 else text
     return _MARKER.sub(r"<!- -\1", found)
 

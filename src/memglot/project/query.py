@@ -1,4 +1,4 @@
-"""Answering a question: matches, what is one relation away, and open questions, within a budget of tokens."""
+"""Answer a question from project memory: matching nodes, related nodes and open questions, within a token budget."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 
 from memglot.display import one_line
 from memglot.project.node import Node
+from memglot.project.project import Project
 from memglot.project.rank import rank
-from memglot.project.snapshot import Snapshot
+from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.errors import ProjectError
 from memglot.project.tokens import check_budget, cut, tokens_of, units_of
 from memglot.text.cut import cut_position
 
-_CONNECTED = 12
+_MAX_CONNECTED = 12
 _MATCH_SHARE = 0.8
-_UNITS_A_TOKEN = 4
+_UNITS_PER_TOKEN = 4
 _MATCHES = "## Matches"
-# What stands around the texts may not eat up the least budget there is, 501 tokens of four units.
+# Headings must leave room for texts even in the smallest budget: 501 tokens of four units.
 _QUESTION_UNITS, _ID_UNITS, _TITLE_UNITS, _ANCHOR_UNITS = 300, 300, 200, 300
 
 
@@ -27,25 +28,31 @@ class _Neighbour(NamedTuple):
     via: str
 
 
-def query(snapshot: Snapshot, question: str, budget: float | None = None) -> dict[str, Any]:
-    """What project memory knows of a question, as Markdown. Raises `ProjectError` for a blank one or a bad budget."""
+def query(project: Project, question: str, budget: float | None = None) -> dict[str, Any]:
+    """Answer a question as Markdown. Raises `ProjectError` for an empty question or an invalid budget."""
+    with snapshot_of(project) as snapshot:
+        return _answer(snapshot, question, budget)
+
+
+def _answer(snapshot: Snapshot, question: str, budget: float | None) -> dict[str, Any]:
     limit = check_budget(snapshot.config.memory.default_token_budget if budget is None else budget)
     question = question.strip()
     if not question:
-        raise _blank_question()
+        message = "Search query must be non-empty after trimming whitespace."
+        raise ProjectError("MemoryValidationFailed", message, {"field": "query"})
     found = [item.node for item in rank(snapshot, question)]
     if not found:
         shown = _short(question, _QUESTION_UNITS)
         text = f'No matching memory for "{shown}".\nTry a broader phrasing, an id, a tag, or a file path fragment.'
-        return _answer(question, text, [], [], truncated=False)
+        return _result(question, text, [], [], truncated=False)
     heading = f'# Memory — "{_short(question, _QUESTION_UNITS)}"'
     blocks, cut_off = _blocks(snapshot, found, int(limit * _MATCH_SHARE) - tokens_of(heading) - tokens_of(_MATCHES))
     connected, questions = _neighbours(snapshot, found)
-    cut_off = cut_off or len(connected) > _CONNECTED
-    connected = connected[:_CONNECTED]
+    cut_off = cut_off or len(connected) > _MAX_CONNECTED
+    connected = connected[:_MAX_CONNECTED]
     ids = [node.id for node in found[: len(blocks)]]
     text = _assemble(heading, blocks, connected, questions, ids)
-    # Whatever still exceeds the budget goes from the end; one match always stays.
+    # What exceeds the budget is removed from the end; one match always remains.
     while tokens_of(text) > limit:
         if not (questions or connected or len(blocks) > 1):
             break
@@ -53,10 +60,10 @@ def query(snapshot: Snapshot, question: str, budget: float | None = None) -> dic
         ids = ids[: len(blocks)]
         cut_off = True
         text = _assemble(heading, blocks, connected, questions, ids)
-    return _answer(question, text, ids, [item.node.id for item in (*connected, *questions)], truncated=cut_off)
+    return _result(question, text, ids, [item.node.id for item in (*connected, *questions)], truncated=cut_off)
 
 
-def _answer(question: str, text: str, ids: list[str], connected: list[str], *, truncated: bool) -> dict[str, Any]:
+def _result(question: str, text: str, ids: list[str], connected: list[str], *, truncated: bool) -> dict[str, Any]:
     return {
         "question": question,
         "markdown": text,
@@ -68,7 +75,7 @@ def _answer(question: str, text: str, ids: list[str], connected: list[str], *, t
 
 
 def _blocks(snapshot: Snapshot, nodes: list[Node], budget: int) -> tuple[list[str], bool]:
-    """The matches that fit; the first that does not is cut, and ends them."""
+    """Render the matches that fit; the first that does not fit is cut and is the last."""
     blocks: list[str] = []
     left = max(0, budget)
     for node in nodes:
@@ -82,7 +89,7 @@ def _blocks(snapshot: Snapshot, nodes: list[Node], budget: int) -> tuple[list[st
         room = left - tokens_of(head)
         if blocks and room <= 0:
             return blocks, True
-        blocks.append(f"{head}\n{_beginning(body, room * _UNITS_A_TOKEN - 1)}…")
+        blocks.append(f"{head}\n{_beginning(body, room * _UNITS_PER_TOKEN - 1)}…")
         return blocks, True
     return blocks, False
 
@@ -101,18 +108,18 @@ def _title(node: Node) -> str:
 
 
 def _short(text: str, units: int) -> str:
-    """A text on one line, cut where it would eat up the budget."""
+    """Return a text on one line, cut to a maximum length."""
     line = one_line(text)
     return line if units_of(line) <= units else _beginning(line, units - 1) + "…"
 
 
 def _beginning(text: str, units: int) -> str:
-    """The beginning of a text, cut as all texts are cut that a budget is too small for."""
+    """Return the beginning of a text, cut at a character, word or line end."""
     return text[: cut_position(text, len(cut(text, units)))]
 
 
 def _neighbours(snapshot: Snapshot, nodes: list[Node]) -> tuple[list[_Neighbour], list[_Neighbour]]:
-    """What is one active relation away from the matches: nodes, and open questions, each once."""
+    """Return the nodes and the open questions that are one active relation away from the matches, each once."""
     seen = {node.id for node in nodes}
     connected: list[_Neighbour] = []
     questions: list[_Neighbour] = []
@@ -145,9 +152,3 @@ def _assemble(
     body = "\n\n".join(sections)
     counts = f"{len(ids)} matched + {len(connected)} connected · ~{tokens_of(body)} tokens"
     return f"{body}\n\n---\n{counts} · `memglot repo inspect {_short(ids[0], _ID_UNITS)}` for full detail"
-
-
-def _blank_question() -> ProjectError:
-    """A question of nothing."""
-    message = "Search query must be non-empty after trimming whitespace."
-    return ProjectError("MemoryValidationFailed", message, {"field": "query"})

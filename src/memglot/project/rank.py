@@ -1,4 +1,4 @@
-"""Which nodes answer a question: by their words (bm25), and by where the words stand, what a node is and holds."""
+"""Rank the nodes that answer a question: by words (bm25), fields that contain them, kind, status and age."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _STATUSES = {"active": 20.0, "open": 12.0, "closed": 0.0, "stale": -30.0, "super
 _NEWEST, _NEW = 5, 5.0
 _BEST = 20
 _FLOOR = 0.2
-"""A node counts as an answer when its words say at least this much of what the best one's do. What it is and whether
-it still holds only orders the answers, so that a stale node can be found by words that no other has."""
+"""Minimum relevance of an answer, relative to the best one. Kind and status only order the answers, so that a stale
+node is found by words that no other node has."""
 _KIND_ORDER = list(_KINDS)
-# Words that stand in every text; a question of nothing else is still asked as it is.
+# Words that are in every text; a question with only such words is searched as it is.
 _COMMON = frozenset(
     "a about an and are as at be but by can could did do does for from had has have how i if in is it its me my no not"
     " of on or our should so that the their there they this to us was we were what when where which who why will with"
@@ -33,16 +33,16 @@ _COMMON = frozenset(
 )
 
 
-class Found(Struct):
-    """A node that answers a question, with what speaks for it."""
+class RankedNode(Struct):
+    """A node that answers a question, with its relevance and score."""
 
     node: Node
     relevance: float
     score: float = 0.0
 
 
-def rank(snapshot: Snapshot, question: str) -> list[Found]:
-    """The nodes that answer a question, the best first."""
+def rank(snapshot: Snapshot, question: str) -> list[RankedNode]:
+    """Return the nodes that answer a question, best first."""
     found = _by_words(snapshot, question)
     for word in (question.strip(), *question.split()):
         bare = word.strip("`'\",.;:!?()")
@@ -50,7 +50,7 @@ def rank(snapshot: Snapshot, question: str) -> list[Found]:
         _exact(found, snapshot.node_by_body(bare.removeprefix(FOLDER + "/")), _EXACT_BODY_PATH)
     if not found:
         return []
-    newest = sorted((item.node for item in found.values() if _holds(item.node)), key=_age, reverse=True)[:_NEWEST]
+    newest = sorted((item.node for item in found.values() if _is_current(item.node)), key=_age, reverse=True)[:_NEWEST]
     fresh = {node.id for node in newest}
     for item in found.values():
         own = _KINDS[item.node.kind] + _STATUSES[item.node.status]
@@ -63,35 +63,35 @@ def rank(snapshot: Snapshot, question: str) -> list[Found]:
     return kept[:_BEST]
 
 
-def _by_words(snapshot: Snapshot, question: str) -> dict[str, Found]:
+def _by_words(snapshot: Snapshot, question: str) -> dict[str, RankedNode]:
     asked = terms_of(question)
     terms = [term for term in asked if term not in _COMMON] or asked
     having, all = snapshot.index.counts(terms)
-    # A word that no text has may stand there in a form that stemming does not know.
+    # A word that no text contains may be there in a form that stemming does not know.
     hits = snapshot.index.find(terms, beginnings=[_beginning(term) for term in terms if not having[term]])
     if not hits:
         return {}
     weights = {term: log(1 + (all - count + 0.5) / (count + 0.5)) for term, count in having.items()}
     best = min(score for _, score in hits)
-    found: dict[str, Found] = {}
+    found: dict[str, RankedNode] = {}
     for seq, score in hits:
         node = snapshot.node_at(seq)
         relevance = _WORDS * (score / best) + _by_fields(node, weights)
-        found.setdefault(node.id, Found(node, relevance))
+        found.setdefault(node.id, RankedNode(node, relevance))
     return found
 
 
 def _by_fields(node: Node, weights: dict[str, float]) -> float:
-    whole = sum(weights.values())
+    total = sum(weights.values())
     score = 0.0
     for boost, texts in ((_TAGS, node.tags), (_TITLE, (node.title,)), (_ANCHORS, node.anchors)):
         words = {word for text in texts for word in terms_of(text.replace("_", " "))}
-        score += boost * sum(weight for term, weight in weights.items() if _stands_in(term, words)) / whole
+        score += boost * sum(weight for term, weight in weights.items() if _has_form(term, words)) / total
     return score
 
 
-def _stands_in(term: str, words: Iterable[str]) -> bool:
-    """Tell whether a word, or another form of it, is among some: one that begins the same, up to its ending."""
+def _has_form(term: str, words: Iterable[str]) -> bool:
+    """Return True if one of the words is this one or another form of it, with a different ending."""
     for word in words:
         shorter = min(len(word), len(term))
         if word == term or (shorter > 3 and len(commonprefix((word, term))) >= max(4, shorter - 1)):
@@ -100,17 +100,17 @@ def _stands_in(term: str, words: Iterable[str]) -> bool:
 
 
 def _beginning(term: str) -> str:
-    """What the other forms of a word begin with; empty for words too short to tell."""
+    """Return the beginning that the other forms of a word share; empty for short words."""
     return term[: max(5, len(term) - 4)] if len(term) > 5 and term.isascii() else ""
 
 
-def _exact(found: dict[str, Found], node: Node | None, boost: float) -> None:
+def _exact(found: dict[str, RankedNode], node: Node | None, boost: float) -> None:
     if node is not None:
-        item = found.setdefault(node.id, Found(node, 0.0))
+        item = found.setdefault(node.id, RankedNode(node, 0.0))
         item.relevance = max(item.relevance, 0.0) + boost
 
 
-def _holds(node: Node) -> bool:
+def _is_current(node: Node) -> bool:
     return node.status not in ("stale", "superseded")
 
 

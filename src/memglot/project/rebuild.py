@@ -1,4 +1,4 @@
-"""Building the index anew, when somebody asks for it; what is missing around it is made too."""
+"""Rebuild the index, and create missing schemas and folders."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from memglot.settings import export_time
 
 
 def rebuild(project: Project) -> dict[str, Any]:
-    """Read every file again, write what is missing of schemas and folders, and log it. Raises `ProjectError`."""
+    """Index every file again, create missing schemas and folders, and log it. Raises `ProjectError`."""
     project.config  # noqa: B018 - another version is refused before anything is written
     with locked(project.folder, "rebuild"):
         project.warnings.extend(finish_change(project.folder))
         with snapshot_of(project, rebuild=True) as snapshot:
             log = project.folder / EVENTS
             tail = tail_of(log)
-            lost = _mended(project, snapshot, tail) if tail.torn else []
+            lost = _repair(project, snapshot, tail) if tail.torn else []
             event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(export_time())}
             make_folders(project.folder, snapshot.layout)
             files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
@@ -38,8 +38,8 @@ def rebuild(project: Project) -> dict[str, Any]:
             }
 
 
-def _mended(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
-    """The events of a torn end, made anew; a copy of the log as it was is kept."""
+def _repair(project: Project, snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:
+    """Copy a log with an incomplete last line; return the restored events."""
     lost = lost_events(snapshot, tail)
     kept = f"{recovery_folder(project.folder, local_time(export_time()))}/{EVENTS}"
     (project.folder / kept).parent.mkdir(parents=True)

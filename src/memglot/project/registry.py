@@ -1,12 +1,12 @@
-"""The registry of a user's projects, in `projects.json` of `$MEMORY_HOME`: where to look, never what is known there."""
+"""The registry of a user's projects: their folders, in `projects.json` of `$MEMORY_HOME`, and never their contents."""
 
 from __future__ import annotations
 
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,15 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from memglot.project.git import Git
-from memglot.project.messages import NAMELESS_PLACE, said_by
 from memglot.project.project import Project
-from memglot.project.storage.errors import ProjectError, cannot_write
+from memglot.project.storage.errors import ProjectError, cannot_write, reason_of
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import FOLDER
 from memglot.project.storage.shapes import Config, Identity
-from memglot.settings import export_time
+from memglot.settings import export_time, memory_home
 
 Source: TypeAlias = Literal["auto", "manual"]
 Row: TypeAlias = dict[str, Any]
@@ -55,22 +54,22 @@ class _File(Struct):
 
 
 class Registry:
-    """The projects that this user's commands have met. A row is the plain object that the file holds."""
+    """The registered projects of a user. A row is an object as the file contains it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.path = home / _FILE
         self.warnings: list[str] = []
-        """What a person should know of the work done so far."""
+        """Warnings to show with the result."""
 
     def list(self) -> Rows:
-        """All rows, ordered by name, id and root."""
+        """Return all rows, ordered by name, id and root."""
         return self._read()[0]
 
     def add(self, root: Path, config: Config, source: Source = "auto") -> Row:
-        """Register a project, or note that it was seen; one that was added by hand stays so.
+        """Register a project, or update when it was last seen; a project that was added manually stays so.
 
-        Registering by the way never fails the command it belongs to: it only warns. By hand, it raises `ProjectError`.
+        Automatic registration never fails a command: it only warns. Manual registration raises `ProjectError`.
         """
         row = _row(root, config.project, source)
 
@@ -79,7 +78,7 @@ class Registry:
                 if known["registry_id"] == row["registry_id"]:
                     row["registered_at"] = known["registered_at"]
                     row["source"] = "manual" if "manual" in (known["source"], source) else "auto"
-                    # Keys that another release knows stay.
+                    # Keys of other releases are kept.
                     row.update({key: value for key, value in known.items() if key not in row})
             return [*(known for known in rows if known["registry_id"] != row["registry_id"]), row]
 
@@ -92,40 +91,40 @@ class Registry:
         return row
 
     def remove(self, identifier: str) -> Row:
-        """Forget a project, by its registry id, path, project id or name; its memory stays. Raises `ProjectError`."""
+        """Unregister a project by registry id, path, project id or name; its memory is kept. Raises `ProjectError`."""
         gone: Row = {}
 
-        def take(rows: Rows) -> Rows:
-            gone.update(_the_one(rows, identifier))
+        def without(rows: Rows) -> Rows:
+            gone.update(_find_row(rows, identifier))
             return [row for row in rows if row["registry_id"] != gone["registry_id"]]
 
-        self._change("remove", take)
+        self._change("remove", without)
         return gone
 
     def prune(self) -> Rows:
-        """Forget the projects whose memory is gone, cannot be read, or is of another version; give their rows."""
+        """Unregister the projects whose memory is missing, unreadable or of another version; return their rows."""
         lost: Rows = []
 
-        def keep(rows: Rows) -> Rows:
+        def readable(rows: Rows) -> Rows:
             lost.extend(row for row in rows if not _is_readable(Path(row["project_root"])))
             return [row for row in rows if row not in lost]
 
-        self._change("prune", keep)
+        self._change("prune", readable)
         return lost
 
     def _read(self) -> tuple[Rows, bool]:
-        """The rows, and whether the file may be written over."""
+        """Return the rows, and True if the file can be overwritten."""
         try:
             found = msgspec.json.decode(self.path.read_bytes())
             msgspec.convert(found, _File)
         except (FileNotFoundError, NotADirectoryError):
             return [], True
         except OSError as error:
-            raise cannot_write(str(self.path), said_by(error)) from error
+            raise cannot_write(str(self.path), reason_of(error)) from error
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             self._warn(
-                f"`{str(self.path)}` is no registry of projects ({str(error)}) and counts as empty; the next "
-                "write keeps it aside."
+                f"`{self.path}` is not a valid registry of projects ({error}) and is treated as empty; the next write "
+                "renames it."
             )
             return [], False
         return sorted(found["projects"], key=_order), True
@@ -140,15 +139,15 @@ class Registry:
                 if changed == rows and (is_valid or not changed):
                     return
                 if not is_valid:
-                    os.replace(self.path, self._aside())
+                    os.replace(self.path, self._name_for_invalid())
                 write_file(self.path, stable_json({"projects": changed, "version": 1}))
             except UnicodeEncodeError:
-                raise cannot_write(str(self.path), NAMELESS_PLACE) from None
+                raise cannot_write(str(self.path), "the path of the project is not valid UTF-8") from None
             except OSError as error:
-                raise cannot_write(str(self.path), said_by(error)) from error
+                raise cannot_write(str(self.path), reason_of(error)) from error
 
-    def _aside(self) -> Path:
-        """Where a file goes that nobody can read, so that nothing in it is lost."""
+    def _name_for_invalid(self) -> Path:
+        """Return a new name for an invalid file, so that its contents are not lost."""
         return self.home / f"projects.invalid-{_UNNAMEABLE.sub('-', local_time(export_time()))}-{os.getpid()}.json"
 
     def _warn(self, note: str) -> None:
@@ -156,13 +155,47 @@ class Registry:
             self.warnings.append(note)
 
 
+@contextmanager
+def open_registry(project: Project) -> Iterator[Registry]:
+    """Open the user's registry; its warnings are added to the project's."""
+    registry = Registry(memory_home())
+    yield registry
+    project.warnings.extend(registry.warnings)
+
+
+def list_projects(project: Project) -> dict[str, Any]:
+    """Return the registered projects."""
+    with open_registry(project) as registry:
+        return {"registry_path": str(registry.path), "projects": registry.list()}
+
+
+def add_project(project: Project, path: Path | None = None) -> dict[str, Any]:
+    """Register the project around a folder, or this one."""
+    other = Project.find(path) if path is not None else project
+    with open_registry(project) as registry:
+        return {"registry_path": str(registry.path), "project": registry.add(other.root, other.config, "manual")}
+
+
+def remove_project(project: Project, name: str) -> dict[str, Any]:
+    """Unregister a project; its memory is kept."""
+    with open_registry(project) as registry:
+        return {"registry_path": str(registry.path), "removed": registry.remove(name)}
+
+
+def prune_projects(project: Project) -> dict[str, Any]:
+    """Unregister the projects whose memory is missing, unreadable or of another version."""
+    with open_registry(project) as registry:
+        removed = registry.prune()
+        return {"registry_path": str(registry.path), "projects": registry.list(), "removed": removed}
+
+
 def registry_id_of(root: Path) -> str:
-    """The registry's id of a project, by its real place."""
+    """Return the registry id of a project, which depends on its real path."""
     return "prj_" + sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
 
 
 def project_at(root: Path) -> Project:
-    """The project that is registered at a folder: there and nowhere above, whatever became of it."""
+    """Return the project at a registered folder: exactly there, even if its memory is missing."""
     git = Git.find(root)
     is_its_own = git is not None and os.path.realpath(git.root) == os.path.realpath(root)
     return Project(root, git if is_its_own else None)
@@ -182,8 +215,8 @@ def _row(root: Path, project: Identity, source: Source) -> Row:
     }
 
 
-def _the_one(rows: Rows, identifier: str) -> Row:
-    """The row that is meant. What can only mean one project goes before what several may share."""
+def _find_row(rows: Rows, identifier: str) -> Row:
+    """Return the row for an identifier; unique identifiers are compared before names."""
     place = os.path.realpath(identifier)
     found = [row for row in rows if row["registry_id"] == identifier]
     found = found or [row for row in rows if row["project_root"] == place]
@@ -208,7 +241,7 @@ def _order(row: Row) -> tuple[Any, ...]:
 
 
 def _collated(text: str) -> tuple[Any, ...]:
-    """A text as people sort it: letters before their marks, marks before their case, small before capital."""
+    """Return a key that sorts as people do: by letters, then accents, then case, lower case first."""
     plain = unicodedata.normalize("NFKD", text)
     letters = "".join(character for character in plain if not unicodedata.combining(character))
     return [_weight(character) for character in letters.casefold()], plain.casefold(), text.swapcase()
@@ -223,14 +256,14 @@ def _weight(character: str) -> tuple[int, int | str]:
 
 
 def _unknown_project(identifier: str) -> ProjectError:
-    """A project that the registry does not know."""
-    message = f"No registered project is called `{identifier}`. `memglot repo projects` lists those there are."
+    """Return the error for a project that is not registered."""
+    message = f"No registered project is called `{identifier}`. Run `memglot repo projects` to list them."
     return ProjectError("MemoryValidationFailed", message, {"field": "identifier", "identifier": identifier})
 
 
-def _ambiguous_project(identifier: str, fitting: Sequence[tuple[str, str]]) -> ProjectError:
-    """A name that several registered projects have; `fitting` are their registry ids and roots."""
-    listed = ", ".join(f"`{registry_id}` ({root})" for registry_id, root in fitting)
-    message = f"`{identifier}` fits several registered projects: {listed}. Name one by its registry id or its path."
-    details = {"field": "identifier", "identifier": identifier, "registry_ids": [each for each, _ in fitting]}
+def _ambiguous_project(identifier: str, matching: Sequence[tuple[str, str]]) -> ProjectError:
+    """Return the error for a name that several registered projects have, given their registry ids and roots."""
+    listed = ", ".join(f"`{registry_id}` ({root})" for registry_id, root in matching)
+    message = f"`{identifier}` matches several registered projects: {listed}. Use a registry id or a path."
+    details = {"field": "identifier", "identifier": identifier, "registry_ids": [each for each, _ in matching]}
     return ProjectError("MemoryValidationFailed", message, details)

@@ -1,4 +1,4 @@
-"""Where the files of a dead anchor went, by what git knows of renames."""
+"""Find where the files of a dead anchor were moved, from the renames that git reports."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from memglot.project.anchors import Files
 from memglot.project.git import Change
 from memglot.project.globs import compile_glob, is_glob, literal_prefix
 
-_MOST_READ = 5_000
-_MOST_BYTES = 8 * 1024 * 1024
-_MOST_NAMED = 8
+_MAX_READ = 5_000
+_MAX_BYTES = 8 * 1024 * 1024
+_MAX_NAMED = 8
 _SPECIAL = re.compile(r"[][*?{}(),!+@\\]")
 
 
 class _Vote(NamedTuple):
-    """What one file says of where its folder went."""
+    """Where one file suggests its folder was moved."""
 
     target: str
-    """Where the file is."""
+    """Present path of the file."""
     folder: str
-    """What the folder became; empty for the root."""
+    """New path of the folder; empty for the root."""
     kept: bool
-    """Whether the file lies in it as it did before."""
+    """True if the file has the same path in the folder as before."""
     steps: int
 
 
 class Moves:
-    """What was renamed: old names with new ones. Renames of renamed files are followed to the end."""
+    """Renames, from old paths to new ones. Files that were renamed several times are followed to the end."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -42,10 +42,10 @@ class Moves:
         self._submodules: set[str] = set()
         self._old: Files | None = None
         self.doubtful: set[str] = set()
-        """Anchors whose files lie otherwise in the folder that was suggested; smaller steps may tell better."""
+        """Anchors whose files have other paths in the suggested folder; smaller steps may give a better answer."""
 
     def add(self, changes: Iterable[Change]) -> None:
-        """Learn of renames; what is already known of a name stays."""
+        """Add renames; the first one of a path is kept."""
         for change in changes:
             if change.old_path is not None and change.status == "R":
                 self._moves.setdefault(change.old_path, change.path)
@@ -54,12 +54,12 @@ class Moves:
         self._old = None
 
     def target(self, path: str) -> str | None:
-        """Where a file is now, or a submodule; `None` where it is nowhere."""
+        """Return the present path of a file or submodule; None if it is gone."""
         last = self._names(path)[-1]
         return last if self._is_there(last) else None
 
     def suggest(self, anchor: str) -> str | None:
-        """What an anchor should say, now that its files are elsewhere; `None` where they are not, or not together."""
+        """Return the new anchor for moved files; None if they were not moved, or not together."""
         plain = anchor.strip().removeprefix("./").rstrip("/")
         slash = "/" if anchor.rstrip().endswith("/") else ""
         if plain in self._moves:
@@ -78,7 +78,7 @@ class Moves:
         return found if found is not None and self._files.any(found) else None
 
     def _names(self, path: str) -> list[str]:
-        """The names that a file had, from this one on."""
+        """Return the names of a file, from this one to the last."""
         names = {path: None}
         while path in self._moves and not self._is_there(path):
             path = self._moves[path]
@@ -92,7 +92,7 @@ class Moves:
         return path in self._files or (path in self._submodules and path in self._files.folders)
 
     def _in_submodule(self, path: str) -> str | None:
-        """Where a path in a submodule is that was moved as a whole."""
+        """Return the present path of a path in a moved submodule."""
         outer = path
         while outer:
             target = self.target(outer) if outer in self._submodules else None
@@ -116,7 +116,7 @@ class Moves:
         return _at_root(path + "/" if path in self._submodules else path for path in there)
 
     def _votes(self, anchor: str, folder: str, rest: str) -> list[_Vote]:
-        """What each file says that the anchor meant; a file that had several names says what the last of them did."""
+        """Return a vote for each file that the anchor matched; of several names of a file, the last one counts."""
         old = self._old or Files(())
         found: dict[str, _Vote] = {}
         inside = (path for path in old.below(folder) if path in self._submodules)
@@ -130,8 +130,8 @@ class Moves:
         names = self._names(path)
         kept = True
         for before, after in pairwise(names):
-            # What the anchor would still mean after a step did not leave its folder by it.
-            if not _means(folder, rest, after):
+            # If the anchor still matches after a step, the file did not leave its folder.
+            if not _matches(folder, rest, after):
                 inner = before[len(folder) + 1 :] if folder else before
                 moved = _folder_after(inner, after)
                 if moved is None:
@@ -142,12 +142,12 @@ class Moves:
 
 
 def _winner(votes: list[_Vote]) -> str | None:
-    """Where a folder went: where more than half of its files did."""
+    """Return the new path of a folder: where more than half of its files are."""
     kept = {vote.folder for vote in votes if vote.kept}
     counts = Counter[str]()
     for vote in votes:
         folder = vote.folder
-        # A file that was also moved within the folder is in it nevertheless.
+        # A file that was also moved within the folder is still in it.
         while folder and folder not in kept:
             folder = _parent(folder)
         counts[folder or vote.folder] += 1
@@ -157,8 +157,8 @@ def _winner(votes: list[_Vote]) -> str | None:
     return best if count * 2 > len(votes) else None
 
 
-def _means(folder: str, rest: str, path: str) -> bool:
-    """Tell whether an anchor, which is a folder and what follows it, means a path."""
+def _matches(folder: str, rest: str, path: str) -> bool:
+    """Return True if an anchor, given as a folder and the rest, matches a path."""
     if not rest:
         return bool(folder) and path.startswith(folder + "/")
     glob = compile_glob((folder + rest).lstrip("/"))
@@ -166,17 +166,17 @@ def _means(folder: str, rest: str, path: str) -> bool:
 
 
 def _at_root(paths: Iterable[str]) -> str:
-    """An anchor for what a folder held that was dissolved into the root: everything, where it is too much to name."""
+    """Return an anchor for files that were moved to the root: `**` if there are too many to name."""
     names = sorted({name + "/" if slash else name for name, slash, _ in (path.partition("/") for path in paths)})
     if len(names) == 1:
         return names[0]
-    if len(names) > _MOST_NAMED or any(_SPECIAL.search(name) for name in names):
+    if len(names) > _MAX_NAMED or any(_SPECIAL.search(name) for name in names):
         return "**"
     return "{" + ",".join(name + "**" if name.endswith("/") else name for name in names) + "}"
 
 
 def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list[Change]:
-    """Files that were moved without telling git: one is gone, and a new one has exactly its content."""
+    """Return files that were moved without git: one is missing, and a new one has exactly its content."""
     changes = list(changes)
     gone = [change for change in changes if change.status == "D" and change.blob and change.path not in files]
     fresh = [change.path for change in changes if change.status == "?" and not change.is_submodule]
@@ -184,7 +184,7 @@ def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list
         return []
     by_content: dict[str, list[str]] = {}
     algorithm = sha256 if len(gone[0].blob or "") == 64 else sha1
-    for path in fresh[:_MOST_READ]:
+    for path in fresh[:_MAX_READ]:
         for content in _contents(root / path):
             blob = algorithm(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
             by_content.setdefault(blob, []).append(path)
@@ -192,18 +192,18 @@ def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list
     for change in gone:
         candidates = by_content.get(change.blob or "", [])
         best = max(candidates, key=lambda path: _same_end(change.path, path), default=None)
-        # Many files are empty, or the same licence: of several, one must at least have the same name.
+        # Many files are empty or the same licence: of several candidates, one must at least have the same name.
         if best is not None and (len(candidates) == 1 or _same_end(change.path, best)):
             found.append(Change("R", best, change.path))
     return found
 
 
 def _contents(path: Path) -> list[bytes]:
-    """What git may have kept of a file: its bytes, or those with the line ends that a checkout turned round."""
+    """Return what git may have stored for a file: its bytes, and those with the line ends of another system."""
     try:
         if path.is_symlink():
             return [os.fsencode(os.readlink(path))]
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             return []
         content = path.read_bytes()
     except OSError:
@@ -221,10 +221,10 @@ def _same_end(path: str, other: str) -> int:
 
 
 def _folder_after(inner: str, target: str) -> str | None:
-    """The folder that holds a file under the path that it had within its former folder, or what of that is left."""
+    """Return the new folder of a file, by the end that its old and new paths share."""
     same = _same_end(inner, target)
     if same == 0:
-        # The file has a new name; its folder tells.
+        # The file has a new name; compare the folders.
         inner, target = _parent(inner), _parent(target)
         same = _same_end(inner, target) if inner else 0
         if inner and not same:

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from memglot.display import first_few, one_line, plural
 from memglot.project.index import Index, decoded
 from memglot.project.node import Link, Node
-from memglot.project.notes import note_faults
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import follows_tool
@@ -163,7 +163,11 @@ def snapshot_of(project: Project, *, rebuild: bool = False) -> Iterator[Snapshot
         index.db.execute("BEGIN")
         snapshot = Snapshot(project, index)
         if faults := snapshot.faults():
-            project.warnings.append(note_faults([fault["path"] for fault in faults]))
+            listed = first_few([one_line(fault["path"]) for fault in faults])
+            project.warnings.append(
+                f"{plural(len(faults), 'file')} of project memory cannot be read completely: {listed}. Run `memglot "
+                "repo check` to see why."
+            )
         yield snapshot
     finally:
         index.close()

@@ -1,36 +1,57 @@
-"""Where a project stands: its features by stage, what is open, what is stale, and when something last happened."""
+"""Show the state of a project: features by stage, open questions, dead anchors, last activity and last sync."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memglot.project.messages import said_by
+from memglot.project.event_log import parse_time
+from memglot.project.map import dead_anchors_in
 from memglot.project.node import Node
-from memglot.project.registry import Registry
-from memglot.project.storage.errors import ProjectError
+from memglot.project.project import Project
+from memglot.project.registry import Registry, open_registry, project_at
+from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.errors import ProjectError, reason_of
 from memglot.project.storage.shapes import Config
 from memglot.project.storage.vocabulary import STAGES, STORAGE_VERSION
+from memglot.project.sync import read_marker
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+
+def status(project: Project) -> dict[str, Any]:
+    """Return the state of a project. Raises `ProjectError`."""
+    with snapshot_of(project) as snapshot:
+        marker = read_marker(project.folder)
+        last_sync = None if marker is None else {"last_sync_commit": marker.commit, "last_sync_at": marker.at}
+        return state_of(snapshot.nodes(), dead_anchors_in(snapshot), last_sync, snapshot.config)
 
 
-def status(
+def status_all(project: Project) -> dict[str, Any]:
+    """Return the state of all registered projects."""
+    with open_registry(project) as registry:
+        return states_of(registry, _status_at)
+
+
+def _status_at(root: Path) -> dict[str, Any]:
+    if not root.is_dir():
+        raise ProjectError("MemoryNotInitialized", "The folder does not exist.", {"project_root": str(root)})
+    return status(project_at(root))
+
+
+def state_of(
     nodes: Iterable[Node],
     dead: Iterable[tuple[str, Sequence[str]]],
     last_sync: dict[str, Any] | None,
     config: Config,
 ) -> dict[str, Any]:
-    """The state of a project. `dead` are the ids of live nodes with those of their anchors that match no files.
+    """Summarise the nodes of a project. `dead` are the ids of live nodes with their anchors that match no files.
 
-    Features, questions and stale nodes come with the newest first. Only active features count; one without a stage
-    is an idea. Stale are those that lost an anchor.
+    Features, questions and stale nodes are ordered from new to old. Only active features count; one without a stage
+    is an idea. Nodes with dead anchors are stale.
     """
     lost = {id: list(anchors) for id, anchors in dead}
     newest = sorted(nodes, key=lambda node: node.id)
-    newest.sort(key=lambda node: moment_of(node.updated_at), reverse=True)
+    newest.sort(key=lambda node: parse_time(node.updated_at), reverse=True)
     features = [node for node in newest if node.kind == "feature" and node.status == "active"]
     titles = {stage: [node.title for node in features if (node.stage or "idea") == stage] for stage in STAGES}
     return {
@@ -47,24 +68,15 @@ def status(
     }
 
 
-def status_all(registry: Registry, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """The state of every registered project, the busiest of late first.
+def states_of(registry: Registry, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """Return a row for every registered project, the most recently active first.
 
-    `read` gives the `status` of the project in a folder, or raises `ProjectError`: such a project has a row too, with
-    the `problem`, and `needs_reset` where its storage is of another version.
+    `read` returns the status of the project in a folder. If it raises `ProjectError`, the row has the `problem`, and
+    `needs_reset` if the storage has another version.
     """
     rows = [_row(entry, read) for entry in registry.list()]
-    rows.sort(key=lambda row: moment_of(row["last_activity"]), reverse=True)
+    rows.sort(key=lambda row: parse_time(row["last_activity"]), reverse=True)
     return {"projects": rows}
-
-
-def moment_of(time: str | None) -> datetime:
-    """A time as sidecars write it, as a moment: two offsets may spell one. What is no time was never."""
-    try:
-        found = datetime.fromisoformat(time or "")
-    except ValueError:
-        return _NEVER
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _row(entry: dict[str, Any], read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
@@ -77,12 +89,12 @@ def _row(entry: dict[str, Any], read: Callable[[Path], dict[str, Any]]) -> dict[
         version = details.get("found_version") if is_other else None
         return row | _unknown(entry, is_other, version, error.message)
     except OSError as error:
-        return row | _unknown(entry, False, None, said_by(error))
+        return row | _unknown(entry, False, None, reason_of(error))
     return row | {"needs_reset": False, "storage_version": STORAGE_VERSION} | found | {"problem": None}
 
 
 def _unknown(entry: dict[str, Any], needs_reset: bool, version: Any, problem: str) -> dict[str, Any]:
-    """The row of a project that cannot be read, with the keys of one that can."""
+    """Return the row of a project that cannot be read, with the same keys as any other."""
     return {
         "needs_reset": needs_reset,
         "storage_version": version,

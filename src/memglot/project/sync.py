@@ -1,43 +1,66 @@
-"""Which nodes the code has moved away from: the anchors of project memory, held against the repository."""
+"""Compare project memory with changes in the repository: which nodes' files changed, moved or are gone."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.display import one_line
+from memglot.display import first_few, one_line
 from memglot.project.anchors import Files, normalize_anchor
-from memglot.project.changed_files import changed_files
 from memglot.project.git import Change, Git
+from memglot.project.map import repository_files, unreadable_nodes, update_map
+from memglot.project.markers import AGENT_FILES, strip_entries, strip_sections
 from memglot.project.node import Node
-from memglot.project.notes import note_sync_held
 from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
+from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import cannot_write, git_required, unsafe_path
 from memglot.project.storage.files import write_file
+from memglot.project.storage.hashes import local_time
 from memglot.project.storage.paths import FOLDER, SYNC_MARKER
 from memglot.project.storage.vocabulary import COMMIT
+from memglot.settings import export_time
 
+IGNORED_FOLDERS = (
+    FOLDER,
+    ".cache",
+    ".next",
+    ".svelte-kit",
+    ".turbo",
+    ".vite",
+    "build",
+    "coverage",
+    "dist",
+    "dist-types",
+    "node_modules",
+    "out",
+    "target",
+    "temp",
+    "tmp",
+)
+"""Folders at the root with generated files; the original tool ignores the same."""
+_IGNORED = tuple(f"{name}/" for name in IGNORED_FOLDERS)
 _TASK = "sync reconciliation"
-_MOST_FOLDERS = 10
-_MOST_EXAMPLES = 3
+_MAX_FOLDERS = 10
+_MAX_EXAMPLES = 3
 _PAST_COMMITS = 100
 _COMMIT = re.compile(COMMIT)
 
 
 class Marker(NamedTuple):
-    """Up to where the repository was last synced."""
+    """The commit of the last sync."""
 
     commit: str
     at: str | None
-    """When; older versions did not write it."""
+    """Time of the sync; older versions did not write it."""
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """The marker in a `.memory`; `None` where there is none that can be used."""
+    """Read the marker in a `.memory` folder; None if there is no usable one."""
     path = folder / SYNC_MARKER
     try:
         found = None if path.is_symlink() else json.loads(path.read_bytes())
@@ -52,7 +75,7 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
-    """Set the marker in a `.memory`, whole or not at all."""
+    """Write the marker in a `.memory` folder atomically."""
     fields = {"version": 1, "last_sync_commit": marker.commit, "last_sync_at": marker.at}
     path = folder / SYNC_MARKER
     if folder.is_symlink() or path.is_symlink():
@@ -63,30 +86,26 @@ def write_marker(folder: Path, marker: Marker) -> None:
         raise cannot_write(f"{FOLDER}/{SYNC_MARKER}", error.strerror or str(error)) from None
 
 
-def repository_files(git: Git) -> Files:
-    """The files that anchors may mean."""
-    tree = git.tree
-    return Files(tree.paths, tree.opaque)
+def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
+    """Compare all anchors with the repository, and advance the sync marker and the product map.
+
+    Raises `ProjectError` outside of a git repository.
+    """
+    with snapshot_of(project) as snapshot:
+        unreadable = unreadable_nodes(snapshot)
+        found = compare(project, snapshot.nodes(), dry_run, local_time(export_time()), unreadable)
+        if not dry_run and not unreadable:
+            update_map(snapshot)
+        return found
 
 
-def dead_anchors(nodes: Iterable[Node], files: Files) -> list[tuple[str, list[str]]]:
-    """The nodes that hold and have anchors without any file, each with those anchors; in the order of their paths."""
-    found = []
-    for node in sorted(nodes, key=lambda node: node.path):
-        dead = [anchor for anchor in node.anchors if not files.any(anchor)] if node.is_live else []
-        if dead:
-            found.append((node.id, dead))
-    return found
-
-
-def sync(
-    project: Project, nodes: Sequence[Node], dry_run: bool, now: str, faults: Sequence[str] = ()
+def compare(
+    project: Project, nodes: Sequence[Node], dry_run: bool, now: str, unreadable: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Hold the anchors of all nodes against what changed since the last sync, and against the files there are.
+    """Compare the anchors of all nodes with the changes since the last sync and with the present files.
 
-    Without a marker that can be used, all anchors are checked and no changes told. Writes the marker unless `dry_run`
-    says otherwise, and nothing else. `faults` are the paths of nodes' files that cannot be used: nobody was told what
-    changed for these nodes, so that the marker stays where it is. Raises `ProjectError` outside of a git repository.
+    Without a usable marker, all anchors are checked and no changes are reported. Writes the marker, and nothing else,
+    unless `dry_run` is set or there are `unreadable` node files, whose changes could not be reported.
     """
     git = project.git
     if git is None:
@@ -97,12 +116,16 @@ def sync(
     committed = git.changes(base) if base is not None else []
     working = git.working() if base is not None else None
     changed = changed_files(git, base, [*committed, *(working or ())]) if base is not None else Files(())
-    found = _Verdicts([node for node in sorted(nodes, key=lambda node: node.id) if node.is_live], files, changed)
+    found = _Comparison([node for node in sorted(nodes, key=lambda node: node.id) if node.is_live], files, changed)
     renamed = _renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
     found.cover(renamed.values())
-    if faults:
-        project.warnings.append(note_sync_held(faults))
-    advance = not dry_run and not faults and head is not None
+    if unreadable:
+        listed = first_few([one_line(path) for path in unreadable])
+        project.warnings.append(
+            "The sync marker and the product map were not updated because these node files cannot be read: "
+            f"{listed}. Repair them, then run `memglot repo sync` again."
+        )
+    advance = not dry_run and not unreadable and head is not None
     if advance and head is not None:
         write_marker(project.folder, Marker(head, now))
     return {
@@ -124,9 +147,8 @@ def sync(
 def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]) -> str | None:
     if head is None:
         warnings.append(
-            "The repository has no commits yet: all anchors were checked against the files there are, and the "
-            "sync marker "
-            "was not advanced. Run `memglot repo sync` again after the first commit."
+            "The repository has no commits yet: all anchors were checked against the present files, and the sync "
+            "marker was not advanced. Run `memglot repo sync` again after the first commit."
         )
     if head is None or marker is None:
         return None
@@ -135,11 +157,51 @@ def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]
     base = git.merge_base(marker.commit)
     if base is None:
         warnings.append(
-            f"The commit {shown(marker.commit)} of the last sync is not in this clone, or shares nothing with "
-            "the branch here: "
+            f"The commit {marker.commit} of the last sync is not in this clone, or not related to this branch: "
             "all anchors were checked instead of the changes since."
         )
     return base
+
+
+def changed_files(git: Git, base: str, changes: Iterable[Change]) -> Files:
+    """Return the changed paths, including removed files and former names; a changed submodule counts as a folder."""
+    paths: set[str] = set()
+    submodules: set[str] = set()
+    for change in changes:
+        for path in (change.path, change.old_path):
+            if path is not None and not path.startswith(_IGNORED):
+                paths.add(path)
+                if change.is_submodule:
+                    submodules.add(path)
+    ours = _our_files(git.root)
+    paths -= {name for name in paths & ours.keys() if _has_only_our_changes(git, base, name, ours[name])}
+    return Files(paths, submodules)
+
+
+def _our_files(root: Path) -> dict[str, Callable[[str], str]]:
+    """Return the files that project memory writes to, or links to, each with the function that removes our part."""
+    found: dict[str, Callable[[str], str]] = {".gitignore": strip_entries}
+    inside = os.path.realpath(root)
+    for name in AGENT_FILES:
+        found[name] = found[os.path.relpath(os.path.realpath(root / name), inside)] = strip_sections
+    return found
+
+
+def _has_only_our_changes(git: Git, base: str, name: str, strip: Callable[[str], str]) -> bool:
+    """Return True if a file differs only in what project memory writes to it."""
+    before, now = git.show(base, name), _content(git.root / name)
+    return strip(_text(before)) == strip(_text(now))
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
+    except OSError:
+        return None
+
+
+def _text(content: bytes | None) -> str:
+    return (content or b"").decode(errors="surrogateescape")
 
 
 def _renamed(
@@ -149,7 +211,7 @@ def _renamed(
     files: Files,
     orphaned: list[tuple[Node, list[str]]],
 ) -> dict[str, str]:
-    """Dead anchors, each with what it should say now; the past is asked only for what the present does not explain."""
+    """Return dead anchors with their new paths; past commits are read only for what recent changes do not explain."""
     working = git.working() if working is None else working
     working = [*working, *working_renames(git.root, working, files)]
     moves = Moves(files)
@@ -159,14 +221,14 @@ def _renamed(
     unsure = moves.doubtful | {anchor for anchor, target in found.items() if target is None}
     if unsure:
         steps = Moves(files)
-        # Commit by commit, before the sum of them: a file moved twice shows by which steps its folder went.
+        # Commit by commit, before their sum: a file that moved twice shows the steps of its folder.
         steps.add((*working, *git.past_renames(_PAST_COMMITS), *committed))
         found |= {anchor: steps.suggest(anchor) or found[anchor] for anchor in unsure}
     return {anchor: target for anchor, target in found.items() if target is not None and _can_be_saved(target)}
 
 
 def _can_be_saved(anchor: str) -> bool:
-    """Tell whether a new name may be an anchor: those with line breaks, or bytes that are no UTF-8, may not."""
+    """Return True if a path can be an anchor: without line breaks, and valid UTF-8."""
     try:
         return normalize_anchor(anchor) == anchor == shown(anchor)
     except ValueError:
@@ -180,17 +242,12 @@ def _orphan_entry(node: Node, dead: list[str], renamed: dict[str, str]) -> dict[
 
 
 def shown(path: str) -> str:
-    """A path as it can be printed: bytes that are no UTF-8 are shown by a sign that says so."""
+    """Return a path that can be printed; bytes that are not valid UTF-8 become replacement characters."""
     return path if path.isascii() else path.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def on_one_line(text: str) -> str:
-    """A line of a listing as it can be printed: what would break it, or turn it round, is shown escaped."""
-    return one_line(text)
-
-
-class _Verdicts:
-    """What became of each node that holds."""
+class _Comparison:
+    """The live nodes by what happened to their files."""
 
     def __init__(self, live: list[Node], files: Files, changed: Files) -> None:
         self.files = files
@@ -201,9 +258,9 @@ class _Verdicts:
         self.unanchored: list[Node] = []
         self._covered: set[str] = set()
         for node in live:
-            self._judge(node)
+            self._classify(node)
 
-    def _judge(self, node: Node) -> None:
+    def _classify(self, node: Node) -> None:
         if not node.anchors:
             if node.kind != "project":
                 self.unanchored.append(node)
@@ -219,15 +276,15 @@ class _Verdicts:
             self.fresh.append(node)
 
     def cover(self, anchors: Iterable[str]) -> None:
-        """Count files as spoken of that the nodes' files became."""
+        """Count the files that these anchors match as covered."""
         self._covered.update(path for anchor in anchors for path in self.changed_files.matches(anchor))
 
     def listed(self) -> list[Node]:
-        """The nodes that somebody should look at."""
+        """Return the nodes to review."""
         return [*(node for node, _ in (*self.changed, *self.orphaned)), *self.unanchored]
 
     def changed_entries(self) -> list[dict[str, Any]]:
-        """The nodes whose files changed, with the files."""
+        """Return the nodes with changed files, and these files."""
         found = []
         for node, hit in self.changed:
             paths = {path for anchor in hit for path in self.changed_files.matches(anchor)}
@@ -235,7 +292,7 @@ class _Verdicts:
         return found
 
     def gaps(self) -> list[dict[str, Any]]:
-        """The folders with most changes that no node speaks of."""
+        """Return the folders with most changed files that no anchor matches."""
         by_folder: dict[str, list[str]] = {}
         for path in self.changed_files.paths:
             if path not in self._covered and (path in self.files or path in self.files.folders):
@@ -246,14 +303,16 @@ class _Verdicts:
             {
                 "dir": shown(folder),
                 "files_count": len(paths),
-                "examples": [shown(path) for path in paths[:_MOST_EXAMPLES]],
+                "examples": [shown(path) for path in paths[:_MAX_EXAMPLES]],
             }
-            for folder, paths in ranked[:_MOST_FOLDERS]
+            for folder, paths in ranked[:_MAX_FOLDERS]
         ]
 
     def skeleton(self, renamed: dict[str, str]) -> dict[str, Any]:
-        """The save that would settle all this, to be filled in: moved anchors are set to where they went, dead ones
-        are left out, and a node that has none left is stale."""
+        """Return a save request to fill in: with moved anchors updated, and dead ones removed.
+
+        A node without any anchor left is stale.
+        """
         nodes: list[dict[str, Any]] = [{"id": node.id} for node, _ in self.changed]
         stale = []
         for node, dead in self.orphaned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -74,17 +75,13 @@ _Show = Callable[[dict[str, Any]], str]
 def _run(call: Call, root: str | None, command: _Command, show: _Show | None = None) -> Answer:
     """Run a command on a project. The answer is its envelope; recalled text is in a fenced block."""
     # Imported here because most servers never use a project, and start faster without it.
-    from memglot.project.envelope import answer, presentable, unexpected
+    from memglot.project.envelope import run
     from memglot.project.project import Project
 
     start = call.resolve(root) if root else call.roots.folders[0]
     project = Project.find(start).root.resolve()
     call.roots.check_project(project)
-    try:
-        envelope = answer(start, command, register=not call.config.read_only)
-    except Exception as error:  # noqa: BLE001 - every failure becomes a tool error
-        envelope = unexpected(error)
-    envelope = presentable(envelope)
+    envelope = run(start, command, register=not call.config.read_only)
     if not envelope["ok"]:
         return Answer(envelope, "{code}: {message}".format(**envelope["error"]), failed=True)
     text = f"{_recalled_heading(envelope['meta']['project_root'])}\n\n{show(envelope['data'])}" if show else None
@@ -93,9 +90,9 @@ def _run(call: Call, root: str | None, command: _Command, show: _Show | None = N
 
 def save(call: Call, given: SaveArgs) -> Answer:
     """Save nodes of project memory."""
-    from memglot.project import commands
+    from memglot.project.save.run import save
 
-    answer = _run(call, given.project_root, lambda project: commands.save(project, given))
+    answer = _run(call, given.project_root, partial(save, request=given))
     envelope = answer.value
     if not answer.failed and len(msgspec.json.encode(envelope)) > MAX_ANSWER_BYTES:
         # The patch repeats everything that was saved. A completed save must not fail because its result is large.
@@ -109,26 +106,26 @@ def save(call: Call, given: SaveArgs) -> Answer:
 
 def query(call: Call, given: QueryArgs) -> Answer:
     """Query project memory."""
-    from memglot.project import commands
+    from memglot.project.query import query
 
     def show(data: dict[str, Any]) -> str:
         return fence(str(data["markdown"]).rstrip("\n"), "markdown")
 
-    return _run(call, given.project_root, lambda project: commands.query(project, given.question, given.budget), show)
+    return _run(call, given.project_root, partial(query, question=given.question, budget=given.budget), show)
 
 
 def inspect(call: Call, given: InspectArgs) -> Answer:
     """Return one node with its relations."""
-    from memglot.project import commands
+    from memglot.project.inspect import inspect
 
-    return _run(call, given.project_root, lambda project: commands.inspect(project, given.id), _as_json)
+    return _run(call, given.project_root, partial(inspect, id=given.id), _as_json)
 
 
 def status(call: Call, given: StatusArgs) -> Answer:
     """Return the status of project memory."""
-    from memglot.project import commands
+    from memglot.project.status import status
 
-    return _run(call, given.project_root, commands.status, _as_json)
+    return _run(call, given.project_root, status, _as_json)
 
 
 def _as_json(data: dict[str, Any]) -> str:

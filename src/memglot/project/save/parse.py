@@ -10,7 +10,6 @@ import msgspec
 
 from memglot.project.save.errors import invalid_save
 from memglot.project.save.request import (
-    CREATABLE_KINDS,
     FullSaveNode,
     FullSaveRequest,
     OutdatedNode,
@@ -23,7 +22,7 @@ from memglot.project.save.request import (
 )
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.ids import is_id
-from memglot.project.storage.vocabulary import Confidence, Predicate, Stage
+from memglot.project.storage.vocabulary import CONFIDENCES, PREDICATES, SAVED_KINDS, STAGES
 
 V = TypeVar("V")
 MAX_LINE = 2_000
@@ -68,11 +67,11 @@ _MESSAGES = {
     "confidence": "Save relation confidence is not supported.",
 }
 _ALLOWED: dict[str, Sequence[str]] = {
-    "kind": CREATABLE_KINDS,
-    "stage": get_args(Stage),
+    "kind": SAVED_KINDS,
+    "stage": STAGES,
     "status": get_args(SettableStatus),
-    "predicate": get_args(Predicate),
-    "confidence": get_args(Confidence),
+    "predicate": PREDICATES,
+    "confidence": CONFIDENCES,
 }
 _PLACE = re.compile(r" - at `\$([\w.\[\]]+)`$")
 _UNKNOWN = "Object contains unknown field `"

@@ -8,14 +8,14 @@ from typing import Any
 
 from memglot.project.anchors import check_anchors
 from memglot.project.save.errors import conflict_markers, invalid_save
-from memglot.project.save.request import CREATABLE_KINDS, FullSaveNode, FullSaveRequest
+from memglot.project.save.request import FullSaveNode, FullSaveRequest
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.errors import ProjectError, issue, schema_failed
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.secrets import secrets_in
-from memglot.project.storage.vocabulary import STATUSES, TAG
+from memglot.project.storage.vocabulary import SAVED_KINDS, STATUSES, TAG
 
 MAX_BODY = 1 << 20
 """Maximum size of a node's text, in bytes."""
@@ -90,10 +90,10 @@ def _kind_of_new(node: FullSaveNode, field: str) -> str:
     prefix = kind_of(node.id) if node.id is not None else None
     if node.kind is None and prefix is None:
         message = "Save node kind is required when creating memory."
-        raise invalid_save(message, f"{field}.kind", allowed=list(CREATABLE_KINDS))
-    if node.kind is None and prefix not in CREATABLE_KINDS:
+        raise invalid_save(message, f"{field}.kind", allowed=list(SAVED_KINDS))
+    if node.kind is None and prefix not in SAVED_KINDS:
         message = "Save node id does not resolve to an existing object and its prefix is not a creatable kind."
-        raise invalid_save(message, f"{field}.id", id=node.id, allowed=list(CREATABLE_KINDS))
+        raise invalid_save(message, f"{field}.id", id=node.id, allowed=list(SAVED_KINDS))
     if node.kind is not None and prefix not in (None, node.kind):
         message = "Save node id prefix must match the node kind."
         raise invalid_save(message, f"{field}.id", id=node.id, kind=node.kind)

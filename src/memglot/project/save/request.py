@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from memglot.project.storage.vocabulary import Confidence, EvidenceKind, Predicate, Stage
+from memglot.project.storage.vocabulary import Confidence, EvidenceKind, Predicate, SavedKind, Stage
 
-CreatableKind: TypeAlias = Literal["feature", "decision", "gotcha", "question"]
-"""The kinds that a save can create; `init` creates the only project node."""
 SettableStatus: TypeAlias = Literal["active", "stale", "open", "closed"]
 """The statuses that a save can set directly; `superseded` needs a replacement."""
-CREATABLE_KINDS: tuple[str, ...] = get_args(CreatableKind)
 
 
 class SaveRelation(Struct, forbid_unknown_fields=True):
@@ -35,7 +32,7 @@ class SaveNode(Struct, forbid_unknown_fields=True):
     """A node to create or change. If a node with this id exists, only the given fields change."""
 
     id: Annotated[str | None, Meta(description="kind.slug, for example `decision.retries-run-in-worker`.")] = None
-    kind: Annotated[CreatableKind | None, Meta(description="Required for a new node.")] = None
+    kind: Annotated[SavedKind | None, Meta(description="Required for a new node.")] = None
     title: Annotated[str | None, Meta(description="Required for a new node.")] = None
     body: Annotated[str | None, Meta(description="Markdown. Required for a new node.")] = None
     stage: Annotated[Stage | None, Meta(description="Only for features.")] = None

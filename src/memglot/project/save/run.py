@@ -10,7 +10,7 @@ import apsw
 
 from memglot.project.event_log import Tail, grown, lost_events, note_log_repaired, tail_of
 from memglot.project.index import TOOLS_OWN, drop_index
-from memglot.project.map_refresh import refresh_maps
+from memglot.project.map import update_map
 from memglot.project.project import Project
 from memglot.project.save.draft import Draft
 from memglot.project.save.parse import checked_request, decode_json, read_request
@@ -47,7 +47,7 @@ def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = Fals
             result = plan.result(dry_run=False)
             try:
                 # Under the lock, so that the map of the later of two saves remains.
-                refresh_maps(snapshot)
+                update_map(snapshot)
             except apsw.Error:
                 # The save is complete, even if the map is not up to date.
                 project.warnings.append(

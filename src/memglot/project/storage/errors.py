@@ -88,6 +88,11 @@ def cannot_write(path: str, reason: str) -> ProjectError:
     return ProjectError("MemoryInternalError", f"`{path}` cannot be written: {reason}. Nothing was changed.", details)
 
 
+def reason_of(error: OSError) -> str:
+    """Return the system's reason for a failure, without the path."""
+    return error.strerror or type(error).__name__
+
+
 ANCHOR_EMPTY = "Anchor must be a non-empty repo-relative glob."
 ANCHOR_CONTROLS = "Anchor must not contain control characters."
 ANCHOR_BACKSLASH = "Anchor must use forward slashes, not backslashes."

@@ -28,6 +28,8 @@ def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
 
     With `apart` it is written in that folder, so that a stopped process leaves nothing where it would be seen.
     """
+    if not path.parent.is_dir():  # A store that was removed meanwhile is not created again.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     folder = apart if apart is not None and apart.is_dir() and not apart.is_symlink() else path.parent
     try:
         temporary = folder / f"{PART}{os.urandom(8).hex()}"

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, get_args
 STORAGE_VERSION = 5
 
 Kind: TypeAlias = Literal["project", "feature", "decision", "gotcha", "question"]
+SavedKind: TypeAlias = Literal["feature", "decision", "gotcha", "question"]
 Status: TypeAlias = Literal["active", "stale", "superseded", "open", "closed"]
 RelationStatus: TypeAlias = Literal["active", "stale", "rejected"]
 Stage: TypeAlias = Literal["idea", "building", "shipped", "paused", "dead"]
@@ -15,7 +16,7 @@ SourceKind: TypeAlias = Literal["agent", "user", "cli", "mcp", "system"]
 OriginKind: TypeAlias = Literal["file", "url", "user", "external"]
 
 KINDS: tuple[str, ...] = get_args(Kind)
-SAVED_KINDS = tuple(kind for kind in KINDS if kind != "project")
+SAVED_KINDS: tuple[str, ...] = get_args(SavedKind)
 """The kinds that a save may create; only `init` creates the project node."""
 RELATION_STATUSES: tuple[str, ...] = get_args(RelationStatus)
 STAGES: tuple[str, ...] = get_args(Stage)

@@ -77,7 +77,7 @@ def test_storage_of_another_version_is_compared_cleared_and_brought_back(
     assert told.code == 0 and '"version": 4' in told.out and told.err == ""
     assert tell(root, "reset").code == 0
     told = tell(root, "restore")
-    assert told.code == 0 and told.out.startswith("Memory is back from") and told.err == ""
+    assert told.code == 0 and told.out.startswith("Memory was restored from") and told.err == ""
     assert registered(tmp_path) == []
 
 
@@ -89,12 +89,12 @@ def test_reset_all_tells_of_what_failed_and_its_status_does_too(tmp_path: Path, 
         assert tell(tmp_path / name, "status").code == 0
     put(tmp_path / "bad", ".backup", "no folder")
     planned = tell(tmp_path, "reset", "--all", "--destroy", "--dry-run")
-    assert planned.code == 0 and planned.out.count("would be destroyed, with its backups") == 2
-    assert "Memory is gone" not in planned.out
+    assert planned.code == 0 and planned.out.count("would be removed with its backups") == 2
+    assert "were removed" not in planned.out
     told = tell(tmp_path, "reset", "--all")
     assert told.code == 1
-    assert told.out.startswith("good: Memory is cleared. Backup: ")
-    assert told.err.startswith("error: bad: No backup could be made")
+    assert told.out.startswith("good: Memory was cleared. Backup: ")
+    assert told.err.startswith("error: bad: No backup of `.memory` could be created")
     told = tell(tmp_path, "reset", "--all", "-q")
     assert (told.code, told.out) == (1, "") and told.err.startswith("error: bad: ")
     told = tell(tmp_path, "reset", "--all", "--json")
@@ -105,9 +105,9 @@ def test_reset_all_tells_of_what_failed_and_its_status_does_too(tmp_path: Path, 
 
 def test_a_dry_run_of_a_reset_tells_what_would_go(root: Path, tell: Tell) -> None:
     told = tell(root, "reset", "--dry-run")
-    assert told.out.startswith("Nothing was removed.\nWould be removed, after a backup:\n- config.json\n")
+    assert told.out.startswith("Nothing was removed.\nWould be removed after a backup:\n- config.json\n")
     told = tell(root, "reset", "--destroy", "--dry-run")
-    assert told.out.startswith("Nothing was removed.\nWould be removed, without a backup:\n- config.json\n")
+    assert told.out.startswith("Nothing was removed.\nWould be removed without a backup:\n- config.json\n")
     assert json.loads(tell(root, "reset", "--dry-run", "--json").out)["data"]["dry_run"] is True
     assert (root / ".memory/config.json").exists()
 
@@ -115,11 +115,11 @@ def test_a_dry_run_of_a_reset_tells_what_would_go(root: Path, tell: Tell) -> Non
 def test_a_forced_init_tells_of_the_memory_that_goes(root: Path, tell: Tell) -> None:
     saved(root, nodes=[feature("A")])
     told = tell(root, "init", "--force", "--dry-run")
-    assert told.out.startswith("The memory that is there would be cleared, after a backup:\n- config.json\n")
-    assert "Memory would be made here" in told.out and "- .memory/schema/object.schema.json" in told.out
+    assert told.out.startswith("The existing memory would be cleared after a backup:\n- config.json\n")
+    assert "Memory would be created" in told.out and "- .memory/schema/object.schema.json" in told.out
     assert (root / ".memory/memory/a.json").exists()
     told = tell(root, "init", "--force")
-    assert told.out.startswith("The memory that was there is cleared. Backup: .memory/.backup/memory-")
+    assert told.out.startswith("The existing memory was cleared. Backup: .memory/.backup/memory-")
     assert "already" not in told.err and not (root / ".memory/memory/a.json").exists()
     assert json.loads(tell(root, "init", "--json").out)["data"]["cleared"] is None
 
@@ -146,7 +146,7 @@ def test_the_rest_of_a_memory_is_not_written_over(tmp_path: Path, tell: Tell) ->
 def test_what_is_destroyed_is_still_in_git_and_what_is_said_of_it_works(root: Path, tell: Tell) -> None:
     commit(root)
     told = tell(root, "reset", "--destroy")
-    assert "git restore --staged --worktree .memory" in told.out and "Commit the deletion" in told.out
+    assert "git restore --staged --worktree .memory" in told.out and "commit the deletion" in told.out
     told = tell(root, "init")
     assert told.code == 3 and "git restore --staged --worktree .memory" in told.err
     git(root, "restore", "--staged", "--worktree", ".memory")
@@ -156,7 +156,7 @@ def test_what_is_destroyed_is_still_in_git_and_what_is_said_of_it_works(root: Pa
     git(root, "commit", "-q", "-m", "gone")
     assert tell(root, "init").code == 0
     told = tell(root, "reset", "--destroy")
-    assert told.out == "Memory is gone, with its backups.\n"
+    assert told.out == "Memory and its backups were removed.\n"
 
 
 def test_broken_and_deleted_projects_are_shown_as_such(root: Path, tmp_path: Path, tell: Tell) -> None:
@@ -176,7 +176,7 @@ def test_broken_and_deleted_projects_are_shown_as_such(root: Path, tmp_path: Pat
     shutil.rmtree(nested / ".git")
     told = tell(root, "status", "--all")
     lines = {line.partition(":")[0]: line for line in told.out.splitlines()}
-    assert lines["Gone"].startswith("Gone: Its folder is not there. (")
+    assert lines["Gone"].startswith("Gone: The folder does not exist. (")
     assert lines["Broken"].startswith("Broken: `.memory/config.json` contains invalid JSON")
     assert lines["Nested"].startswith("Nested: Memory is not initialized in this project.")
     assert "shipped 1" in lines["Acme Render"]
@@ -191,11 +191,11 @@ def intent(**more: object) -> bytes:
 
 def test_a_save_that_changes_nothing_says_so(root: Path, tell: Tell) -> None:
     node = intent(nodes=[feature("A")])
-    assert tell(root, "save", "--stdin", stdin=node).out.startswith("Saved Memory save input.")
+    assert tell(root, "save", "--stdin", stdin=node).out.startswith("Saved: 1 created.")
     node = intent(nodes=[{"id": "feature.a", "title": "A"}])
-    assert tell(root, "save", "--stdin", stdin=node).out == "Nothing changed: memory says all of this already.\n"
+    assert tell(root, "save", "--stdin", stdin=node).out == "Nothing changed: all of this is already stored.\n"
     told = tell(root, "save", "--stdin", "--dry-run", stdin=node)
-    assert told.out == "Nothing would change: memory says all of this already.\n"
+    assert told.out == "Nothing would change: all of this is already stored.\n"
     data = json.loads(tell(root, "save", "--stdin", "--json", stdin=node).out)["data"]
     assert data["index_updated"] is False and data["files_changed"] == []
 
@@ -253,8 +253,8 @@ def test_a_dry_run_of_init_claims_nothing(tmp_path: Path, tell: Tell) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     (tmp_path / "CLAUDE.md").write_text("Mine.\n")
     told = tell(tmp_path, "init", "--dry-run")
-    assert "Gitignore would be updated.\nAGENTS.md: would be created.\nCLAUDE.md: would be updated." in told.out
+    assert ".gitignore: would be updated.\nAGENTS.md: would be created.\nCLAUDE.md: would be updated." in told.out
     assert not (tmp_path / ".gitignore").exists()
     told = tell(tmp_path, "init")
-    assert "Gitignore updated.\nAGENTS.md: created.\nCLAUDE.md: updated." in told.out
-    assert "Gitignore unchanged.\nAGENTS.md: unchanged." in tell(tmp_path, "init", "--dry-run").out
+    assert ".gitignore: updated.\nAGENTS.md: created.\nCLAUDE.md: updated." in told.out
+    assert ".gitignore: unchanged.\nAGENTS.md: unchanged." in tell(tmp_path, "init", "--dry-run").out

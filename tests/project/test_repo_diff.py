@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memglot.project.diff import difference
+from memglot.project.diff import diff
 from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
@@ -30,12 +30,12 @@ def commit(root: Path) -> None:
 
 
 def diff_of(root: Path) -> dict[str, object]:
-    return difference(Project(root, Git(root)))
+    return diff(Project(root, Git(root)))
 
 
 def test_outside_of_git_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     with pytest.raises(ProjectError) as refused:
-        difference(Project(tmp_path, None))
+        diff(Project(tmp_path, None))
     assert (refused.value.code, refused.value.exit_code) == ("MemoryGitRequired", 3)
 
 
