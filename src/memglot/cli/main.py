@@ -44,7 +44,7 @@ COMMANDS: dict[str, str] = {
     "mcp": "Serve agents over MCP, or connect a client.",
     "move": "Move a branch of the tree.",
     "relations": "List relations between memories and entities.",
-    "repo": "Keep what a project knows of itself in its repository.",
+    "repo": "Store knowledge about a project in its repository.",
     "restore": "Replace the store with a backup.",
     "scope": "List scopes, or mark them as sensitive or normal.",
     "search": "Search memories by keywords and meaning.",
