@@ -48,7 +48,7 @@ fix: $(STAMP)  ## format, and mend what can be mended
 accept: $(STAMP)  ## take the present answers as the right ones; the review is the diff
 	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/formats/test_goldens.py tests/cli/test_cli_cases.py
 
-docs: $(STAMP)  ## write the generated parts of the docs anew
+docs: $(STAMP)  ## regenerate the generated parts of the docs
 	$(BIN)/cog -r README.md docs/*.md
 
 demo: $(VENV)/demo

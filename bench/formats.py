@@ -156,7 +156,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-        print("| what | beside it, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
+        print("| what | baseline, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
         rates(folder, 20_000)
         vaults(folder, 10_000, 45)
         vaults(folder, 10_000, 300)

@@ -31,7 +31,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-        print("| what | beside it, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
+        print("| what | baseline, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
         exchange(folder)
         sealing(folder)
 
@@ -43,7 +43,7 @@ def exchange(folder: Path) -> None:
     out, file, second = folder / "out.ndjson", folder / "memories.json", folder / "second.json"
     memglot(store, "import", lines, "--json")
     compare(
-        f"export {COUNT:,} (beside it: to NDJSON)",
+        f"export {COUNT:,} (baseline: to NDJSON)",
         lambda: memglot(store, "export", out, "--force"),
         lambda: memglot(store, "sync", "export", f"--out={file}"),
     )
@@ -54,17 +54,17 @@ def exchange(folder: Path) -> None:
         return memglot(other, *arguments)
 
     compare(
-        f"import {COUNT:,} (beside it: from NDJSON)",
+        f"import {COUNT:,} (baseline: from NDJSON)",
         lambda: load("import", lines, "--json"),
         lambda: load("sync", "import", f"--from={file}", "--json"),
     )
     compare(
-        f"import the same {COUNT:,} again (beside it: from NDJSON)",
+        f"import the same {COUNT:,} again (baseline: from NDJSON)",
         lambda: memglot(other, "import", lines, "--json"),
         lambda: memglot(other, "sync", "import", f"--from={file}", "--json"),
     )
     compare(
-        f"diff of two files of {COUNT:,} (beside it: reading both)",
+        f"diff of two files of {COUNT:,} (baseline: reading both)",
         lambda: python("-c", _READ, file, second),
         lambda: memglot(store, "diff", file, second),
     )
@@ -78,7 +78,7 @@ def sealing(folder: Path) -> None:
     memglot(store, "scope", "sensitive", "user")
     clear_file, sealed = folder / "clear.json", folder / "sealed.json"
     compare(
-        f"seal {SECRET:,} memories (beside it: in the clear)",
+        f"encrypt {SECRET:,} memories (baseline: without encryption)",
         lambda: memglot(store, "sync", "export", f"--out={clear_file}", "--plaintext"),
         lambda: memglot(store, "sync", "export", f"--out={sealed}", f"--passphrase-file={key}"),
     )
