@@ -407,9 +407,9 @@ def test_a_deletion_that_a_file_brings_is_told_and_undone(memory: Memory, tmp_pa
         other.delete(X)
         other.export(path)
     dry = memory.import_from(path, conflict="merge", dry_run=True)
-    assert "1 memory would be deleted, as the file says" in dry.notes and memory.count() == 2
+    assert "would delete 1 memory, as the file says" in dry.notes and memory.count() == 2
     result = memory.import_from(path, conflict="merge")
-    assert memory.count() == 1 and any("1 memory has been deleted, as the file says" in note for note in result.notes)
+    assert memory.count() == 1 and any("deleted 1 memory, as the file says" in note for note in result.notes)
     memory.undo("last")
     assert memory.count() == 2
     assert memory.undo(list(memory.imports())[-1].id).imported == 2

@@ -21,7 +21,6 @@ from memglot.editing import entities, history, identity, links, memory, scopes, 
 from memglot.errors import MemglotError, NoStore
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
-from memglot.notes import note_unfinished
 from memglot.report import Report, ShowProgress
 from memglot.search import run as searching
 from memglot.search.results import Results
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from memglot.exporting.sync import RemoteDiff
     from memglot.exporting.verify import Verdict
     from memglot.formats.core.read import Input
-    from memglot.importing.options import ImportOptions
+    from memglot.importing.run import ImportOptions
     from memglot.results import ExportResult, ImportResult
 
 
@@ -353,7 +352,7 @@ class Memory:
         store refuses costs only itself.
         """
         from memglot.formats.base import ReadOptions
-        from memglot.importing.options import ImportOptions
+        from memglot.importing.run import ImportOptions
         from memglot.store.own_files import passed_over
 
         report = Report(progress)
@@ -406,7 +405,7 @@ class Memory:
         except MemglotError as error:
             if not isolate:
                 raise
-            report.note(note_unfinished(str(error)))
+            report.note_unfinished(error)
 
     def export(
         self,

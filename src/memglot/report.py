@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from memglot.disk import DiskList
-from memglot.display import printable
+from memglot.display import first_few, plural, printable, quoted
 from memglot.errors import MemglotError
 
 _TICK = 1_000
@@ -173,6 +173,23 @@ class Report:
         text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
+
+    def note_repeated_ids(self, count: int) -> None:
+        """Note that records were skipped because their id occurs earlier in the input."""
+        self.note(f"skipped {plural(count, 'memory')} whose id occurs earlier in the input")
+
+    def note_sensitive(self, memories: int, others: int, scopes: list[str]) -> None:
+        """Note what was left out because its scope is marked as sensitive."""
+        left = plural(memories, "memory")
+        if others:
+            left += f" and {plural(others, 'other item')}"
+        noun = "scope" if len(scopes) == 1 else "scopes"
+        names = first_few([quoted(scope) for scope in scopes])
+        self.note(f"left out {left} of the sensitive {noun} {names}")
+
+    def note_unfinished(self, error: MemglotError) -> None:
+        """Note that all batches of an import were stored, but the work after them failed."""
+        self.note(f"the memories were imported, but finishing the import failed: {error}")
 
     def dropped(self, field: str, record: str) -> None:
         """Record that a field of a record was lost."""

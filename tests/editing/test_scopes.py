@@ -16,8 +16,7 @@ from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats import registry
 from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import Read
-from memglot.importing.options import ImportOptions
-from memglot.importing.run import import_into
+from memglot.importing.run import ImportOptions, import_into
 from memglot.model import (
     DELETED,
     Blob,

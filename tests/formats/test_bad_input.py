@@ -250,7 +250,7 @@ def test_the_same_id_twice_keeps_the_first(memory: Memory, between: int) -> None
     result = memory.import_from(text, format="ndjson")
     assert (result.imported, result.skipped, result.exit_code) == (between + 1, 1, 0)
     assert memory.get(ID).content == "first"
-    assert any("stands earlier in the input" in note for note in result.notes)
+    assert any("occurs earlier in the input" in note for note in result.notes)
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_land(memory: Memory, tmp_path: Path) -> None:

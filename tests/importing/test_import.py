@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from memglot import MemglotError, Memory
+from memglot.importing.plan import BatchPlan, Planner
 from memglot.merging.records import merge_records
 from memglot.model import Conflict, Record, Tombstone
 from memglot.testing.samples import make, one_of_each_thing, whole_record
@@ -35,13 +36,35 @@ def test_importing_twice_changes_nothing_and_says_so(memory: Memory) -> None:
     assert len(list(memory.imports())) == 1
 
 
+def test_each_batch_is_planned_once_and_a_repeated_import_leaves_the_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[tuple[int, bool]] = []
+    plan_records = Planner.plan_records
+
+    def plan(planner: Planner, records: list[Record]) -> BatchPlan:
+        planned.append((len(records), planner._store.is_writing))
+        return plan_records(planner, records)
+
+    monkeypatch.setattr(Planner, "plan_records", plan)
+    path = tmp_path / "store.db"
+    with Memory.open(path) as memory:
+        memory.import_from(numbered(1500), format="ndjson")
+        assert planned == [(1000, True), (500, True)], "inside the transaction of the batch"
+    before = path.read_bytes()
+    with Memory.open(path) as memory:
+        assert memory.import_from(numbered(1500), format="ndjson").skipped == 1500
+        assert len(planned) == 4
+    assert path.read_bytes() == before
+
+
 def test_counts_add_up_and_batches_are_logged(memory: Memory) -> None:
     text = numbered(1500) + b'{"content":""}\n' + numbered(3) + lines({"content": "no id"})
     result = memory.import_from(text, format="ndjson")
     assert result.imported + result.merged + result.skipped + result.failed == 1500 + 1 + 3 + 1
     assert (result.imported, result.skipped, result.failed) == (1501, 3, 1)
     assert [event.details["count"] for event in memory.audit_log()] == [501, 1000]
-    assert any("1 memory has no id" in note for note in result.notes)
+    assert any("assigned new ids to 1 memory" in note for note in result.notes)
     assert memory.audit_verify()["ok"]
 
 

@@ -125,7 +125,7 @@ def test_doubles_that_differ_are_told() -> None:
     with Memory.open(":memory:") as memory:
         result = memory.import_from(b"content,owner\nHello,alice\nHello,bob\n", format="csv")
         assert (result.imported, result.skipped) == (1, 1)
-        assert any("but other fields" in note for note in result.notes)
+        assert any("other fields differ" in note for note in result.notes)
 
 
 def test_undo_leaves_what_hangs_on_a_memory_that_stays(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_clash_is_counted_listed_and_told(memory: Memory) -> None:
     assert conflict == Conflict(record=A, field="title", clock=5, values=["a", "b"])
     third = line(A, "x", title="c", updated_at=5)
     dry = memory.import_from(third, format="ndjson", conflict="merge", dry_run=True)
-    assert any("1 field would clash" in note for note in dry.notes)
+    assert any("1 field would have conflicting values" in note for note in dry.notes)
     assert not any("conflicts` shows" in note for note in dry.notes)
     again = memory.import_from(text, format="ndjson", conflict="merge")
     assert (again.import_id, again.conflicts) == (None, 0)

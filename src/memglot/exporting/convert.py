@@ -16,7 +16,6 @@ from memglot.formats.core.read import Input, read_items
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
 from memglot.model import FIELDS, Item, Minter, Record, assign_id_and_times, now, owner_of, to_builtins
-from memglot.notes import note_sensitive, note_twice
 from memglot.report import Fault, Report, ShowProgress
 from memglot.settings import Passphrase
 
@@ -82,18 +81,18 @@ def _without_sensitive(items: Iterator[Item], report: Report) -> Iterator[Item]:
         else:
             yield item
     if memories or others:
-        report.note(note_sensitive(memories, others, sorted(scopes)))
+        report.note_sensitive(memories, others, sorted(scopes))
 
 
 def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator[Item]:
     minter = Minter(now() // 1000)
     seen: set[str] = set()
-    twice = 0
+    repeated = 0
     for item in items:
         if isinstance(item, Record):
             if format.writing.makes_folder and item.id in seen:
                 # A note is named by its id, so a second of one name would take the first one's place.
-                twice += 1
+                repeated += 1
                 report.skipped += 1
                 report.dropped("record", item.id)
                 continue
@@ -108,8 +107,8 @@ def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator
                     report.kept[field] += 1
             report.tick()
         yield item
-    if twice:
-        report.note(note_twice(twice))
+    if repeated:
+        report.note_repeated_ids(repeated)
 
 
 def kept_fields(report: Report) -> list[str]:

@@ -12,7 +12,6 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.syntax.sqlite_input import application_id, check_complete, is_database
 from memglot.model import Item, Record, Thing
-from memglot.notes import note_twice
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -72,7 +71,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
             store.close()
         quiet(path)
     if filling.twice:
-        report.note(note_twice(filling.twice))
+        report.note_repeated_ids(filling.twice)
     report.proof = filling.prover.end(alone=True)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from memglot.display import plural
 from memglot.errors import ALLOW_SENSITIVE, UsageError
 from memglot.model import Entity, Record, Thing, Tombstone
 from memglot.report import Report
@@ -31,7 +32,7 @@ def refuse_hidden_records(
         else:
             kept.append(record)
     for source, count in refused.items():
-        belong = "1 memory belongs" if count == 1 else f"{count:,} memories belong"
+        belong = plural(count, "memory belongs", "memories belong")
         error = UsageError(f"{belong} to sensitive scopes, which are hidden here", ALLOW_SENSITIVE)
         report.refused(error, source, count)
     # A deletion or an entity may have the id of a hidden one and name another scope.

@@ -1,4 +1,4 @@
-"""Doubles: memories that an import skips because another one of the same content stays, and what spoke of them."""
+"""Duplicates: memories that an import skips because another one with the same text is kept."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from memglot.model import Blob, Conflict, Embedding, Endpoint, Record, Relation,
 from memglot.store.contract import Store
 
 
-class Doubles:
-    """Which memory stays for which, on disk; relations wait here until all of them are known."""
+class Duplicates:
+    """Which memory is kept for which duplicate, on disk; relations wait here until all duplicates are known."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: DiskMap | None = None
         self._relations, self._supersessions = DiskList(Relation), DiskList(Supersession)
         self.to_itself = 0
-        """Relations that would have led from a memory to itself."""
+        """Number of relations that would connect a memory with itself."""
 
     def close(self) -> None:
-        """Let go of what is on disk."""
+        """Delete the files on disk."""
         if self._kept is not None:
             self._kept.close()
 
-    def learn(self, doubles: Iterable[tuple[Record, Record]]) -> None:
-        """Remember which record stays for each that was skipped."""
-        for skipped, stays in doubles:
-            if skipped.id and stays.id and skipped.id != stays.id:
+    def add(self, duplicates: Iterable[tuple[Record, Record]]) -> None:
+        """Add duplicates, each with the record that is kept instead."""
+        for skipped, kept in duplicates:
+            if skipped.id and kept.id and skipped.id != kept.id:
                 if self._kept is None:
                     self._kept = DiskMap()
                 if skipped.id not in self._kept:
-                    self._kept[skipped.id] = stays.id
-                self._kept[f"stays {stays.id}"] = ""
+                    self._kept[skipped.id] = kept.id
+                self._kept[f"kept {kept.id}"] = ""
 
-    def stays(self, id: str) -> bool:
-        """Tell whether a memory stays for one that was skipped: its content is alive where that came from."""
-        return self._kept is not None and f"stays {id}" in self._kept
+    def is_kept(self, id: str) -> bool:
+        """Return True if a memory is kept instead of a duplicate, so its text still exists in the input."""
+        return self._kept is not None and f"kept {id}" in self._kept
 
     def wait(self, thing: Thing) -> bool:
-        """Keep a thing that speaks of two memories, of which the second may come later; tell whether it was one."""
+        """Keep a link for later, because its second memory may follow; return True if it is a link."""
         if isinstance(thing, Relation):
             self._relations.append(thing)
         elif isinstance(thing, Supersession):
@@ -50,20 +50,20 @@ class Doubles:
         return isinstance(thing, (Relation, Supersession))
 
     def waiting(self) -> Iterator[Thing]:
-        """The things that waited."""
+        """Return the links that waited."""
         relations, supersessions = self._relations, self._supersessions
         self._relations, self._supersessions = DiskList(Relation), DiskList(Supersession)
         yield from relations
         yield from supersessions
 
-    def repointed(self, things: list[Thing]) -> list[Thing]:
-        """Things that speak of the memories that stay; those that would say nothing then are left out."""
+    def repoint(self, things: list[Thing]) -> list[Thing]:
+        """Make items refer to the memories that are kept; leave out those that would then be meaningless."""
         if self._kept is None:
             return things
-        found = (self._repointed(thing) for thing in things)
+        found = (self._repoint_one(thing) for thing in things)
         return [thing for thing in found if thing is not None]
 
-    def _repointed(self, thing: Thing) -> Thing | None:
+    def _repoint_one(self, thing: Thing) -> Thing | None:
         match thing:
             case Relation():
                 changed: dict[str, Any] = {
@@ -87,12 +87,10 @@ class Doubles:
             return None
         if isinstance(moved, Supersession) and moved.newer == moved.older:
             return None
-        # The vector and the clashes of the memory that stays are its own.
-        return (
-            None
-            if isinstance(moved, (Embedding, Conflict)) and self._store.things.same_key(moved) is not None
-            else moved
-        )
+        # The memory that is kept has its own vector and its own conflicts.
+        if isinstance(moved, (Embedding, Conflict)) and self._store.things.same_key(moved) is not None:
+            return None
+        return moved
 
     def _end(self, end: Endpoint) -> Endpoint:
         return end if end.entity else Endpoint(str(self._id(end.id)))

@@ -1,4 +1,4 @@
-"""What an import will do with a batch: which records are new, which are merged, which are skipped, and why."""
+"""Plan a batch of an import: which records are new, merged or skipped, and why."""
 
 from __future__ import annotations
 
@@ -36,63 +36,68 @@ from memglot.store.contract import ContentKey, Import, Store
 
 
 @dataclass
-class Change:
-    """A memory before and after, each with its clashes."""
+class RecordChange:
+    """A memory before and after an import, each with its conflicts."""
 
     before: Record
     after: Record
-    had: list[Conflict]
-    has: list[Conflict]
+    conflicts_before: list[Conflict]
+    conflicts_after: list[Conflict]
 
     @property
-    def found(self) -> int:
-        """How many clashes are new, or say more than they did."""
-        known = {canonical(conflict) for conflict in self.had}
-        return sum(canonical(conflict) not in known for conflict in self.has)
-
-    @property
-    def is_none(self) -> bool:
-        """Tell whether nothing changes."""
-        return canonical_record(self.before) == canonical_record(self.after) and canonical(self.had) == canonical(
-            self.has
-        )
-
-
-@dataclass
-class Plan:
-    """What a batch will do."""
-
-    new: list[Record] = field(default_factory=list)
-    clashing: list[Change] = field(default_factory=list)
-    """Memories that stay as they are, or are new, and get clashes."""
-    merged: list[Change] = field(default_factory=list)
-    united: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
-    restored: list[Tombstone] = field(default_factory=list)
-    remains: list[tuple[MemoryState, int | None]] = field(default_factory=list)
-    """What the input tells of memories that stay deleted, and the batches that had brought these."""
-    skipped: list[str] = field(default_factory=list)
-    doubles: list[tuple[Record, Record]] = field(default_factory=list)
-    """Records that are skipped, each with the one of the same content that stays."""
-    pending: set[int] = field(default_factory=set)
-    """Records by identity that will be written anyway."""
-    raised: dict[str, MemoryState] = field(default_factory=dict)
-    """Memories that were deleted and come back, as they were while they were gone."""
-    from_notes: bool = False
-    without_id: int = 0
-    differ: int = 0
-    deleted: int = 0
-    twice: int = 0
-    poorer: int = 0
-    """Doubles that say something which the record that stays does not."""
+    def new_conflicts(self) -> int:
+        """Number of conflicts that are new or have more values than before."""
+        known = {canonical(conflict) for conflict in self.conflicts_before}
+        return sum(canonical(conflict) not in known for conflict in self.conflicts_after)
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing will change."""
-        return not (self.new or self.merged or self.united or self.restored or self.remains or self.clashing)
+        """Return True if nothing changes."""
+        if canonical_record(self.before) != canonical_record(self.after):
+            return False
+        return canonical(self.conflicts_before) == canonical(self.conflicts_after)
+
+
+@dataclass
+class BatchPlan:
+    """What a batch will change."""
+
+    new: list[Record] = field(default_factory=list)
+    conflicting: list[RecordChange] = field(default_factory=list)
+    """Memories that are unchanged or new, and get conflicts."""
+    merged: list[RecordChange] = field(default_factory=list)
+    extended: list[tuple[dict[str, Any], Record]] = field(default_factory=list)
+    """Memories that get tags and places from skipped duplicates, each with its old value."""
+    restored: list[Tombstone] = field(default_factory=list)
+    deleted_states: list[tuple[MemoryState, int | None]] = field(default_factory=list)
+    """What the input says about memories that stay deleted, and the batches that imported them."""
+    skipped: list[str] = field(default_factory=list)
+    duplicates: list[tuple[Record, Record]] = field(default_factory=list)
+    """Records that are skipped, each with the one of the same text that is kept."""
+    pending: set[int] = field(default_factory=set)
+    """Identities of records that will be written anyway."""
+    revived: dict[str, MemoryState] = field(default_factory=dict)
+    """Deleted memories that are restored, with what is known of them."""
+    from_notes: bool = False
+    without_id: int = 0
+    differing: int = 0
+    """Number of skipped records that differ from the stored ones."""
+    deleted_before: int = 0
+    repeated: int = 0
+    """Number of skipped records whose id occurs earlier in the input."""
+    other_fields: int = 0
+    """Number of duplicates with field values that the kept record does not have."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing will change."""
+        return not (
+            self.new or self.merged or self.extended or self.restored or self.deleted_states or self.conflicting
+        )
 
 
 class Planner:
-    """Decides by the rules of the present format: `dedup` is `id` or `content`, `conflict` one of the policies."""
+    """Plans batches by the rules of the current format: `dedup` is `id` or `content`, `conflict` a policy."""
 
     def __init__(self, store: Store, entry: Import, restore_deleted: bool) -> None:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
@@ -101,125 +106,128 @@ class Planner:
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
-        self.unapplied: set[str] = set()
+        self.not_deleted: set[str] = set()
+        """Memories that the input says were deleted, and that are kept."""
 
-    def records(self, records: list[Record]) -> Plan:
-        """What to do with records."""
-        plan = Plan(from_notes=self.notes is not None)
+    def plan_records(self, records: list[Record]) -> BatchPlan:
+        """Plan what to do with records."""
+        plan = BatchPlan(from_notes=self.notes is not None)
         for record in records:
             normalise(record)
         rest = self._without_deleted(records, plan) if self._store.things.count(Tombstone) else records
         explicit = [record.id for record in rest if record.id]
         known = self._store.records.known(explicit) if explicit else set()
         there = {record.id: record for record in self._store.records.get(list(known))} if known else {}
-        had = self._had(list(there))
+        conflicts = self._conflicts_of(list(there))
         by_content = self.dedup == "content"
         for record in rest:
             if record.id in there:
-                self._meet(plan, there[record.id], record, had[record.id])
-        doubles = self._doubles(rest, plan) if by_content else {}
+                self._merge(plan, there[record.id], record, conflicts[record.id])
+        stored = self._same_texts(rest, plan) if by_content else {}
         plan.pending.update(id(change.after) for change in plan.merged)
         for record in rest:
             if record.id in there:
                 continue
-            # What was deleted in its source is no double of what was not.
+            # A record that is deleted in its source is not a duplicate of one that is not.
             alone = not by_content or record.status == DELETED
-            if not alone and (double := doubles.setdefault(_key(record), record)) is not record:
-                plan.skipped.append(double.id)
-                plan.doubles.append((record, double))
+            if not alone and (kept := stored.setdefault(_key(record), record)) is not record:
+                plan.skipped.append(kept.id)
+                plan.duplicates.append((record, kept))
             else:
                 plan.new.append(record)
                 plan.pending.add(id(record))
                 plan.without_id += not record.id
-                self._raise(plan, record)
-        self._unite(plan)
+                self._revive(plan, record)
+        self._extend_kept(plan)
         return plan
 
-    def things(self, things: list[Thing]) -> ThingChanges:
-        """What changes when things come that are no clashes."""
+    def plan_things(self, things: list[Thing]) -> ThingChanges:
+        """Plan what items other than records and conflicts change."""
         others = [thing for thing in things if not isinstance(thing, Conflict)]
         is_note, restore = self.notes is not None, self._restore_deleted
         changes = merge_things(self._store, others, self.conflict, notes=is_note, restore_deleted=restore)
-        self.unapplied |= changes.unapplied
+        self.not_deleted |= changes.unapplied
         return changes
 
-    def clashes(self, plan: Plan, things: list[Thing]) -> None:
-        """Let clashes that an input tells of meet those that its memories have, as the plan leaves them."""
-        told: dict[str, list[Conflict]] = {}
+    def plan_conflicts(self, plan: BatchPlan, things: list[Thing]) -> None:
+        """Merge the conflicts in the input with those of its memories, as the plan leaves them."""
+        given: dict[str, list[Conflict]] = {}
         for thing in things:
             if isinstance(thing, Conflict):
-                told.setdefault(thing.record, []).append(thing)
-        if not told:
+                given.setdefault(thing.record, []).append(thing)
+        if not given:
             return
-        changes = {change.after.id: change for change in [*plan.merged, *plan.clashing]}
-        fresh = {record.id: Change(record, record, [], []) for record in plan.new if record.id in told}
-        rest = [id for id in told if id not in changes and id not in fresh]
-        had = self._had(rest)
+        changes = {change.after.id: change for change in [*plan.merged, *plan.conflicting]}
+        fresh = {record.id: RecordChange(record, record, [], []) for record in plan.new if record.id in given}
+        rest = [id for id in given if id not in changes and id not in fresh]
+        known = self._conflicts_of(rest)
         there = {record.id: record for record in self._store.records.get(rest)}
-        there |= {after.id: after for _, after in plan.united if after.id in had}
-        stored = {id: Change(record, record, had[id], had[id]) for id, record in there.items()}
-        for id, conflicts in told.items():
+        there |= {after.id: after for _, after in plan.extended if after.id in known}
+        stored = {id: RecordChange(record, record, known[id], known[id]) for id, record in there.items()}
+        for id, conflicts in given.items():
             change = changes.get(id) or fresh.get(id) or stored.get(id)
             if change is None:
-                self._learn(plan, id, conflicts)
+                self._keep_for_deleted(plan, id, conflicts)
                 continue
-            change.has = self._told(change, conflicts, new=id in fresh)
-            if id not in changes and not change.is_none:
-                plan.clashing.append(change)
+            change.conflicts_after = self._merge_conflicts(change, conflicts, new=id in fresh)
+            if id not in changes and not change.is_empty:
+                plan.conflicting.append(change)
 
-    def _learn(self, plan: Plan, id: str, conflicts: list[Conflict]) -> None:
-        """Keep the clashes of a memory that stays deleted with what remains of it."""
+    def _keep_for_deleted(self, plan: BatchPlan, id: str, conflicts: list[Conflict]) -> None:
+        """Keep the conflicts of a memory that stays deleted with what is known of it."""
         tombstone = self._store.things.get(Tombstone, id) if self.conflict == "merge" else None
         if tombstone is None:
             return
         kept = known_of_deleted(self._store, tombstone)
-        known, origin = next((found for found in plan.remains if found[0].record and found[0].record.id == id), kept)
+        known, origin = next(
+            (found for found in plan.deleted_states if found[0].record and found[0].record.id == id), kept
+        )
         found = join_states(known, MemoryState(known.record, tuple(conflicts)))
         if known.value() != found.value():
-            plan.remains = [one for one in plan.remains if one[0] is not known] + [(found, origin)]
+            plan.deleted_states = [one for one in plan.deleted_states if one[0] is not known] + [(found, origin)]
 
-    def _told(self, change: Change, conflicts: list[Conflict], *, new: bool) -> list[Conflict]:
+    def _merge_conflicts(self, change: RecordChange, conflicts: list[Conflict], *, new: bool) -> list[Conflict]:
         if self.conflict != "merge" and not new:
-            # Nothing is to clash here that does not yet, and what was preferred does not.
-            mine = {} if self.conflict == "prefer-remote" else {one.field: one for one in change.has}
+            # Other policies decide conflicts, so only a conflict that includes the stored value is added.
+            mine = {} if self.conflict == "prefer-remote" else {one.field: one for one in change.conflicts_after}
             conflicts = [one for one in conflicts if one.field not in mine and includes_value_of(one, change.after)]
-        return conflicts_of(change.after, [*change.has, *conflicts])
+        return conflicts_of(change.after, [*change.conflicts_after, *conflicts])
 
-    def _had(self, ids: list[str]) -> dict[str, list[Conflict]]:
-        """The clashes that memories have."""
+    def _conflicts_of(self, ids: list[str]) -> dict[str, list[Conflict]]:
+        """Return the conflicts of memories."""
         found: dict[str, dict[str, Conflict]] = {id: {} for id in ids}
         if ids and self._store.things.count(Conflict):
-            # A dry run sees both what is stored and what would be; the latter comes last.
+            # A dry run sees both the stored conflicts and those it would store; the latter come last.
             for conflict in self._store.things.select(Conflict, ids):
                 found[conflict.record][conflict.field] = conflict
         return {id: list(conflicts.values()) for id, conflicts in found.items()}
 
-    def _doubles(self, records: list[Record], plan: Plan) -> dict[ContentKey, Record]:
-        """The stored record of each content that is there already, as it will be when the plan is done."""
+    def _same_texts(self, records: list[Record], plan: BatchPlan) -> dict[ContentKey, Record]:
+        """Return the stored record of each text that is already stored, as it will be after this batch."""
         ids = self._store.records.ids_by_content([_key(record) for record in records if record.status != DELETED])
         found = {record.id: record for record in self._store.records.get(list(ids.values()))}
         found |= {change.after.id: change.after for change in plan.merged if change.after.id in found}
         return {key: found[id] for key, id in ids.items() if _key(found[id]) == key and found[id].status != DELETED}
 
-    def _without_deleted(self, records: list[Record], plan: Plan) -> list[Record]:
+    def _without_deleted(self, records: list[Record], plan: BatchPlan) -> list[Record]:
         ids = [record.id for record in records if record.id]
-        buried = {tombstone.id: tombstone for tombstone in self._store.things.select(Tombstone, ids)}
+        tombstones = {tombstone.id: tombstone for tombstone in self._store.things.select(Tombstone, ids)}
         rest = []
         for record in records:
-            tombstone = buried.get(record.id) if record.id else self._buried_content(record)
-            found = record if tombstone is None else self._raised(record, tombstone, plan)
+            tombstone = tombstones.get(record.id) if record.id else self._tombstone_of_text(record)
+            found = record if tombstone is None else self._revived(record, tombstone, plan)
             if found is not None:
                 rest.append(found)
             elif tombstone is not None:
-                plan.deleted += not tombstone.reason.startswith(MERGED_INTO)
+                plan.deleted_before += not tombstone.reason.startswith(MERGED_INTO)
                 plan.skipped.append(tombstone.id)
         return rest
 
-    def _raised(self, record: Record, tombstone: Tombstone, plan: Plan) -> Record | None:
-        """A memory that comes back from its deletion; `None` for one that stays away.
+    def _revived(self, record: Record, tombstone: Tombstone, plan: BatchPlan) -> Record | None:
+        """Return a deleted memory that is restored; `None` if it stays deleted.
 
-        One that was edited after the deletion is alive, with all that is still known of it. What an older one tells is
-        kept for that case, so that it does not matter which came first.
+        A memory that was edited after its deletion is restored, with all that is known of it. What an older version
+        says is kept for that case, so that the order of imports does not matter.
         """
         if not record.id:
             plan.restored += [tombstone] if self._restore_deleted else []
@@ -233,66 +241,66 @@ class Planner:
             found = join_states(known, MemoryState(record))
             if not (found.is_alive or self._restore_deleted):
                 if known.value() != found.value():
-                    plan.remains.append((found, origin))
+                    plan.deleted_states.append((found, origin))
                 return None
         assert found.record is not None
         if self._restore_deleted and found.record.updated_at <= tombstone.deleted_at:
-            # Else the next machine that knows of the deletion would delete it again.
+            # Otherwise the next machine that knows of the deletion would delete it again.
             set_time(found.record, max(self._at, tombstone.deleted_at + 1))
-        plan.raised[record.id] = MemoryState(found.record, found.conflicts, tombstone)
+        plan.revived[record.id] = MemoryState(found.record, found.conflicts, tombstone)
         return found.record
 
-    def _buried_content(self, record: Record) -> Tombstone | None:
+    def _tombstone_of_text(self, record: Record) -> Tombstone | None:
         for tombstone in self._store.things.by_second_key(Tombstone, content_hash(record.content).hex()):
             if (tombstone.kind, tombstone.scope) == (record.kind, record.scope):
                 return tombstone
         return None
 
-    def _meet(self, plan: Plan, local: Record, remote: Record, had: list[Conflict]) -> None:
-        """What to do about a record whose id is there already."""
+    def _merge(self, plan: BatchPlan, local: Record, remote: Record, known: list[Conflict]) -> None:
+        """Plan what to do with a record whose id is already stored."""
         if self.conflict == "merge" and self._is_note(local, remote):
-            if (found := merge_edited_note(local, remote, self._at, self.notes, had)) is not None:
-                plan.merged.append(Change(local, found[0], had, found[1]))
+            if (found := merge_edited_note(local, remote, self._at, self.notes, known)) is not None:
+                plan.merged.append(RecordChange(local, found[0], known, found[1]))
                 return
         elif self.conflict != "skip":
             if canonical_record(local) != canonical_record(remote):
-                merged, has = merge_records(local, remote, self.conflict, had)
-                change = Change(local, merged, had, has)
-                if not change.is_none:
+                merged, conflicts = merge_records(local, remote, self.conflict, known)
+                change = RecordChange(local, merged, known, conflicts)
+                if not change.is_empty:
                     plan.merged.append(change)
                     return
         elif self.started and self._store.history.import_of(local.id) == self._import_id:
-            plan.twice += 1
+            plan.repeated += 1
         elif not is_unchanged_by(local, remote):
-            plan.differ += 1
+            plan.differing += 1
         plan.skipped.append(local.id)
 
-    def _raise(self, plan: Plan, record: Record) -> None:
-        """Take the tombstone of a memory that comes back away, and give it the clashes that it had."""
-        state = plan.raised.get(record.id) if record.id else None
+    def _revive(self, plan: BatchPlan, record: Record) -> None:
+        """Remove the tombstone of a memory that is restored, and restore its conflicts."""
+        state = plan.revived.get(record.id) if record.id else None
         if state is not None and state.tombstone is not None:
             plan.restored.append(state.tombstone)
             if state.conflicts:
-                plan.clashing.append(Change(record, record, [], list(state.conflicts)))
+                plan.conflicting.append(RecordChange(record, record, [], list(state.conflicts)))
 
     def _is_note(self, local: Record, remote: Record) -> bool:
-        """Tell whether times do not tell which of the two is newer, as with notes that anybody edits."""
+        """Return True if the times do not show which version is newer, as with notes that people edit."""
         if has_no_time(remote):
             return True
         return self.notes is not None and self.notes.bytes_key in local.extra and remote.updated_at == local.updated_at
 
-    def _unite(self, plan: Plan) -> None:
-        """Records whose content is there already give their tags, foreign ids and places to the one that stays."""
+    def _extend_kept(self, plan: BatchPlan) -> None:
+        """Add the tags, foreign ids and places of duplicates to the records that are kept."""
         groups: dict[int, tuple[Record, list[Record]]] = {}
-        for record, stays in plan.doubles:
-            groups.setdefault(id(stays), (stays, []))[1].append(record)
-        for stays, doubles in groups.values():
-            before = to_builtins(stays)
-            add_tags_and_places(stays, *doubles)
-            plan.poorer += sum(not is_unchanged_by(stays, record) for record in doubles)
-            if id(stays) not in plan.pending and to_builtins(stays) != before:
-                had = [to_builtins(conflict) for conflict in self._had([stays.id])[stays.id]]
-                plan.united.append(({**before, "conflicts": had}, stays))
+        for record, kept in plan.duplicates:
+            groups.setdefault(id(kept), (kept, []))[1].append(record)
+        for kept, duplicates in groups.values():
+            before = to_builtins(kept)
+            add_tags_and_places(kept, *duplicates)
+            plan.other_fields += sum(not is_unchanged_by(kept, record) for record in duplicates)
+            if id(kept) not in plan.pending and to_builtins(kept) != before:
+                conflicts = [to_builtins(conflict) for conflict in self._conflicts_of([kept.id])[kept.id]]
+                plan.extended.append(({**before, "conflicts": conflicts}, kept))
 
 
 def _key(record: Record) -> ContentKey:

@@ -1,9 +1,10 @@
-"""Import: readers' items are checked, deduplicated and landed in batches, each one transaction."""
+"""Import: plan what readers yield, and write it to the store in batches, each in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 
 import msgspec
@@ -12,40 +13,45 @@ from memglot.display import first_few, plural, printable, quoted
 from memglot.editing.scopes import mark_all
 from memglot.errors import StoreError
 from memglot.formats import registry
-from memglot.formats.base import STORE
+from memglot.formats.base import STORE, ReadOptions
 from memglot.formats.core.audit_chain import is_audit
 from memglot.formats.core.read import Input, Read, read_inputs
 from memglot.importing.access import refuse_hidden_records
-from memglot.importing.apply import Changes
-from memglot.importing.duplicates import Doubles
-from memglot.importing.options import ImportOptions
-from memglot.importing.plan import Plan, Planner
-from memglot.importing.summary import Tally, weight_of
+from memglot.importing.apply import BatchWriter
+from memglot.importing.duplicates import Duplicates
+from memglot.importing.plan import BatchPlan, Planner
+from memglot.importing.summary import ImportSummary
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
 from memglot.merging.things import ThingChanges
-from memglot.model import (
-    Blob,
-    Item,
-    Minter,
-    Record,
-    Thing,
-    Tombstone,
-    assign_id_and_times,
-    check_tree,
-    now,
-)
-from memglot.notes import note_unfinished
+from memglot.model import Blob, Item, Minter, Record, Thing, Tombstone, assign_id_and_times, check_tree, now
 from memglot.report import FailFast, Place, Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
 from memglot.store.contract import Import, Store
 from memglot.store.hidden import HiddenScopes
 
 _KEPT_ERRORS = 100
-"""So many errors stay with the store's entry of an import."""
+"""Number of errors that the store's entry of an import keeps."""
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Options of an import."""
+
+    format: str | None = None
+    dedup: str | None = None
+    conflict: str | None = None
+    tree: str = ""
+    tags: tuple[str, ...] = ()
+    fail_fast: bool = False
+    restore_deleted: bool = False
+    dry_run: bool = False
+    isolate: bool = False
+    """Whether a batch that the store refuses is reported and skipped, so that the others are still imported."""
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
 
 def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, report: Report) -> Import | None:
-    """Import everything the inputs hold. Returns what the store recorded of it; `None` when nothing changed."""
+    """Import all items of the inputs. Return the store's entry of this import; `None` if nothing changed."""
     inputs = list(inputs)
     format = registry.get(options.format) if options.format not in (None, "auto") else None
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
@@ -53,34 +59,19 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     importer = _Importer(store, options, report, names, stack)
     try:
         with stack:
-            stack.callback(importer.doubles.close)
+            stack.callback(importer.duplicates.close)
             report.fail_fast = options.fail_fast
-            _take_all(importer, read_inputs(inputs, format, report, options.reading))
+            importer.run(read_inputs(inputs, format, report, options.reading))
     except StoreError as error:
         if not (options.isolate and importer.started):
             raise
-        # Every batch that could land has landed; only what comes after them could not be done.
-        report.note(note_unfinished(str(error)))
+        # Every batch that could be stored is stored; only the work after the batches failed.
+        report.note_unfinished(error)
     return importer.entry if importer.started else None
 
 
-def _take_all(importer: _Importer, reads: Iterable[Read]) -> None:
-    try:
-        with suppress(FailFast):
-            for item, place in reads:
-                importer.take(item, place)
-        importer.land()
-        importer.land_waiting()
-        importer.reunite()
-        importer.unite()
-    except Stopped:
-        importer.finish("stopped")
-        raise
-    importer.finish()
-
-
 class _Importer:
-    """One import under way."""
+    """Collects items into batches, and writes them."""
 
     def __init__(
         self, store: Store, options: ImportOptions, report: Report, names: list[str], stack: ExitStack
@@ -95,208 +86,214 @@ class _Importer:
             closed=store.hidden is not None,
         )
         self.started = False
+        """Whether anything was written."""
         self._records: list[Record] = []
         self._sources: list[str] = []
-        """Which input each of them is from, for whom some may be refused."""
-        self._weight = 0
-        self._tally = Tally(report)
+        """The input of each record, if some may be refused."""
+        self._size = 0
         self._things: list[Thing] = []
-        self._explicit: set[str] = set()
+        self._ids: set[str] = set()
+        """Ids of the records in this batch."""
+        self._has_tombstones = False
         self._format = self._source = ""
+        self._merges_store = False
+        self._summary = ImportSummary(report)
         self._planner = Planner(store, self.entry, options.restore_deleted)
-        self.doubles = Doubles(store)
-        self._changes = Changes(store, self.doubles, self.entry.at)
-        self._bury = self._twins = False
-        self._marked: set[str] = set()
-        self._newly: list[str] = []
+        self.duplicates = Duplicates(store)
+        self._writer = BatchWriter(store, self.duplicates, self.entry.at)
+        self._seen_sensitive: set[str] = set()
+        self._newly_sensitive: list[str] = []
         self._prefix = check_tree(options.tree)
-        self._gives = bool(self._prefix or options.tags)
+        self._sets_fields = bool(self._prefix or options.tags)
 
-    def take(self, item: Item, place: Place) -> None:
-        """Take one item; land a batch when there are enough."""
+    def run(self, reads: Iterable[Read]) -> None:
+        """Import items, each with the place it was read from."""
+        try:
+            with suppress(FailFast):
+                for item, place in reads:
+                    self._add(item, place)
+            self._flush()
+            self._flush_waiting()
+            if self.started:
+                self._writer.update_redirects(self.entry.id)
+            self._share_tags()
+        except Stopped:
+            self._finish("stopped")
+            raise
+        self._finish("done")
+
+    def _add(self, item: Item, place: Place) -> None:
+        """Add an item to the batch; write the batch if it is full."""
         self._source = place.source
         if place.format != self._format:
-            self.land()
-            self.land_waiting()
+            self._flush()
+            self._flush_waiting()
             self._set_format(place.format)
         if not isinstance(item, Record):
-            self._take_thing(item)
+            self._add_thing(item)
             return
-        if self._things and self._bury:
-            # What comes after a deletion must meet it in the store.
-            self.land()
+        if self._has_tombstones:
+            # A record after a deletion is merged with the deletion in the store.
+            self._flush()
         if item.id:
-            if item.id in self._explicit and self._is_double(item.id):
+            if item.id in self._ids and self._skips_repeated(item.id):
                 return
-            self._explicit.add(item.id)
-        if self._gives:
-            self._give(item)
-        weight = weight_of(item)
-        if self._records and self._weight + weight > BATCH_BYTES:
-            self.land()
+            self._ids.add(item.id)
+        if self._sets_fields:
+            self._set_fields(item)
+        size = _size_of(item)
+        if self._records and self._size + size > BATCH_BYTES:
+            self._flush()
         self._records.append(item)
-        self._sources += [] if self.store.hidden is None else [place.source]
-        self._weight += weight
+        if self.store.hidden is not None:
+            self._sources.append(place.source)
+        self._size += size
         if len(self._records) >= BATCH_SIZE:
-            self.land()
+            self._flush()
 
-    def _take_thing(self, thing: Thing) -> None:
+    def _add_thing(self, thing: Thing) -> None:
         if isinstance(thing, Tombstone) and self._records:
-            # Records that came before a deletion must be in the store to meet it.
-            self.land()
-        if self._planner.dedup == "content" and self.doubles.wait(thing):
+            # A deletion is merged with the records before it in the store.
+            self._flush()
+        if self._planner.dedup == "content" and self.duplicates.wait(thing):
             return
         if isinstance(thing, Blob) and is_audit(thing) and self.store.history.has_event(thing.key):
-            # A row of this very store's chain that was at another machine.
+            # An audit row of this store that comes back from another machine.
             return
         self._things.append(thing)
-        self._bury |= isinstance(thing, Tombstone)
+        self._has_tombstones |= isinstance(thing, Tombstone)
         if len(self._things) >= BATCH_SIZE:
-            self.land()
+            self._flush()
 
-    def _is_double(self, id: str) -> bool:
-        """An id that stands in this batch already: skipped, or met in the store once the batch has landed."""
+    def _skips_repeated(self, id: str) -> bool:
+        """Skip a record whose id is already in this batch, or write the batch, so that the two can be merged."""
         if self._planner.conflict != "skip":
-            self.land()
+            self._flush()
             return False
-        self._tally.skip_double(id)
+        self._summary.skip_repeated(id)
         return True
 
-    def _give(self, record: Record) -> None:
-        """Put a record below the prefix, and give it the tags, that the caller asked for."""
+    def _set_fields(self, record: Record) -> None:
+        """Set the tree and the tags that the caller asked for."""
         if self._prefix:
             record.tree = f"{self._prefix}.{record.tree}" if record.tree else self._prefix
         record.tags = [*record.tags, *(tag for tag in self.options.tags if tag not in record.tags)]
 
     def _set_format(self, name: str) -> None:
         self._format = name
-        declared = registry.get(name) if name else None
-        self._planner.dedup = self.options.dedup or (declared.dedup if declared else "id")
-        self._planner.conflict = self.options.conflict or (declared.conflict if declared else "skip")
-        self._twins |= name == STORE and self._planner.conflict == "merge"
-        self._planner.notes = declared.notes if declared is not None else None
+        format = registry.get(name) if name else None
+        self._planner.dedup = self.options.dedup or (format.dedup if format else "id")
+        self._planner.conflict = self.options.conflict or (format.conflict if format else "skip")
+        self._planner.notes = format.notes if format else None
+        self._merges_store |= name == STORE and self._planner.conflict == "merge"
 
-    def land(self) -> None:
-        """Land what was taken so far, in one transaction."""
+    def _flush(self) -> None:
+        """Write the batch, in one transaction."""
         records, things, sources = self._records, self._things, self._sources
         if not records and not things:
             return
-        self._records, self._things, self._sources, self._explicit = [], [], [], set()
-        self._weight, self._bury = 0, False
-        explicit = [record.id for record in records if record.id]
-        kept, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
+        self._records, self._things, self._sources, self._ids = [], [], [], set()
+        self._size, self._has_tombstones = 0, False
+        ids = [record.id for record in records if record.id]
+        before, formats = msgspec.structs.replace(self.entry), self.report.formats.copy()
         try:
-            self._mark()
+            self._mark_sensitive()
             if (view := self.store.hidden) is not None:
                 hidden = HiddenScopes(view.store, view.scopes | self.report.inputs.sensitive)
                 records, things = refuse_hidden_records(hidden, records, things, self.report, sources)
-            self._land(records, things) if self.started else self._land_first(records, things)
+            self._commit_batch(records, things)
         except StoreError as error:
             if not self.options.isolate:
                 raise
-            self.entry.imported, self.entry.merged, self.report.formats = kept.imported, kept.merged, formats
-            self.report.failed_batch(error, self._source, len(records), explicit)
+            self.entry.imported, self.entry.merged, self.report.formats = before.imported, before.merged, formats
+            self.report.failed_batch(error, self._source, len(records), ids)
         self.report.batches += 1
         self.report.tick()
 
-    def _mark(self) -> None:
-        """Mark the scopes that the input calls sensitive, before any memory of theirs is there to be exported."""
-        if self.store.hidden is None and not self.report.inputs.sensitive <= self._marked:
-            self._newly += mark_all(self.store, sorted(self.report.inputs.sensitive - self._marked), sensitive=True)
-            self._marked |= self.report.inputs.sensitive
-
-    def land_waiting(self) -> None:
-        """Land the relations that waited for all memories of their format."""
-        for thing in self.doubles.waiting():
+    def _flush_waiting(self) -> None:
+        """Write the relations that waited for all memories of their format."""
+        for thing in self.duplicates.waiting():
             self._things.append(thing)
             if len(self._things) >= BATCH_SIZE:
-                self.land()
-        self.land()
+                self._flush()
+        self._flush()
 
-    def _land_first(self, records: list[Record], things: list[Thing]) -> None:
-        # A load is begun only when something will change, so that a repeated import writes nothing at all.
-        plan = self._planner.records(records)
-        self.doubles.learn(plan.doubles)
-        met = self._meet(plan, things)
-        if plan.is_empty and not met.put and not met.removed:
-            self._tally.account(plan)
-            return
-        self._start()
-        self._land(records, things)
+    def _mark_sensitive(self) -> None:
+        """Mark the scopes that the input calls sensitive before any of their memories can be exported."""
+        found = self.report.inputs.sensitive
+        if self.store.hidden is None and not found <= self._seen_sensitive:
+            self._newly_sensitive += mark_all(self.store, sorted(found - self._seen_sensitive), sensitive=True)
+            self._seen_sensitive |= found
 
-    def _start(self) -> None:
-        self.started = self._planner.started = True
-        self._stack.enter_context(self.store.loading(by_content=self._twins or self._planner.dedup == "content"))
+    def _commit_batch(self, records: list[Record], things: list[Thing]) -> None:
+        """Plan a batch and make its changes, in one transaction. A batch that changes nothing writes nothing."""
         with self.store.writing():
-            self.store.history.put_import(self.entry)
-
-    def _land(self, records: list[Record], things: list[Thing]) -> None:
-        with self.store.writing():
-            plan = self._planner.records(records)
+            plan = self._planner.plan_records(records)
             for record in plan.new:
                 if not record.id or not record.created_at:
                     assign_id_and_times(record, self._minter)
-            self.doubles.learn(plan.doubles)
-            self._write(plan, self._meet(plan, things))
-        self._tally.account(plan)
+            self.duplicates.add(plan.duplicates)
+            self._write(plan, self._plan_things(plan, things))
+        self._summary.add(plan)
 
-    def _write(self, plan: Plan, met: ThingChanges) -> None:
-        """Make the changes of one batch, if there are any."""
-        if plan.is_empty and not met.put and not met.removed:
+    def _plan_things(self, plan: BatchPlan, things: list[Thing]) -> ThingChanges:
+        """Plan what else changes after the records; conflicts become part of the plan."""
+        found = [
+            thing
+            for thing in self.duplicates.repoint(things)
+            # The text of a deleted memory may still exist in the same input under another id.
+            if not (isinstance(thing, Tombstone) and self.duplicates.is_kept(thing.id))
+        ]
+        self._planner.plan_conflicts(plan, found)
+        return self._planner.plan_things(found)
+
+    def _write(self, plan: BatchPlan, things: ThingChanges) -> None:
+        """Make the changes of one batch, if there are any, and update the entry of this import."""
+        if plan.is_empty and not things.put and not things.removed:
             return
-        batch = self._changes.begin(self.entry.id)
+        self._begin()
+        batch = self._writer.begin_batch(self.entry.id)
         digest = self.store.records.add(plan.new, batch)
-        self._changes.make(plan, met, batch)
+        self._writer.write(plan, things, batch)
         self.report.formats[self._format] += len(plan.new)
         details = {"batch": batch, "count": len(plan.new), "merged": len(plan.merged), "digest": digest.hex()}
         self.store.history.log("import", self.entry.id, "", details)
-        self._note_progress(plan)
-
-    def unite(self) -> None:
-        """Let memories of one content share their tags, where a whole store was merged."""
-        for lacking in missing_shared_tags(self.store) if self._twins else ():
-            if not self.started:
-                self._start()
-            with self.store.writing():
-                self._write(Plan(united=add_shared_tags(self.store, lacking)), ThingChanges())
-
-    def _meet(self, plan: Plan, things: list[Thing]) -> ThingChanges:
-        """What the things change, once the plan is done; clashes become part of the plan."""
-        found = self._alive(self.doubles.repointed(things))
-        self._planner.clashes(plan, found)
-        return self._planner.things(found)
-
-    def _alive(self, things: list[Thing]) -> list[Thing]:
-        """Without deletions of memories whose content is alive in the same input under another id."""
-        return [thing for thing in things if not (isinstance(thing, Tombstone) and self.doubles.stays(thing.id))]
-
-    def _note_progress(self, plan: Plan) -> None:
-        """Keep the entry true at every moment, so that a load that is cut off tells what landed."""
         self.entry.format = self._format if self.entry.format in ("", self._format) else "mixed"
         self.entry.imported += len(plan.new)
         self.entry.merged += len(plan.merged)
+        # The entry is correct after every batch, also if the import is interrupted.
         self.store.history.put_import(self.entry)
 
-    def reunite(self) -> None:
-        """Let what came of merged memories reach those that they live on in."""
-        if self.started:
-            self._changes.reunite(self.entry.id)
+    def _begin(self) -> None:
+        """Begin to write. An import that changes nothing never begins, and leaves no trace in the store."""
+        if not self.started:
+            self.started = self._planner.started = True
+            by_content = self._merges_store or self._planner.dedup == "content"
+            self._stack.enter_context(self.store.loading(by_content=by_content))
 
-    def finish(self, state: str = "done") -> None:
-        """Say what a person should know, and close the import's entry."""
-        report, would = self.report, self.options.dry_run
-        self._tally.tell(
+    def _share_tags(self) -> None:
+        """Give memories with the same text the same tags, if a store was merged."""
+        for lacking in missing_shared_tags(self.store) if self._merges_store else ():
+            with self.store.writing():
+                self._write(BatchPlan(extended=add_shared_tags(self.store, lacking)), ThingChanges())
+
+    def _finish(self, state: str) -> None:
+        """Add the notes, and complete the entry of this import."""
+        report, dry_run = self.report, self.options.dry_run
+        report.conflicts = self._writer.conflicts
+        for note in self._summary.notes(
             by_id=self._planner.dedup == "id",
-            would=would,
-            conflicts=self._changes.conflicts,
-            removed=self._changes.removed,
-            unapplied=len(self._planner.unapplied),
-            to_itself=self.doubles.to_itself,
-        )
-        self._mark()
-        if self._newly:
-            report.marked = self._newly
-            report.note(_marked(self._newly, would=would))
+            dry_run=dry_run,
+            conflicts=self._writer.conflicts,
+            deleted=self._writer.deleted,
+            not_deleted=len(self._planner.not_deleted),
+            to_itself=self.duplicates.to_itself,
+        ):
+            report.note(note)
+        self._mark_sensitive()
+        if self._newly_sensitive:
+            report.marked = self._newly_sensitive
+            report.note(_marked(self._newly_sensitive, dry_run=dry_run))
         if self.started:
             entry = self.entry
             entry.skipped, entry.failed, entry.state, entry.finished_at = report.skipped, report.failed, state, now()
@@ -305,9 +302,15 @@ class _Importer:
                 self.store.history.put_import(entry)
 
 
-def _marked(scopes: list[str], *, would: bool = False) -> str:
-    """Scopes that a file marks as sensitive, or would mark."""
+def _size_of(record: Record) -> int:
+    """Return the approximate size of a record as JSON, in bytes."""
+    size = len(record.content) if record.content.isascii() else len(record.content.encode("utf-8", "replace"))
+    if record.meta or record.extra:
+        size += len(msgspec.json.encode((record.meta, record.extra)))
+    return size
+
+
+def _marked(scopes: list[str], *, dry_run: bool) -> str:
     names = first_few([quoted(scope) for scope in scopes])
-    return (
-        f"{'would mark' if would else 'marked'} {plural(len(scopes), 'scope')} as sensitive, as the file says: {names}"
-    )
+    marked = f"{'would mark' if dry_run else 'marked'} {plural(len(scopes), 'scope')}"
+    return f"{marked} as sensitive, as the file says: {names}"
