@@ -13,11 +13,10 @@ SOURCE = Path(memglot.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom. A part may always import itself; every part may import these, which import little.
-GROUND = {"errors", "notes", "settings", "display", "text", "disk", "files"}
+GROUND = {"errors", "settings", "display", "text", "disk", "files"}
 CORE = GROUND | {"model", "report"}
 ALLOWED: dict[str, set[str]] = {
     "errors": {"settings", "display"},
-    "notes": {"display"},
     "settings": set(),
     "display": set(),
     "disk": set(),
@@ -59,7 +58,6 @@ FACE_REACHES = {
         *("memglot.mcp", "memglot.mcp.config", "memglot.mcp.roots"),
         *("memglot.mcp.tools", "memglot.mcp.token", "memglot.mcp.texts"),
     },
-    ("cli", "notes"): {"memglot.mcp.texts"},
 }
 APART = {"project.storage", "formats.sqlite"}
 """Parts of a package with rules of their own."""

@@ -291,7 +291,7 @@ def test_a_link_out_of_the_folder_is_not_followed(memory: Memory, tmp_path: Path
     (folder / "loop").symlink_to(folder)
     result = memory.import_from(folder)
     assert [record.content for record in memory.list()] == ["note"]
-    assert any("did not follow 2 symbolic links" in note for note in result.notes)
+    assert any("skipped 2 symbolic links" in note for note in result.notes)
 
 
 def test_an_unreadable_file_is_named(memory: Memory, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_an_unreadable_file_is_named(memory: Memory, tmp_path: Path) -> None:
     result = memory.import_from(tmp_path / "note.md", folder)
     assert (result.imported, result.exit_code) == (1, 1)
     result = memory.import_from(tmp_path)
-    assert any("left out 1 file of no known format: pipe.md" in note for note in result.notes)
+    assert any("skipped 1 file of unknown format: pipe.md" in note for note in result.notes)
 
 
 def test_fail_fast_stops_at_the_first_error(memory: Memory) -> None:

@@ -9,11 +9,10 @@ import msgspec
 
 from memglot.errors import FailedEmbedder, NotYet
 from memglot.model import Record
-from memglot.notes import note_missing_vectors, note_stale_vectors
 from memglot.search.parse import ParsedQuery, prose_share, without_common
 from memglot.search.rank import REACH, Evidence, QueryTraits, ScoredMemory, apply_signals, rank
 from memglot.search.results import Hit, Results
-from memglot.search.semantic import SemanticIndex
+from memglot.search.semantic import SemanticIndex, note_missing_vectors, note_stale_vectors
 from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity
 from memglot.store.contract import Store
 from memglot.store.query import Filter, Query

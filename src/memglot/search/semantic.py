@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from memglot.display import plural
 from memglot.embed import BUILT_IN, Embedder, embedder
 from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
-from memglot.notes import note_stale_vectors
 from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity, VectorCache, pack_vectors
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -124,3 +124,14 @@ class SemanticIndex:
         if self._embedder is None or self._embedder.name != (name or BUILT_IN):
             self._embedder = embedder(name)
         return self._embedder
+
+
+def note_missing_vectors(count: int) -> str:
+    """Return the note about memories without vectors."""
+    which = plural(count, "memory has", "memories have")
+    return f"{which} no vector yet, so only keyword search finds them; run `memglot embed` to build the vectors"
+
+
+def note_stale_vectors(model: str) -> str:
+    """Return the note about vectors of a model that is not available."""
+    return f"the vectors were built with `{model}`, which is not available; run `memglot embed` to rebuild them"

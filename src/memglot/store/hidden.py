@@ -20,7 +20,6 @@ from memglot.model import (
     mentioned_ids,
     owner_of,
 )
-from memglot.notes import note_sensitive
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store, ThingT
@@ -102,7 +101,7 @@ class HiddenScopes:
         scopes = self.scopes
         counts = {scope: count for scope, count in self.store.records.count_by("scope", filter) if scope in scopes}
         if counts or self.count:
-            report.note(note_sensitive(sum(counts.values()), self.count, sorted(counts or scopes)))
+            report.note_sensitive(sum(counts.values()), self.count, sorted(counts or scopes))
 
     def _among(self, ids: Sequence[str], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
         """Return the ids of hidden memories and entities, and all ids of entities and tombstones."""

@@ -21,7 +21,6 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import objects
 from memglot.model import Record
-from memglot.notes.tools import note_no_current, note_no_messages, note_no_parent
 from memglot.report import SourceReport
 
 _NAME = re.compile(r"conversations(-\d+)?\.json")
@@ -66,11 +65,13 @@ def _all_instructions(instructions_at: dict[str, int]) -> Iterator[Record]:
 def _add_notes(name: str, counts: ReadCounts, report: SourceReport) -> None:
     """Say once a file what a person should know."""
     if counts.empty:
-        report.note(note_no_messages(name, counts.empty))
+        report.note(f"{name}: {_conversations(counts.empty)} no messages")
     if counts.no_current:
-        report.note(note_no_current(name, counts.no_current, counts.first_no_current))
+        found = f"{_conversations(counts.no_current)} no current message, so the newest was used"
+        report.note(f"{name}: {found}; the first is `{counts.first_no_current}`")
     if counts.orphans:
-        report.note(note_no_parent(name, counts.orphans, counts.first_orphan))
+        found = f"{_conversations(counts.orphans)} messages whose parent is missing; each begins a branch"
+        report.note(f"{name}: {found}; the first is `{counts.first_orphan}`")
     if counts.unknown:
         report.note(
             f"{name}: no text could be had from "
@@ -86,6 +87,10 @@ def _add_notes(name: str, counts: ReadCounts, report: SourceReport) -> None:
     if counts.repaired:
         messages = plural(counts.repaired, "message")
         report.note(f"{name}: ignored fields of an unexpected type in {messages}; the other fields were read")
+
+
+def _conversations(count: int) -> str:
+    return plural(count, "conversation has", "conversations have")
 
 
 def is_conversations_file(path: str) -> bool:

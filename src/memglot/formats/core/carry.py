@@ -27,7 +27,6 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.model.record_errors import not_a_slot
-from memglot.notes import note_foreign_carry
 from memglot.report import Proof, Report, SourceReport
 
 KEY = "memglot"
@@ -265,8 +264,13 @@ def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> l
             raise not_a_slot()
         riders = unpack(slot, trial, report)
     except (msgspec.ValidationError, BadRecord) as error:
-        report.note(note_foreign_carry(report.source, str(error)))
+        report.note(note_foreign_slot(report.source, error))
         return None
     for name in record.__struct_fields__:
         setattr(record, name, getattr(trial, name))
     return riders
+
+
+def note_foreign_slot(source: str, error: Exception) -> str:
+    """Return the note about a `memglot` key that is not a carry slot."""
+    return f"`memglot` in {source} is not a valid carry slot and was kept as it is: {error}"

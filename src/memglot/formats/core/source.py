@@ -15,7 +15,6 @@ from typing import BinaryIO
 
 from memglot.display import first_few, plural
 from memglot.errors import Unreadable
-from memglot.notes import note_left_out, note_links
 from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"
@@ -207,7 +206,7 @@ class _Passed:
         if self._vault and (self.left_out or self._hidden):
             report.note(_left_alone(sorted(self.left_out), self._hidden))
         elif self.left_out:
-            report.note(note_left_out(sorted(self.left_out)))
+            report.note(note_unknown_files(sorted(self.left_out)))
         if self._links:
             report.note(note_links(sorted(self._links)))
 
@@ -255,3 +254,13 @@ def _left_alone(attachments: list[str], hidden: int) -> str:
     parts = [f"{plural(len(attachments), 'attachment')} ({first_few(attachments)})"] if attachments else []
     parts += [f"{hidden:,} hidden file" + ("" if hidden == 1 else "s")] if hidden else []
     return f"left alone {' and '.join(parts)}"
+
+
+def note_unknown_files(names: list[str]) -> str:
+    """Return the note about files that have no known format."""
+    return f"skipped {plural(len(names), 'file')} of unknown format: {first_few(names)}"
+
+
+def note_links(names: list[str]) -> str:
+    """Return the note about symbolic links, which are never followed."""
+    return f"skipped {plural(len(names), 'symbolic link')}: {first_few(names)}"

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from memglot.errors import Unreadable
-from memglot.formats.core.source import FOLDER_PROOF, Source
-from memglot.notes import note_left_out, note_links
+from memglot.formats.core.source import FOLDER_PROOF, Source, note_links, note_unknown_files
 from memglot.report import Report
 from memglot.settings import MAX_ZIP_BYTES, MAX_ZIP_FILES
 
@@ -77,7 +76,7 @@ def zip_sources(
             elif kind != "hidden":
                 (links if kind == "link" else left_out).append(info.filename)
     if left_out:
-        report.note(note_left_out(left_out))
+        report.note(note_unknown_files(left_out))
     if links:
         report.note(note_links(links))
 

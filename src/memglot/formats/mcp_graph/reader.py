@@ -11,7 +11,7 @@ import msgspec
 from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
-from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.carry import KEY, note_foreign_slot, take_slot
 from memglot.formats.core.sidecar import item_of
 from memglot.formats.core.source import Source
 from memglot.formats.mcp_graph.lines import (
@@ -31,7 +31,6 @@ from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import decode_object, objects
 from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
 from memglot.model.record_errors import not_a_slot, wrong_type
-from memglot.notes import note_foreign_carry
 from memglot.report import SourceReport
 
 
@@ -92,7 +91,7 @@ class _GraphReader:
         return slot
 
     def _note_foreign_slot(self, error: Exception) -> None:
-        self._report.note(note_foreign_carry(self._report.source, str(error)))
+        self._report.note(note_foreign_slot(self._report.source, error))
 
     def _apply_fields(self, native: T, found: dict[str, Any]) -> T:
         try:

@@ -33,7 +33,6 @@ from memglot.model import (
     mentioned_ids,
     to_builtins,
 )
-from memglot.notes import note_sensitive
 from memglot.report import Report
 
 FILE = "file"
@@ -159,7 +158,7 @@ class SectionBuffer:
         """Write the sections that memglot does not know, and our own."""
         if (self.omitted_memories or self._omitted_items) and not self._options.closed:
             scopes = sorted(self._omitted_scopes or {*self._marked, *self._report.inputs.sensitive})
-            self._report.note(note_sensitive(self.omitted_memories, self._omitted_items, scopes))
+            self._report.note_sensitive(self.omitted_memories, self._omitted_items, scopes)
         for name, spool in self._unknown.items():
             self._write_unknown(out, name, spool)
         if not self._options.plain:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from memglot.display import plural
 from memglot.formats.obsidian.markup import WikiLink
 from memglot.model import Endpoint, Relation, derive_id
-from memglot.notes.tools import note_ambiguous_links, note_broken_links
 from memglot.report import SourceReport
 
 TOOL = "obsidian"
@@ -102,9 +102,9 @@ class LinkIndex:
                 seen.add(relation.id)
                 yield relation
         if ambiguous.count:
-            report.note(note_ambiguous_links(ambiguous.count, ambiguous.first))
+            report.note(_kept_in_text(ambiguous, "that could mean more than one note"))
         if broken.count:
-            report.note(note_broken_links(broken.count, broken.first))
+            report.note(_kept_in_text(broken, "to a note that does not exist"))
         self._db.close()
 
     def _candidates(self, name: str, found: list[tuple[int, str]]) -> list[str]:
@@ -161,3 +161,8 @@ def _folded(name: str) -> str:
 def _is_attachment(target: str) -> bool:
     """Tell a link to a picture or another file from one to a note that is not there."""
     return target.rpartition(".")[2] in _ATTACHMENTS
+
+
+def _kept_in_text(links: _Examples, what: str) -> str:
+    more = ", ..." if links.count > len(links.first) else ""
+    return f"{plural(links.count, 'link')} {what}, kept in the text only: {', '.join(links.first)}{more}"

@@ -20,8 +20,7 @@ from memglot.mcp.schemas import (
 from memglot.mcp.texts import recalled_heading
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.memory import Memory
-from memglot.notes import note_recalled
-from memglot.search.pack import PackItem, render_all
+from memglot.search.pack import RECALLED, PackItem, render_all
 from memglot.search.results import Hit, Results, pack_item, pack_results
 
 _DEFAULT_LIMIT, _MAX_LIMIT = 10, 1000
@@ -163,7 +162,7 @@ def _answer(results: Results, given: SearchArgs, limit: int, store: str) -> Answ
     found = [_found_memory(hit) for hit in results if hit.packed != "left out"]
     value = SearchOut(results=found, total=results.total, limit=limit, notes=notes)
     if results.block is not None:
-        text = f"{recalled_heading(len(found), store)}\n\n{results.block.removeprefix(note_recalled()).lstrip()}"
+        text = f"{recalled_heading(len(found), store)}\n\n{results.block.removeprefix(RECALLED).lstrip()}"
     else:
         heading = recalled_heading(len(found), store) if found else ""
         text = f"{heading}\n\n{render_all(_pack_items(results))}{len(found):,} of {results.total:,} found".lstrip()

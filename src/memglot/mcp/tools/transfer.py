@@ -17,9 +17,9 @@ from memglot.mcp.texts import LISTS_TRUNCATED, import_note
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.mcp.tools.memory import check_size
 from memglot.memory import Memory
-from memglot.notes import note_missing_vectors
 from memglot.results import ExportResult, ImportResult
 from memglot.search.pack import fence
+from memglot.search.semantic import note_missing_vectors
 from memglot.settings import MAX_INLINE_BYTES
 
 _MAX_EMBEDDED = 20_000

@@ -11,13 +11,12 @@ import apsw
 
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
-from memglot.notes import note_text_index
 from memglot.store.query import Filter, Match, Place, Query, Signals
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.fts_query import Lookup, expression, hard_conditions
 from memglot.store.sqlite.rows import COLUMNS, from_row, listed
-from memglot.store.sqlite.text_index import TextIndex
+from memglot.store.sqlite.text_index import NOTE_DAMAGED_INDEX, TextIndex
 from memglot.text.words import index_text, index_values, short_values
 
 _RANK = "bm25(record_text, 1.0, 3.0, 2.0, 1.0, 1.0)"
@@ -151,7 +150,7 @@ class SqliteSearch:
         """Use the text index again after it was rebuilt."""
         self._is_damaged, self._last = False, None
         notes = self._connection.notes
-        notes[:] = [note for note in notes if note != note_text_index()]
+        notes[:] = [note for note in notes if note != NOTE_DAMAGED_INDEX]
 
     def _without_index_if_damaged(self, ask: Callable[[], T]) -> T:
         """Run a query; if the index turns out to be damaged, run it again without the index."""
@@ -161,7 +160,7 @@ class SqliteSearch:
             if self._is_damaged:
                 raise
             self._is_damaged, self._last = True, None
-            self._connection.notes.append(note_text_index())
+            self._connection.notes.append(NOTE_DAMAGED_INDEX)
             return ask()
 
     def _match_indexed(self, query: Query, filter: Filter, limit: int, offset: int) -> list[Match]:

@@ -7,12 +7,11 @@ from pathlib import Path
 import apsw
 
 from memglot.errors import LockedStore, ReadOnlyStore, TargetExists
-from memglot.notes import note_text_index
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.history import SqliteHistory
 from memglot.store.sqlite.records import SqliteRecords
 from memglot.store.sqlite.search import SqliteSearch
-from memglot.store.sqlite.text_index import TextIndex
+from memglot.store.sqlite.text_index import NOTE_DAMAGED_INDEX, TextIndex
 from memglot.store.sqlite.things import SqliteThings
 from memglot.store.sqlite.vectors import SqliteVectors
 
@@ -117,7 +116,7 @@ class SqliteStore:
         yield from self._damage()
         yield from self.records.problems()
         if not self.text.is_complete() or not self.text.is_intact():
-            yield note_text_index()
+            yield NOTE_DAMAGED_INDEX
         if not self.vectors.is_intact():
             yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
 

@@ -34,6 +34,10 @@ _SESSION_STRIDE = 1 << 20
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
+NOTE_DAMAGED_INDEX = "the full-text index does not match the memories; run `memglot doctor --fix` to rebuild it"
+"""Note about a full-text index that must be rebuilt."""
+
+
 class TextIndex:
     """Keeps the indexes of a store up to date."""
 
