@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memglot.cli.repo.sync import sync_text
 from memglot.display import is_one_line
 from memglot.project.anchors import Files
-from memglot.project.git import Change, Git
+from memglot.project.git import FileChange, Git
 from memglot.project.git_output import without_password
 from memglot.project.map import dead_anchors, repository_files
 from memglot.project.markers import GUIDANCE, MAP, apply_section
@@ -457,7 +457,7 @@ def test_renames_in_the_working_tree_are_followed(repository: Repository, staged
     repository.sync()
     if staged:
         repository.git("mv", "src/a", "lib")
-        assert Change("R", "lib/x.ts", "src/a/x.ts") in repository.project().git.working()  # type: ignore[union-attr]
+        assert FileChange("R", "lib/x.ts", "src/a/x.ts") in repository.project().git.working()  # type: ignore[union-attr]
     else:
         (repository.root / "src" / "a").rename(repository.root / "lib")
     found = repository.sync(node("feature.a", "src/a/"))
@@ -742,7 +742,7 @@ def test_a_merge_that_is_not_done_is_a_change(repository: Repository) -> None:
     repository.sync()
     with pytest.raises(subprocess.CalledProcessError):
         repository.git("merge", "-q", "side")
-    assert Change("U", "a.ts") in repository.project().git.working()  # type: ignore[union-attr]
+    assert FileChange("U", "a.ts") in repository.project().git.working()  # type: ignore[union-attr]
     assert repository.sync(node("feature.a", "a.ts"))["changed"][0]["files"] == ["a.ts"]
 
 
@@ -752,7 +752,7 @@ def test_a_file_renamed_and_then_deleted_is_gone_under_both_names(repository: Re
     repository.git("mv", "src/a.ts", "c.ts")
     (repository.root / "c.ts").unlink()
     gone = repository.project().git.working()  # type: ignore[union-attr]
-    assert gone == [Change("D", "src/a.ts"), Change("D", "c.ts")]
+    assert gone == [FileChange("D", "src/a.ts"), FileChange("D", "c.ts")]
     found = repository.sync(node("feature.a", "src/"), node("feature.c", "c.ts"))
     assert [entry["id"] for entry in found["orphaned"]] == ["feature.a", "feature.c"] and renames(found) == {}
     assert found["changed_files_count"] == 2
@@ -806,7 +806,7 @@ def test_git_is_asked_for_files_commits_and_remotes(repository: Repository) -> N
     assert git.head() == second and git.is_ancestor(first) and not git.is_ancestor(second, first)
     assert git.merge_base(first) == first and git.merge_base("0123456789") is None
     assert git.show(first, "a.ts") == text_of("a.ts").encode() and git.show(first, "b.ts") is None
-    assert git.changes(first) == [Change("A", "b.ts")] and git.working() == []
+    assert git.changes(first) == [FileChange("A", "b.ts")] and git.working() == []
     repository.git("remote", "add", "upstream", "https://user:secret@example.org/x.git")
     assert git.remote() == "https://example.org/x.git"
     repository.git("remote", "add", "origin", "git@example.org:y.git")
@@ -841,7 +841,7 @@ def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str
     """Wherever a folder goes, its anchor goes along, unless that anchor is still alive."""
     files = Files(f"new/{new}/{path}.ts" for path in inner)
     moves = Moves(files)
-    moves.add(Change("R", f"new/{new}/{path}.ts", f"old/{old}/{path}.ts") for path in inner)
+    moves.add(FileChange("R", f"new/{new}/{path}.ts", f"old/{old}/{path}.ts") for path in inner)
     assert moves.suggest(f"old/{old}/") == f"new/{new}/"
     assert moves.suggest(f"old/{old}/**") == f"new/{new}/**"
     assert moves.suggest(f"old/{old}/{inner[0]}.ts") == f"new/{new}/{inner[0]}.ts"
@@ -851,36 +851,36 @@ def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str
 def test_a_folder_whose_files_were_renamed_too_is_found_again() -> None:
     files = Files(["new/b.ts", "new/in/d.ts", "flat/f.ts"])
     moves = Moves(files)
-    moves.add([Change("R", "new/b.ts", "old/a.ts"), Change("R", "new/in/d.ts", "old/in/c.ts")])
+    moves.add([FileChange("R", "new/b.ts", "old/a.ts"), FileChange("R", "new/in/d.ts", "old/in/c.ts")])
     assert moves.suggest("old/") == "new/" and moves.suggest("old/in/*.ts") == "new/in/*.ts"
-    moves.add([Change("R", "flat/f.ts", "deep/er/f.ts")])
+    moves.add([FileChange("R", "flat/f.ts", "deep/er/f.ts")])
     assert moves.suggest("deep") == "flat"
 
 
 def test_files_moved_within_a_folder_that_moved_are_in_it() -> None:
     moves = Moves(Files(["q/z/1.txt", "q/z/2.txt", "q/3.txt"]))
-    moves.add([Change("R", f"q/z/{name}.txt", f"a/b/{name}.txt") for name in "12"])
+    moves.add([FileChange("R", f"q/z/{name}.txt", f"a/b/{name}.txt") for name in "12"])
     assert moves.suggest("a/") == "q/z/" and moves.doubtful == {"a/"}
-    moves.add([Change("R", "q/3.txt", "a/3.txt")])
+    moves.add([FileChange("R", "q/3.txt", "a/3.txt")])
     assert moves.suggest("a/**/*.txt") == "q/**/*.txt" and moves.doubtful == {"a/"}
 
 
 def test_a_file_of_many_names_votes_once() -> None:
     moves = Moves(Files(["left/1", "left/2", "right/3"]))
-    moves.add([Change("R", "left/1", "a/1"), Change("R", "left/2", "a/2")])
-    moves.add([Change("R", "right/3", "a/z"), Change("R", "a/z", "a/y"), Change("R", "a/y", "a/x")])
+    moves.add([FileChange("R", "left/1", "a/1"), FileChange("R", "left/2", "a/2")])
+    moves.add([FileChange("R", "right/3", "a/z"), FileChange("R", "a/z", "a/y"), FileChange("R", "a/y", "a/x")])
     assert moves.suggest("a/") == "left/"
 
 
 def test_renames_that_run_in_a_circle_end() -> None:
     moves = Moves(Files(["c"]))
-    moves.add([Change("R", "b", "a"), Change("R", "a", "b")])
+    moves.add([FileChange("R", "b", "a"), FileChange("R", "a", "b")])
     assert moves.suggest("a") is None and moves.suggest("c") is None
 
 
 def test_a_name_that_was_taken_again_is_where_a_rename_ends() -> None:
     moves = Moves(Files(["b", "c"]))
-    moves.add([Change("R", "c", "b"), Change("R", "b", "a")])
+    moves.add([FileChange("R", "c", "b"), FileChange("R", "b", "a")])
     assert moves.suggest("a") == "b"
 
 

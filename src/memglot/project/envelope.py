@@ -59,7 +59,7 @@ def _run_in(project: Project, command: Command, *, register: bool) -> dict[str, 
         return _failed(project, error)
     except OSError as error:
         return _failed(project, _file_error(error))
-    if register and project.is_there:
+    if register and project.is_initialized:
         _register(project)
     return {"ok": True, "data": data, "warnings": project.warnings, "meta": project.meta()}
 

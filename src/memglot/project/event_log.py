@@ -102,8 +102,8 @@ def _deleted(snapshot: Snapshot, tail: Tail, time: str) -> Iterator[dict[str, An
     if (seen := _DELETED.search(tail.torn)) is None:
         return
     what, id = seen[1].decode(), seen[2].decode("utf-8", "replace")
-    is_there = snapshot.node(id) is not None if what == "memory" else snapshot.has_link_id(id)
-    if not is_there:
+    exists = snapshot.node(id) is not None if what == "memory" else snapshot.has_link_id(id)
+    if not exists:
         key = "id" if what == "memory" else "relation_id"
         yield {"actor": "agent", "event": f"{what}.deleted", key: id, "timestamp": time}
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.project.git_output import Change, read_files, read_raw, read_status, without_password
+from memglot.project.git_output import FileChange, read_files, read_raw, read_status, without_password
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.paths import FOLDER
 from memglot.settings import git_environment
 
-__all__ = ["NO_GIT", "Change", "Git", "Tree"]
+__all__ = ["NO_GIT", "FileChange", "Git", "Tree"]
 
 _MAX_PATHS = 200
 """How many paths are asked for one by one; a command line ends somewhere."""
@@ -138,16 +138,16 @@ class Git:
         """The paths of all files there are; a submodule that is not checked out is one path."""
         return sorted(set(self.tree.paths))
 
-    def changes(self, base: str) -> list[Change]:
+    def changes(self, base: str) -> list[FileChange]:
         """What differs between a commit and the one that is checked out; what was renamed has both names."""
         return read_raw(_text(self.run("diff-tree", "-r", "-z", *_RENAMES, base, "HEAD", *_OUTSIDE)))
 
-    def past_renames(self, commits: int) -> list[Change]:
+    def past_renames(self, commits: int) -> list[FileChange]:
         """What was renamed in the last commits, newest first."""
         listed = ("log", f"-{commits}", "--format=", "--no-show-signature", "--raw", "-z", "--diff-filter=R")
         return read_raw(_text(self.ask(*listed, *_RENAMES, "HEAD", *_OUTSIDE) or b""))
 
-    def working(self) -> list[Change]:
+    def working(self) -> list[FileChange]:
         """What differs between the last commit and the files there are, staged or not; untracked files are `?`."""
         arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--renames", "--ignored=no", *_OUTSIDE)
         return read_status(_text(self.run(*arguments)))

@@ -10,7 +10,7 @@ _WEB_USER = re.compile(r"^(https?://)[^/]*@", re.IGNORECASE)
 _PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://[^/:@]*):[^/]*@", re.IGNORECASE)
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """One difference."""
 
     status: str
@@ -53,7 +53,7 @@ def read_files(output: str) -> Listing:
     return Listing([*files, *others], [path for path, mode in there.items() if mode == _GITLINK], nested)
 
 
-def read_raw(output: str) -> list[Change]:
+def read_raw(output: str) -> list[FileChange]:
     """The answer of `git diff-tree -z`, or of `git log --raw -z`."""
     found = []
     entries = iter(output.split("\0"))
@@ -64,37 +64,37 @@ def read_raw(output: str) -> list[Change]:
         before, after, _, _, status = about[1:].split(" ")
         path = next(entries, "")
         old, path = (path, next(entries, "")) if status[0] in "RC" else (None, path)
-        found.append(Change(status[0], path, old, _GITLINK in (before, after)))
+        found.append(FileChange(status[0], path, old, _GITLINK in (before, after)))
     return found
 
 
-def read_status(output: str) -> list[Change]:
+def read_status(output: str) -> list[FileChange]:
     """The answer of `git status --porcelain=v2 -z`."""
-    found: list[Change] = []
+    found: list[FileChange] = []
     entries = iter(output.split("\0"))
     for entry in entries:
         kind = entry[:1]
         if kind == "?":
-            found.append(Change("?", entry[2:].rstrip("/"), is_submodule=entry.endswith("/")))
+            found.append(FileChange("?", entry[2:].rstrip("/"), is_submodule=entry.endswith("/")))
         elif kind == "1":
             _, states, submodule, _, _, _, committed, staged, path = entry.split(" ", 8)
             status = states[1] if states[1] != "." else states[0]
             blob = (staged if states[1] == "D" else committed) if status == "D" else None
-            found.append(Change(status, path, None, submodule != "N...", blob))
+            found.append(FileChange(status, path, None, submodule != "N...", blob))
         elif kind == "2":
             _, states, submodule, *_, path = entry.split(" ", 9)
             found += _renamed(states, path, next(entries, ""), submodule != "N...")
         elif kind == "u":
             _, _, submodule, *_, path = entry.split(" ", 10)
-            found.append(Change("U", path, None, submodule != "N..."))
+            found.append(FileChange("U", path, None, submodule != "N..."))
     return found
 
 
-def _renamed(states: str, path: str, old: str, is_submodule: bool) -> list[Change]:
+def _renamed(states: str, path: str, old: str, is_submodule: bool) -> list[FileChange]:
     if states[1] == "D":
         # Renamed, and then deleted: neither name is left.
-        return [Change("D", old, None, is_submodule), Change("D", path, None, is_submodule)]
-    return [Change("C" if "C" in states else "R", path, old, is_submodule)]
+        return [FileChange("D", old, None, is_submodule), FileChange("D", path, None, is_submodule)]
+    return [FileChange("C" if "C" in states else "R", path, old, is_submodule)]
 
 
 def without_password(address: str) -> str:

@@ -19,7 +19,7 @@ from memglot.files import sqlite_files
 from memglot.project.storage.faults import FileFault, special_file
 from memglot.project.storage.paths import INDEX, NODES, RELATIONS
 from memglot.project.storage.reader import StoreReader
-from memglot.project.tokenize import words_of
+from memglot.project.tokenize import spaced_text
 
 FILE = f"{INDEX}/memglot.sqlite"
 """Where it lies, below `.memory`."""
@@ -225,7 +225,7 @@ def _stamp_of(found: os.stat_result, now: int) -> Stamp:
 
 
 def _phrase(term: str) -> str:
-    return '"' + words_of(term).strip() + '"'
+    return '"' + spaced_text(term).strip() + '"'
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from memglot.project.storage.faults import FileFault, control_characters, merge_
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.paths import NODES
 from memglot.project.storage.reader import StoreReader, decode_json, sidecar_faults, to_relation, to_sidecar
-from memglot.project.tokenize import words_of
+from memglot.project.tokenize import spaced_text
 from memglot.project.tokens import first_sentence
 
 
@@ -93,7 +93,7 @@ class IndexUpdate:
         values = (node.title, text, " ".join(tags), " ".join(anchors), " ".join(spoken))
         self._db.execute(
             "INSERT INTO words (rowid, title, body, tags, anchors, evidence) VALUES (?, ?, ?, ?, ?, ?)",
-            (self._db.last_insert_rowid(), *map(words_of, values)),
+            (self._db.last_insert_rowid(), *map(spaced_text, values)),
         )
 
     def _body(self, path: str, body_path: str) -> bytes | None:

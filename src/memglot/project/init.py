@@ -33,7 +33,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, forc
     """
     cleared = reset(project, dry_run=dry_run) if force and has_store(project) else None
     is_cleared = cleared is not None
-    exists = project.is_there and not is_cleared
+    exists = project.is_initialized and not is_cleared
     if exists:
         _check_existing(project)
         project.warnings.append("Memory is already initialized; existing valid storage was left unchanged.")
@@ -74,7 +74,7 @@ def brief(project: Project) -> dict[str, Any]:
 
 
 def _brief_text(project: Project) -> str:
-    id = project.config.project.id if project.is_there else _identity(project)["id"]
+    id = project.config.project.id if project.is_initialized else _identity(project)["id"]
     return brief_for(id, in_git=project.git is not None)
 
 
@@ -149,7 +149,7 @@ def _refuse_partial_store(project: Project, files: dict[str, bytes]) -> None:
     """Raise `ProjectError` if files of a store without config would be overwritten."""
     rest = [f"{FOLDER}/{path}" for path in files if (project.folder / path).exists()]
     # Another process may be creating the store right now; it writes the config first.
-    if rest and not project.is_there:
+    if rest and not project.is_initialized:
         raise _partial_store(rest)
 
 

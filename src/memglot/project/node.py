@@ -1,4 +1,4 @@
-"""A node and a relation as the commands see them; the texts of nodes stay in their files until they are asked for."""
+"""A node and a relation as the commands use them; texts are loaded only when needed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Node(Struct, frozen=True):
     status: str
     title: str
     path: str
-    """Of its sidecar, below `.memory`: `memory/features/x.json`."""
+    """Path of its sidecar below `.memory`, for example `memory/features/x.json`."""
     body_path: str
-    """Of its text, below `.memory` too."""
+    """Path of its text below `.memory`."""
     created_at: str = ""
     updated_at: str = ""
     stage: str | None = None
@@ -28,7 +28,7 @@ class Node(Struct, frozen=True):
 
     @property
     def is_live(self) -> bool:
-        """Tell whether it holds at present."""
+        """True if the node is valid at present: active or open."""
         return self.status in LIVE
 
 
@@ -41,4 +41,4 @@ class Link(Struct, frozen=True):
     object: str
     status: str
     path: str
-    """Of its file, below `.memory`."""
+    """Path of its file below `.memory`."""

@@ -1,4 +1,4 @@
-"""A project: where its memory lies, which repository that is in, and what it says of itself."""
+"""A project: its folder, its git repository and its config."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from memglot.project.storage.shapes import Config
 
 
 class Project:
-    """A folder that has, or may get, a `.memory/`."""
+    """A folder with a `.memory/`, or where one can be created."""
 
     def __init__(self, root: Path, git: Git | None) -> None:
         self.root = root
         self.git = git
         self.folder = root / FOLDER
         self.warnings: list[str] = []
-        """What a person should know of the work done so far."""
+        """Warnings to show with the result."""
 
     @classmethod
     def find(cls, start: Path) -> Project:
-        """The project around a folder: its repository, else the nearest folder above with a `.memory/`, else itself."""
+        """Return the project of a folder: its repository, else the nearest parent with `.memory/`, else the folder."""
         start = start.resolve()
         git = Git.find(start)
         if git is not None:
@@ -55,7 +55,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config:
-        """Its `config.json`. Raises `ProjectError` where there is none, or one of another version."""
+        """The contents of `config.json`. Raises `ProjectError` if it is missing or of another version."""
         self.refuse_links()
         try:
             return to_config(StoreReader(self.folder).config()[1])
@@ -75,22 +75,18 @@ class Project:
         return schema_failed([fault.issue()])
 
     def refuse_links(self) -> None:
-        """Raise `ProjectError` where `.memory`, or a folder of it, is a link: a repository may bring such along."""
+        """Raise `ProjectError` if `.memory` or one of its folders is a link: a repository can contain such links."""
         for name in ("", CONFIG, NODES, RELATIONS, SCHEMAS, INDEX, RECOVERY, BACKUPS):
             if (self.folder / name).is_symlink():
                 raise unsafe_path(f"{FOLDER}/{name}".rstrip("/"))
 
     @property
-    def is_there(self) -> bool:
-        """Tell whether it has a memory."""
+    def is_initialized(self) -> bool:
+        """True if the project has a memory."""
         return (self.folder / CONFIG).is_file()
 
-    def forget(self) -> None:
-        """Read its config anew: it was written or cleared."""
-        self.__dict__.pop("config", None)
-
     def meta(self) -> dict[str, Any]:
-        """Where this is and how git sees it, for the envelope of an answer."""
+        """Return the paths and the git state, for the envelope."""
         state = NO_GIT
         if self.git is not None:
             try:
@@ -101,5 +97,5 @@ class Project:
 
 
 def printable(path: Path) -> str:
-    """A path as text that can be written anywhere; bytes that are no UTF-8 are shown by a sign that says so."""
+    """Return a path as text; bytes that are not valid UTF-8 become replacement characters."""
     return os.fsencode(path).decode(errors="replace")

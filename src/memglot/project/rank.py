@@ -11,7 +11,7 @@ from msgspec import Struct
 from memglot.project.node import Node
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.paths import FOLDER
-from memglot.project.tokenize import terms_of
+from memglot.project.tokenize import unique_words
 
 _EXACT_ID = 100.0
 _EXACT_BODY_PATH = 80.0
@@ -64,7 +64,7 @@ def rank(snapshot: Snapshot, question: str) -> list[RankedNode]:
 
 
 def _by_words(snapshot: Snapshot, question: str) -> dict[str, RankedNode]:
-    asked = terms_of(question)
+    asked = unique_words(question)
     terms = [term for term in asked if term not in _COMMON] or asked
     having, all = snapshot.index.counts(terms)
     # A word that no text contains may be there in a form that stemming does not know.
@@ -85,7 +85,7 @@ def _by_fields(node: Node, weights: dict[str, float]) -> float:
     total = sum(weights.values())
     score = 0.0
     for boost, texts in ((_TAGS, node.tags), (_TITLE, (node.title,)), (_ANCHORS, node.anchors)):
-        words = {word for text in texts for word in terms_of(text.replace("_", " "))}
+        words = {word for text in texts for word in unique_words(text.replace("_", " "))}
         score += boost * sum(weight for term, weight in weights.items() if _has_form(term, words)) / total
     return score
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memglot.project.anchors import Files
-from memglot.project.git import Change
+from memglot.project.git import FileChange
 from memglot.project.globs import compile_glob, is_glob, literal_prefix
 
 _MAX_READ = 5_000
@@ -44,7 +44,7 @@ class Moves:
         self.doubtful: set[str] = set()
         """Anchors whose files have other paths in the suggested folder; smaller steps may give a better answer."""
 
-    def add(self, changes: Iterable[Change]) -> None:
+    def add(self, changes: Iterable[FileChange]) -> None:
         """Add renames; the first one of a path is kept."""
         for change in changes:
             if change.old_path is not None and change.status == "R":
@@ -56,7 +56,7 @@ class Moves:
     def target(self, path: str) -> str | None:
         """Return the present path of a file or submodule; None if it is gone."""
         last = self._names(path)[-1]
-        return last if self._is_there(last) else None
+        return last if self._exists(last) else None
 
     def suggest(self, anchor: str) -> str | None:
         """Return the new anchor for moved files; None if they were not moved, or not together."""
@@ -80,14 +80,14 @@ class Moves:
     def _names(self, path: str) -> list[str]:
         """Return the names of a file, from this one to the last."""
         names = {path: None}
-        while path in self._moves and not self._is_there(path):
+        while path in self._moves and not self._exists(path):
             path = self._moves[path]
             if path in names:
                 break
             names[path] = None
         return list(names)
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         # A submodule that is checked out is a folder with files.
         return path in self._files or (path in self._submodules and path in self._files.folders)
 
@@ -138,7 +138,7 @@ class Moves:
                     return None
                 kept = kept and _parent(after) == _parent(f"{moved}/{inner}".lstrip("/"))
                 folder = moved
-        return _Vote(names[-1], folder, kept, len(names)) if self._is_there(names[-1]) else None
+        return _Vote(names[-1], folder, kept, len(names)) if self._exists(names[-1]) else None
 
 
 def _winner(votes: list[_Vote]) -> str | None:
@@ -175,7 +175,7 @@ def _at_root(paths: Iterable[str]) -> str:
     return "{" + ",".join(name + "**" if name.endswith("/") else name for name in names) + "}"
 
 
-def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list[Change]:
+def working_renames(root: Path, changes: Iterable[FileChange], files: Files) -> list[FileChange]:
     """Return files that were moved without git: one is missing, and a new one has exactly its content."""
     changes = list(changes)
     gone = [change for change in changes if change.status == "D" and change.blob and change.path not in files]
@@ -194,7 +194,7 @@ def working_renames(root: Path, changes: Iterable[Change], files: Files) -> list
         best = max(candidates, key=lambda path: _same_end(change.path, path), default=None)
         # Many files are empty or the same licence: of several candidates, one must at least have the same name.
         if best is not None and (len(candidates) == 1 or _same_end(change.path, best)):
-            found.append(Change("R", best, change.path))
+            found.append(FileChange("R", best, change.path))
     return found
 
 

@@ -1,6 +1,6 @@
-"""What a store has beside its memory: folders, and JSON schemas made from the shapes that files are checked by.
+"""The folders and JSON schemas of a store. The schemas are generated from the structs that check its files.
 
-The real tool reads its checks from these files of a store; memglot does not, so that a missing one is no harm to it.
+The original tool reads the schemas of a store; memglot does not need them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS, SCHEMA
 from memglot.project.storage.shapes import Config, MemoryEvent, RelationFile, Sidecar
 
 NAMES = ("config", "object", "relation", "event", "patch")
-"""The five schemas there are."""
+"""Names of the schemas."""
 _SHAPES = {"config": Config, "object": Sidecar, "relation": RelationFile, "event": MemoryEvent}
 _DEFINITIONS = {"RelationFile": "Link", "EvidenceItem": "Evidence", "SidecarSource": "Source"}
-"""Names of definitions that differ in the schema files, which stay as they always were."""
+"""Names of definitions in the schema files where they differ from the structs'."""
 _OPERATIONS = (
     "create_object",
     "update_object",
@@ -33,24 +33,24 @@ _OPERATIONS = (
 
 
 def schema_path(name: str) -> str:
-    """Where a schema lies, below `.memory`."""
+    """Return the path of a schema below `.memory`."""
     return f"{SCHEMAS}/{name}.schema.json"
 
 
 def missing_schemas(folder: Path) -> dict[str, bytes]:
-    """The schemas that a store lacks, by their paths."""
+    """Return the schemas that a store lacks, by path."""
     return {schema_path(name): schema_of(name) for name in NAMES if not (folder / schema_path(name)).is_file()}
 
 
 def make_folders(folder: Path, layout: Layout) -> None:
-    """Make the folders that a store should have; git keeps no empty ones."""
+    """Create the folders of a store; git does not keep empty ones."""
     kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if layout.by_kind else []
     for path in (NODES, *kinds, RELATIONS):
         (folder / path).mkdir(exist_ok=True)
 
 
 def schema_of(name: str) -> bytes:
-    """A schema as its file holds it."""
+    """Return the content of a schema file."""
     found: dict[str, Any] = _patch() if name == "patch" else msgspec.json.schema(_SHAPES[name])
     defined = found.get("$defs", {})
     if name == "object":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memglot.display import first_few, one_line
 from memglot.project.anchors import Files, normalize_anchor
-from memglot.project.git import Change, Git
+from memglot.project.git import FileChange, Git
 from memglot.project.map import repository_files, unreadable_nodes, update_map
 from memglot.project.markers import AGENT_FILES, strip_entries, strip_sections
 from memglot.project.node import Node
@@ -163,7 +163,7 @@ def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]
     return base
 
 
-def changed_files(git: Git, base: str, changes: Iterable[Change]) -> Files:
+def changed_files(git: Git, base: str, changes: Iterable[FileChange]) -> Files:
     """Return the changed paths, including removed files and former names; a changed submodule counts as a folder."""
     paths: set[str] = set()
     submodules: set[str] = set()
@@ -206,8 +206,8 @@ def _text(content: bytes | None) -> str:
 
 def _renamed(
     git: Git,
-    committed: list[Change],
-    working: list[Change] | None,
+    committed: list[FileChange],
+    working: list[FileChange] | None,
     files: Files,
     orphaned: list[tuple[Node, list[str]]],
 ) -> dict[str, str]:

@@ -141,13 +141,17 @@ def _invalid_value(field: str) -> ProjectError:
     return invalid_save(_EMPTY, field)
 
 
-def _find_null(value: Any, field: str = "") -> str | None:
-    """Return the path of the first null in a JSON value."""
-    if value is None:
-        return field
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (_find_null(inner, f"{field}.{key}" if field else str(key)) for key, inner in items)
-    return next((each for each in found if each is not None), None)
+def _find_null(request: dict[str, Any]) -> str | None:
+    """Return the path of a null in a JSON value."""
+    values: list[tuple[str, Any]] = list(request.items())
+    for field, value in values:  # The list grows while it is read.
+        if value is None:
+            return field
+        if isinstance(value, dict):
+            values += [(f"{field}.{key}", inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            values += [(f"{field}.{number}", inner) for number, inner in enumerate(value)]
+    return None
 
 
 def _node(node: SaveNode, field: str) -> FullSaveNode:
