@@ -277,9 +277,13 @@ class Memory:
         return self._mark(names, sensitive=False)
 
     def _mark(self, names: Sequence[str], *, sensitive: bool) -> Sequence[str]:
+        from memglot.merging.conflict_files import write_conflict_files
+
+        hidden = self.store.hidden
+        ids = None if hidden is None else [conflict.record for conflict in self.conflicts()]
         changed = scopes.mark_all(self.store, names, sensitive=sensitive)
-        # What is sensitive now must not be readable beside the store, also where a crash left it there.
-        self.mirror_conflicts()
+        # Remove texts that are sensitive now from the conflict files, also those of memories that are hidden now.
+        write_conflict_files(self.store if hidden is None else hidden.store, ids)
         return changed
 
     def identity(self, scope: str = DEFAULT_SCOPE) -> Document | None:
@@ -554,13 +558,11 @@ class Memory:
     def mirror_conflicts(self, *ids: str) -> None:
         """Update the conflict files in `_conflicts/` next to the store, or only those of some memories.
 
-        Every operation that may change them calls this. The files of hidden memories, which show neither their texts
-        nor their scopes, are kept up to date as well.
+        Every operation that may change them calls this. The files of hidden memories are left alone.
         """
         from memglot.merging.conflict_files import write_conflict_files
 
-        hidden = self.store.hidden
-        write_conflict_files(self.store if hidden is None else hidden.store, ids or None)
+        write_conflict_files(self.store, ids or None)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
         """Rows of the audit chain, newest first."""

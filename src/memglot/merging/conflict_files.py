@@ -69,11 +69,18 @@ class _ConflictFolder:
             wanted.add(path.name)
             self._write(path, self._page(record, conflict))
         gone = [path for path in self._existing(ids) if path.name not in wanted and self._is_ours(path)]
+        if self._store.hidden is not None:
+            # The conflicts of hidden memories are not in view, so their files stay.
+            hidden = self._store.hidden.ids([self._owner(path.name) for path in gone])
+            gone = [path for path in gone if self._owner(path.name) not in hidden]
         for path in gone:
             path.unlink(missing_ok=True)
         if gone:
             with suppress(OSError):
                 self._folder.rmdir()
+
+    def _owner(self, name: str) -> str:
+        return name.removeprefix(f"{self._file.name}.").partition(".")[0]
 
     def _existing(self, ids: Sequence[str] | None) -> Iterator[Path]:
         """Yield files whose names say that they are of this store and of these memories."""
@@ -81,8 +88,7 @@ class _ConflictFolder:
         owners = set(ids) if ids is not None else None
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
-                rest = entry.name.removeprefix(stem)
-                if rest != entry.name and (owners is None or rest.partition(".")[0] in owners):
+                if entry.name.startswith(stem) and (owners is None or self._owner(entry.name) in owners):
                     yield Path(entry.path)
 
     def _write(self, path: Path, text: bytes) -> None:

@@ -215,6 +215,8 @@ class VisibleThings:
             for thing in things:
                 if isinstance(thing, (Document, Entity)) and thing.scope in scopes:
                     raise HiddenScope(thing.scope)
+            if taken := self._hidden.ids([thing.id for thing in things if isinstance(thing, Entity)]):
+                raise AlreadyThere(min(taken))
             if touched := self._hidden.ids(sorted({end for thing in things for end in _touched_ids(thing)})):
                 raise HiddenMemory(min(touched))
             stored = [thing for thing in self._things.same_keys(things) if thing is not None]
@@ -267,9 +269,8 @@ class VisibleThings:
 
 
 def _touched_ids(thing: Thing) -> list[str]:
-    """Return the memories and entities that storing a thing would change, or would attach something to."""
-    own = [thing.id] if isinstance(thing, (Entity, Tombstone)) else []
-    return [*own, *mentioned_ids(thing)]
+    """Return the memories and entities that storing a thing would delete, or would attach something to."""
+    return [thing.id] if isinstance(thing, Tombstone) else mentioned_ids(thing)
 
 
 class VisibleHistory:
