@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memglot import Memory
 from memglot.formats.core import zip
+from memglot.model import Tombstone
 
 
 def make_zip(path: Path, **files: str) -> Path:
@@ -64,3 +66,34 @@ def test_a_store_in_a_zip_is_merged(memory: Memory, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.write(tmp_path / "other.db", "inside/other.db")
     assert memory.import_from(tmp_path / "all.zip").imported == 1
+
+
+X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
+
+
+def line(id: str, content: str, **more: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
+
+
+def test_a_zip_of_an_export_holds_all_of_it(memory: Memory, tmp_path: Path) -> None:
+    import zipfile
+
+    memory.add("x", id=X)
+    memory.add("y", id=Y)
+    memory.delete(X)
+    memory.export(tmp_path / "vault", format="markdown")
+    memory.export(tmp_path / "all.json")
+    for names in (["vault/.memglot.json", f"vault/{Y}.md"], ["all.json", "all.json.memglot.ndjson"]):
+        with zipfile.ZipFile(tmp_path / "out.zip", "w", zipfile.ZIP_LZMA) as out:
+            for name in names:
+                out.write(tmp_path / name, name)
+        with Memory.open(":memory:") as other:
+            result = other.import_from(tmp_path / "out.zip")
+            assert (result.imported, other.store.things.count(Tombstone), list(result.errors)) == (1, 1, [])
+    whole = (tmp_path / "out.zip").read_bytes()
+    (tmp_path / "out.zip").write_bytes(whole[:60] + b"\xff\xff\xff" + whole[63:])
+    (tmp_path / "good.json").write_bytes(line(X, "x"))
+    result = memory.import_from(tmp_path / "out.zip", "a" * 300, tmp_path / "good.json", restore_deleted=True)
+    assert result.imported == 1 and len(list(result.errors)) >= 2

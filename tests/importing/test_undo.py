@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -155,3 +156,40 @@ def test_an_import_that_only_marks_a_scope_does_not_say_that_nothing_changed(tmp
         said.append(found.output)
     assert "nothing changed" not in said[0] and "marked 1 scope as sensitive" in said[0]
     assert "nothing changed" in said[1]
+
+
+X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
+
+
+def line(id: str, content: str, **more: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
+
+
+def test_undelete_after_a_restoring_import_was_undone(memory: Memory) -> None:
+    memory.import_from(line(X, "x"), format="ndjson")
+    memory.delete(X)
+    memory.import_from(line(X, "x"), format="ndjson", restore_deleted=True)
+    memory.undo("last")
+    assert memory.undelete(X[:13]).content == "x"
+    result = memory.undo(list(memory.imports())[-1].id)
+    assert any("--force" in note for note in result.notes)
+
+
+def test_undo_of_an_import_that_merged_its_own_records(memory: Memory) -> None:
+    memory.import_from(line(X, "x") + line(X, "x", tree="a"), format="ndjson", conflict="merge")
+    assert memory.get(X).tree == "a"
+    memory.undo("last")
+    assert memory.count() == 0
+
+
+def test_undo_does_not_bring_back_what_the_user_took_away(memory: Memory) -> None:
+    relation = {"id": "r", "subject": {"id": X}, "predicate": "knows", "object": {"id": Y}, "updated_at": 1}
+    slot = {"relations": [relation]}
+    memory.import_from(line(X, "x", meta={"memglot": slot}) + line(Y, "y"), format="ndjson")
+    relation |= {"weight": 0.5, "updated_at": 2}
+    memory.import_from(line(X, "x", meta={"memglot": slot}), format="ndjson", conflict="merge")
+    memory.unlink(X, "knows", Y)
+    result = memory.undo("last")
+    assert list(memory.relations()) == [] and any("--force" in note for note in result.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from mcp_agent import Agent, reached
 from memglot import Memory
+from memglot.errors import UsageError
 from memglot.mcp.roots import Roots, folders_from_uris
 from repo_projects import new_project
 
@@ -138,3 +140,71 @@ def test_a_root_may_be_a_link(world: Path) -> None:
 def test_addresses_of_folders() -> None:
     uris = ["file:///a%20b/c", "file://localhost/d", "file://host/e", "http://x/f", "file:///g%00h", "nonsense", ""]
     assert folders_from_uris(uris) == [Path("/a b/c"), Path("/d")]
+
+
+FIRST = "0194a000-0001-7000-8000-000000000001"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Agent]:
+    with reached("here-auto", tmp_path / "store.db", cwd=tmp_path) as found:
+        yield found
+
+
+def test_the_files_of_the_store_are_no_files_for_agents(here: Agent, tmp_path: Path) -> None:
+    here.gives("me_memory_create", content="kept", id=FIRST)
+    for name in ("store.db", "store.db-wal", "store.db-shm", "store.db-journal"):
+        said = here.refuses("me_memory_export", format="json", path=name, force=True)
+        assert "belongs to memglot itself" in said
+        assert "belongs to memglot itself" in here.refuses("memory_sync_export", path=name, force=True)
+    (tmp_path / "alias").symlink_to("store.db-wal")
+    assert "belongs" in here.refuses("me_memory_export", format="json", path="alias", force=True)
+    assert here.gives("me_memory_get", id=FIRST)["content"] == "kept"
+
+
+def test_a_pipe_does_not_hold_up_the_server(here: Agent, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    for tool in ("me_memory_import", "memory_sync_import", "memory_sync_diff"):
+        assert "neither a file nor a folder" in here.refuses(tool, path="pipe.json")
+    assert "neither" in here.refuses("me_memory_export", format="json", path="pipe.json", force=True)
+
+
+def test_clients_that_name_no_folders_of_this_machine(tmp_path: Path) -> None:
+    for way in ("stdio-legacy", "stdio-auto"):
+        with reached(way, tmp_path / "s.db", cwd=tmp_path, roots=["file://elsewhere/a"]) as one:
+            assert "none of the client's roots is a folder on this machine" in one.refuses(
+                "me_memory_import", path="a.json"
+            )
+            assert one.gives("me_memory_search")["total"] == 0
+
+
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with reached("stdio-auto", tmp_path / "s.db", cwd=folder) as one:
+        folder.rmdir()
+        one.gives("me_memory_create", content="x")
+        one.refuses("me_memory_import", path="a.json")
+        assert one.gives("me_memory_search")["total"] == 1
+
+
+@pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
+def test_the_root_of_the_file_system_is_no_working_directory(tmp_path: Path, way: str) -> None:
+    with reached(way, tmp_path / "s.db", cwd=Path("/")) as one:
+        assert "this server may not use any folder" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+        assert "--root" in one.refuses("status_memory")
+        one.gives("me_memory_create", content="x")
+    with reached(way, tmp_path / "s.db", cwd=Path("/"), roots=[tmp_path.as_uri()]) as one:
+        assert "no such file" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+
+
+def test_the_store_by_another_name_is_still_the_store(tmp_path: Path) -> None:
+    """As where the system does not tell capitals apart, or by a hard link."""
+    (tmp_path / "own").mkdir()
+    Memory.open(tmp_path / "own" / "store.db").close()
+    os.link(tmp_path / "own" / "store.db", tmp_path / "alias.db")
+    roots = Roots([tmp_path], [tmp_path / "own" / "store.db", tmp_path / "none"])
+    with pytest.raises(UsageError, match="belongs to memglot itself"):
+        roots.resolve("alias.db")
+    for name in ("other.db", "own", "own/other.db", "nowhere/x.json"):
+        assert roots.resolve(name) == Path(os.path.realpath(tmp_path)) / name

@@ -15,10 +15,13 @@ from typing import Any
 
 import anyio
 import httpx2
+import mcp_types as types
 import pytest
+from mcp.shared.message import SessionMessage
 
 from mcp_agent import PATIENCE, TOKEN, agent, command, listening, over_http
 from memglot import Memory
+from memglot.mcp import stdio
 from memglot.settings import BATCH_SIZE
 
 HELLO = {
@@ -371,3 +374,49 @@ def test_the_server_of_http_ends_when_told_to(tmp_path: Path) -> None:
             one.gives("me_memory_create", content="x")
         server.send_signal(signal.SIGINT)
         assert server.wait(PATIENCE) in (0, 130)
+
+
+def test_options_in_the_wrong_place_are_told(tmp_path: Path) -> None:
+    for arguments, sentence in (
+        (["mcp", "--port", "0"], "`--transport http`"),
+        (["mcp", "--read-only", "install", "cursor"], "after its name"),
+        (["--store", "postgresql://host/db", "mcp"], "no PostgreSQL store"),
+    ):
+        done = run(*arguments, home=tmp_path)
+        assert done.returncode in (2, 3) and sentence in done.stderr and not done.stdout
+    assert not (tmp_path / ".cursor").exists()
+
+
+@pytest.mark.parametrize("last", ["answered", "cancelled"])
+def test_a_server_waits_for_no_answer_that_was_given(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    """Many clients count their requests from 0, and what is cancelled is never answered."""
+    monkeypatch.setattr(stdio, "_GRACE_SECONDS", 10 * PATIENCE)
+    request = types.JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")
+    cancel = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={"requestId": 0})
+
+    async def talk() -> None:
+        to_client, client = anyio.create_memory_object_stream[SessionMessage](9)
+        from_client, incoming = anyio.create_memory_object_stream[SessionMessage](9)
+        asked, questions = anyio.create_memory_object_stream[SessionMessage | Exception](9)
+        answers, given = anyio.create_memory_object_stream[SessionMessage](9)
+        pipes = stdio._Pipes(to_client)
+
+        async def serve() -> None:
+            async with questions, answers:
+                async for _ in questions:
+                    if last == "cancelled":
+                        continue
+                    await answers.send(SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=0, result={})))
+
+        async with to_client, client, incoming, given:
+            async with from_client:
+                await from_client.send(SessionMessage(request))
+                if last == "cancelled":
+                    await from_client.send(SessionMessage(cancel))
+            with anyio.fail_after(PATIENCE):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(pipes.forward_requests, incoming, asked)
+                    tasks.start_soon(pipes.forward_answers, given)
+                    tasks.start_soon(serve)
+
+    anyio.run(talk)

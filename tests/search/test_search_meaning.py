@@ -262,3 +262,30 @@ def test_an_import_that_updates_leaves_no_vector_of_what_was(tmp_path: Path) -> 
         assert memory.get("0194").content == "ship at sea"
         assert memory.stats()["vectors"]["missing"] == 1
         assert memory.embed().embedded == 1 and is_whole(memory, 1)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:") as found:
+        yield found
+
+
+def test_vectors_read_inside_a_transaction_are_forgotten_with_it(memory: Memory) -> None:
+    memory.add("a llama in the garden")
+    with pytest.raises(RuntimeError), memory.store.writing():
+        memory.add("a giraffe at the zoo")
+        assert memory.search("giraffe", mode="semantic")[0].content == "a giraffe at the zoo"
+        raise RuntimeError
+    assert [hit.content for hit in memory.search("giraffe", mode="semantic")] == ["a llama in the garden"]
+    memory.add("a camel in the desert")
+    assert memory.search("camel", mode="semantic")[0].content == "a camel in the desert"
+
+
+def test_a_filter_that_lets_little_through_still_finds_by_meaning(memory: Memory) -> None:
+    for number in range(1_200):
+        memory.add(f"a cat and a kitten, number {number}")
+    wanted = memory.add("puppies are young dogs", tree="rare")
+    for mode in ("hybrid", "semantic"):
+        assert [hit.id for hit in memory.search("cat", mode=mode, tree="rare")][:1] in ([wanted.id], [])
+        assert [hit.id for hit in memory.search("a young dog", mode=mode, tree="rare")] == [wanted.id]
+        assert [hit.id for hit in memory.search('kitten "young dogs"', mode=mode)] == [wanted.id]

@@ -1,0 +1,91 @@
+"""Back up, restore and verify a store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memglot
+from memglot import MemglotError, Memory
+from memglot.store.sqlite import connection
+
+LEAVE = (
+    "import os, signal, sys; from memglot import Memory\n"
+    "memory = Memory.open(sys.argv[1])\n"
+    "for number in range(20): memory.add(f'memory {number}')\n"
+    "os.kill(os.getpid(), signal.SIGKILL)\n"
+)
+
+
+def left_open(path: Path) -> Path:
+    """A store whose last words are still in its write-ahead log."""
+    done = subprocess.run([sys.executable, "-c", LEAVE, str(path)])
+    assert done.returncode == -signal.SIGKILL
+    assert os.path.getsize(f"{path}-wal") > 0
+    return path
+
+
+def test_restore_takes_the_log_along_and_sets_the_old_store_aside(tmp_path: Path) -> None:
+    backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
+    assert memglot.restore(backup, str(store)) == (store, 20)
+    for _ in range(2):
+        memglot.restore(backup, str(store), force=True)
+    asides = sorted(path.name for path in tmp_path.glob("store.db.before*"))
+    assert asides == ["store.db.before-restore", "store.db.before-restore-2"]
+    with Memory.open(store, write=False) as memory:
+        assert memory.count() == 20
+
+
+def test_restore_over_a_store_in_use_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
+    backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
+    with Memory.open(store) as memory:
+        memory.add("mine")
+        with pytest.raises(MemglotError, match="locked: another process has had it open"):
+            memglot.restore(backup, str(store), force=True)
+        assert memory.count() == 1
+    store.write_bytes(store.read_bytes()[:9000])
+    memglot.restore(backup, str(store), force=True)
+    assert memglot.verify(store).ok
+    store.unlink()
+    (tmp_path / "store.db-wal").write_bytes(b"stale")
+    memglot.restore(backup, str(store))
+    assert memglot.verify(store).ok
+
+
+def test_a_backup_onto_itself_is_refused(store_path: str) -> None:
+    with Memory.open(store_path) as memory:
+        memory.add("x")
+        with pytest.raises(MemglotError, match="exists"):
+            memory.backup(store_path, force=True)
+        assert memory.count() == 1
+
+
+def test_rows_that_went_behind_our_back_are_noticed(store_path: str) -> None:
+    import apsw
+
+    with Memory.open(store_path) as memory:
+        memory.add("a")
+        memory.add("b")
+    db = apsw.Connection(store_path)
+    db.execute("DELETE FROM records WHERE seq = 2")
+    db.close()
+    assert any("instead of 2" in problem for problem in memglot.verify(store_path).problems)
+
+
+def test_restore_that_cannot_write_leaves_the_store(tmp_path: Path) -> None:
+    backup, store = tmp_path / "backup.db", tmp_path / "store.db"
+    for path, content in ((backup, "theirs " * 200_000), (store, "mine")):
+        with Memory.open(path) as memory:
+            memory.add(content)
+    command = f"ulimit -f 1000; trap '' XFSZ; {sys.executable} -m memglot --store {store} restore {backup} --force"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 3 and "cannot write" in done.stderr
+    assert not list(tmp_path.glob("*before*")) and not list(tmp_path.glob(".*part*"))
+    with Memory.open(store, write=False) as memory:
+        assert [record.content for record in memory.list()] == ["mine"]

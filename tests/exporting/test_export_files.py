@@ -1,0 +1,89 @@
+"""Export to files: the store, links, sidecars and existing files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memglot
+from memglot import MemglotError, Memory
+
+
+@pytest.mark.parametrize("name", ["s.db", "s.db-wal", "s.db-shm", "s.db-journal"])
+def test_an_export_never_overwrites_its_store(tmp_path: Path, name: str) -> None:
+    with Memory.open(tmp_path / "s.db") as memory:
+        memory.add("kept")
+        with pytest.raises(Exception, match="the store itself"):
+            memory.export(tmp_path / name, format="json", force=True)
+        assert memory.count() == 1
+
+
+X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
+
+
+def line(id: str, content: str, **more: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
+
+
+def test_converting_nothing_leaves_the_target_alone(tmp_path: Path) -> None:
+    target = tmp_path / "good.json"
+    target.write_text("mine")
+    assert memglot.convert(tmp_path / "typo.json", target, force=True).exit_code == 2
+    assert target.read_text() == "mine"
+
+
+def test_keys_of_our_names_are_the_users_in_json(tmp_path: Path) -> None:
+    text = line(X, "x", memglot={"mine": 1}, created_at="2020-01-01T00:00:00Z")
+    (tmp_path / "a.ndjson").write_bytes(text)
+    memglot.convert(tmp_path / "a.ndjson", tmp_path / "a.md")
+    memglot.convert(tmp_path / "a.md", tmp_path / "b.ndjson", plain=True)
+    assert b'"memglot":{"mine":1}' in (tmp_path / "b.ndjson").read_bytes()
+    (tmp_path / "c.md").write_text(
+        "---\nmemglot: hello\ncontent: x\nmeta: {memglot: {extra: {memory-engine: x}}}\n---\nbody"
+    )
+    with Memory.open(":memory:") as memory:
+        memory.import_from(tmp_path / "c.md")
+        assert next(memory.list()).extra["memory-engine"] == {"memglot": "hello", "content": "x"}
+
+
+def test_a_file_beside_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
+    memory.add("a", id=X)
+    memory.add("b")
+    memory.delete(X)
+    path, beside = tmp_path / "q.json", tmp_path / "q.json.memglot.ndjson"
+    beside.write_text("mine")
+    with pytest.raises(MemglotError, match="exists"):
+        memory.export(path)
+    assert beside.read_text() == "mine"
+    beside.unlink()
+    memory.export(path)
+    beside.unlink()
+    assert memglot.verify(path).problems == ["q.json.memglot.ndjson is missing"]
+    memory.export(tmp_path / "p.json", plain=True)
+    assert not (tmp_path / "p.json.memglot.ndjson").exists()
+
+
+def test_a_link_stays_a_link(memory: Memory, tmp_path: Path) -> None:
+    memory.add("a")
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    memory.export(tmp_path / "link.json", force=True)
+    assert (tmp_path / "link.json").is_symlink() and "old" not in (tmp_path / "real.json").read_text()
+
+
+def test_a_stale_file_beside_is_noticed(memory: Memory, tmp_path: Path) -> None:
+    memory.add("x", id=X)
+    memory.add("y", id=Y)
+    memory.delete(X)
+    path, beside = tmp_path / "v.json", tmp_path / "v.json.memglot.ndjson"
+    memory.export(path)
+    old = beside.read_bytes()
+    memory.add("z")
+    memory.delete(Y)
+    memory.export(path, force=True)
+    beside.write_bytes(old)
+    assert not memglot.verify(path).ok
