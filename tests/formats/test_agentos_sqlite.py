@@ -402,8 +402,8 @@ def test_a_second_import_changes_nothing_and_an_undo_takes_all_back(tmp_path: Pa
         (lambda whole: b"just text", "not a SQLite database, or it is encrypted"),
         (lambda whole: sha256(b"x").digest() * 200, "not a SQLite database, or it is encrypted"),
         (lambda whole: whole[:16] + sha256(b"x").digest() * 200, "not a SQLite database, or it is encrypted"),
-        (lambda whole: whole[: len(whole) // 2], "cut off or damaged"),
-        (lambda whole: whole[:-100], "cut off or damaged"),
+        (lambda whole: whole[: len(whole) // 2], "truncated or damaged"),
+        (lambda whole: whole[:-100], "truncated or damaged"),
         (lambda whole: b"", "it is empty"),
     ],
 )

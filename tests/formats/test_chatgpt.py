@@ -253,7 +253,7 @@ def test_thoughts_are_kept_beside_the_text() -> None:
 def test_an_unknown_content_without_text_is_told() -> None:
     (record,), report = read(Chat().user("u", "q").bot("a", {"content_type": "hologram", "beam": 1}))
     assert record.content == "[user]: q"
-    assert report.notes == ["content: no text could be had from 1 of `hologram`"]
+    assert report.notes == ["content: found no text in 1 of `hologram`"]
 
 
 def test_images_of_tools_belong_to_the_answer_and_attachments_are_named() -> None:
@@ -285,7 +285,7 @@ def test_a_circle_is_told_and_all_its_messages_are_read() -> None:
         "[user]: c",
         "[user]: after",
     ]
-    assert faults(report) == ["content:1: the messages of `Paint` follow each other in a circle; each was read once"]
+    assert faults(report) == ["content:1: the messages of `Paint` form a cycle; each was read once"]
     assert [fault.item for fault in report.faults()] == [2]
 
 
@@ -330,7 +330,9 @@ def test_fields_of_another_type_cost_no_conversation() -> None:
     found, report = read(chat)
     assert [record.content for record in found] == ["[user]: a\n[assistant]: b", "[user]: c\n[assistant]: bare text"]
     assert (found[0].created_at, found[0].tags) == (1_700_000_005_500_000, [])
-    assert len(faults(report)) == 2 and all("is no object and was left out" in fault for fault in faults(report))
+    assert len(faults(report)) == 2 and all(
+        "left out a message that is not an object" in fault for fault in faults(report)
+    )
     assert report.notes == ["content: ignored fields of an unexpected type in 4 messages; the other fields were read"]
 
 
@@ -350,14 +352,14 @@ def test_conversations_without_messages_are_counted() -> None:
 def test_what_only_tools_say_is_told_as_left_out() -> None:
     found, report = read(Chat().say("t", "tool", "found", name="web"))
     assert found == []
-    assert any("left out 1 messages of tools or the system" in note for note in report.notes)
+    assert any("left out 1 message of tools or the system" in note for note in report.notes)
 
 
 def test_characters_that_no_store_can_hold_are_replaced_with_a_note() -> None:
     whole = encoded(Chat().user("u", "AAA \\\\ud83d \U0001f600").bot("a", "nul BBB"))
     (record,), report = read(whole.replace(b"AAA", b"\\ud83d").replace(b"BBB", b"\\u0000 \\ud83d\\ude00 \\ude00"))
     assert record.content == "[user]: \ufffd \\\\ud83d \U0001f600\n[assistant]: nul \ufffd \U0001f600 \ufffd"
-    assert report.notes == ["content: replaced 3 NUL or halved characters by U+FFFD"]
+    assert report.notes == ["content: replaced 3 NUL characters or lone surrogates with U+FFFD"]
 
 
 def test_a_file_that_is_cut_off_gives_what_comes_before() -> None:

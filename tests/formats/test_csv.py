@@ -204,7 +204,7 @@ def test_bad_rows_cost_only_themselves() -> None:
     found, faults, _ = read(text)
     assert [record.content for record in found] == ["a", "f", "g"]
     assert faults == [
-        (3, "the row has 3 fields, and the header 2"),
+        (3, "the row has 3 fields, but the header has 2"),
         (4, "`content` is empty"),
         (5, f"invalid UTF-8 at byte {text.index(0xFF)}"),
         (6, f"NUL at byte {text.index(0)}"),

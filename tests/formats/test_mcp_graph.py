@@ -329,7 +329,7 @@ def test_one_bad_line_costs_only_itself(memory: Memory) -> None:
     result = memory.import_from(text)
     assert (result.format, result.imported, result.failed) == ("mcp-graph", 3, 3)
     assert [(fault.line, fault.error) for fault in result.errors] == [
-        (2, "not valid JSON: it ends too early"),
+        (2, "not valid JSON: unexpected end of the value"),
         (4, "`observations` is missing"),
         (5, "`observations[1]` must be text, not a number"),
     ]

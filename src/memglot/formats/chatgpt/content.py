@@ -1,4 +1,4 @@
-"""What a message says, by the type of its content."""
+"""The text of a message, by the type of its content."""
 
 import re
 from collections.abc import Callable
@@ -19,9 +19,9 @@ _ASSETS = {
 
 @dataclass
 class Content:
-    """What a message says: its text, the files it shows, the thoughts behind it.
+    """The content of a message: its text, files and thoughts.
 
-    `shown` is the part of the text that names files. `unknown` names what could not be read.
+    `shown` is the part of the text that names files. `unknown` names parts that could not be read.
     """
 
     type: str
@@ -33,7 +33,7 @@ class Content:
 
 
 def read_content(content: dict[str, Any] | None) -> Content:
-    """Read the content of a message. A type that is not known gives its text, if it has any."""
+    """Return the content of a message; an unknown type yields its text, if it has any."""
     if not content:
         return Content("")
     given = content.get("content_type")
@@ -43,7 +43,7 @@ def read_content(content: dict[str, Any] | None) -> Content:
 
 
 def plain_text(content: dict[str, Any] | None) -> str:
-    """The bare text of a content, without any fence."""
+    """Return the text of a content without a code fence."""
     content = content or {}
     text = _string(content, "text")
     return text or "\n".join(part for part in _list(content, "parts") if isinstance(part, str))
@@ -57,7 +57,7 @@ def _parts(content: dict[str, Any], found: Content) -> None:
             lines.append(part)
         elif isinstance(part, dict):
             named = _part(part, found)
-            # An image alone would leave an empty line behind the text that is not there.
+            # Adding only the image's lines leaves no empty line if there is no text.
             lines += named
             shown += named if not _string(part, "text") else []
         elif part is not None:
@@ -67,7 +67,7 @@ def _parts(content: dict[str, Any], found: Content) -> None:
 
 
 def _part(part: dict[str, Any], found: Content) -> list[str]:
-    """The lines for a part that is more than a text: what was said in it, or the name of the file it points to."""
+    """Return the lines for a part that is not plain text: its transcript, or the name of its file."""
     type = _string(part, "content_type")
     if type == "audio_transcription" or _string(part, "text"):
         return [_string(part, "text")]
@@ -75,7 +75,7 @@ def _part(part: dict[str, Any], found: Content) -> list[str]:
         asset = _string(part, "asset_pointer")
         found.assets.append(asset)
         return [f"[{_ASSETS.get(type, 'file')}: {asset}]"]
-    # A voice or video turn points to its recordings one level deeper.
+    # A voice or video message has its recordings one level deeper.
     inner = [part.get(key) for key in ("audio_asset_pointer", "video_container_asset_pointer")]
     inner += _list(part, "frames_asset_pointers")
     lines = [line for each in inner if isinstance(each, dict) for line in _part(each, found)]
@@ -108,7 +108,7 @@ def _recap(content: dict[str, Any], found: Content) -> None:
 
 
 def _fields(*keys: str) -> Callable[[dict[str, Any], Content], None]:
-    """A reader of content whose text is spread over several keys."""
+    """Return a reader for content with its text in several keys."""
 
     def read(content: dict[str, Any], found: Content) -> None:
         found.text = "\n".join(text for key in keys if (text := _string(content, key)).strip())

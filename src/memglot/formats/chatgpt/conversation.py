@@ -1,4 +1,4 @@
-"""A conversation as ChatGPT's export spells it, decoded quickly, and carefully where a field is of another type."""
+"""A conversation of ChatGPT's export, decoded fast, or leniently if a field has an unexpected type."""
 
 import re
 from collections import Counter
@@ -18,14 +18,14 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 class Author(msgspec.Struct, gc=False):
-    """Who speaks: `user`, `assistant`, `tool` or `system`; a tool has a name."""
+    """Author of a message: `user`, `assistant`, `tool` or `system`; a tool has a name."""
 
     role: str = ""
     name: str | None = None
 
 
 class Metadata(msgspec.Struct, gc=False):
-    """What is used of a message's metadata."""
+    """The keys of a message's metadata that are used."""
 
     model_slug: str | None = None
     is_visually_hidden_from_conversation: bool | None = None
@@ -33,7 +33,7 @@ class Metadata(msgspec.Struct, gc=False):
 
 
 class Message(msgspec.Struct, gc=False):
-    """One message; its content has a shape of its own for each `content_type`."""
+    """One message; the keys of its content depend on `content_type`."""
 
     id: str | None = None
     author: Author | None = None
@@ -45,7 +45,7 @@ class Message(msgspec.Struct, gc=False):
 
 
 class MessageNode(msgspec.Struct, gc=False):
-    """A place in the tree. Roots, and some places between, hold no message."""
+    """A node of the tree. Roots and some inner nodes have no message."""
 
     message: Message | None = None
     parent: str | None = None
@@ -62,7 +62,7 @@ _NESTED: dict[str, type[Any]] = {"message": Message, "author": Author, "metadata
 
 @dataclass
 class Conversation:
-    """One conversation: its tree of messages, and what is said of it as a whole."""
+    """One conversation: its tree of messages and its settings."""
 
     id: str
     title: str
@@ -73,13 +73,13 @@ class Conversation:
 
     @property
     def name(self) -> str:
-        """What a person knows it by."""
+        """Title, or the id if there is none."""
         return self.title or self.id
 
 
 @dataclass
 class ReadCounts:
-    """What a file's notes will tell; of conversations the count, and the name of the first."""
+    """Counts for the notes about a file, with the name of the first conversation concerned."""
 
     empty: int = 0
     repaired: int = 0
@@ -92,7 +92,7 @@ class ReadCounts:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def clean(self, text: str) -> str:
-        """A text without NUL, which no store can hold."""
+        """Replace NUL characters, which no store accepts."""
         if "\0" not in text:
             return text
         self.replaced += text.count("\0")
@@ -100,7 +100,7 @@ class ReadCounts:
 
 
 def decode(raw: bytes, report: SourceReport, counts: ReadCounts) -> Conversation:
-    """The conversation in a text of JSON; raises `BadRecord` for what is none."""
+    """Decode a conversation; raise `BadRecord`."""
     try:
         top = _top(raw)
         nodes = _mapping(top.pop("mapping"))
@@ -132,7 +132,7 @@ def _conversation(values: dict[str, Any], nodes: _Nodes, counts: ReadCounts) -> 
 
 
 def microseconds(seconds: float | None) -> int:
-    """A time of the export in microseconds; 0 where there is none, or none that a calendar has."""
+    """Return a time in microseconds; 0 for none or one out of range."""
     if not seconds or not -1e15 < seconds < 1e15:
         return 0
     at = round(seconds * 1_000_000)
@@ -140,12 +140,12 @@ def microseconds(seconds: float | None) -> int:
 
 
 def place(report: SourceReport) -> dict[str, int | None]:
-    """Where the present conversation stands, for a fault that is not its end."""
+    """Return the position of the current conversation, for a fault inside it."""
     return {"line": report.line if report.find_line is None else report.find_line(), "item": report.item}
 
 
 def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> MessageNode:
-    """A place of the tree with all of its fields that are as they should be."""
+    """Return a node with all of its fields that have the expected type."""
     try:
         return msgspec.convert(value, MessageNode | None) or MessageNode()
     except msgspec.ValidationError:
@@ -153,7 +153,7 @@ def _repair(value: Any, report: SourceReport, counts: ReadCounts) -> MessageNode
     message = value.get("message") if isinstance(value, dict) else value
     if message is not None and not isinstance(message, dict):
         report.fault(
-            BadRecord("a message of this conversation is no object and was left out; the others were read"),
+            BadRecord("left out a message that is not an object; the other messages were read"),
             **place(report),
         )
         value = {**value, "message": None} if isinstance(value, dict) else {}
@@ -176,7 +176,7 @@ def _lenient(value: dict[str, Any], kind: type[_Part]) -> _Part:
 
 
 def _other(given: Any, name: str) -> Any:
-    """What can be made of a field that is of another type than it should be."""
+    """Convert a field of an unexpected type, if possible."""
     if name in _NESTED and isinstance(given, dict):
         return _lenient(given, _NESTED[name])
     if name == "content":
@@ -189,7 +189,7 @@ def _other(given: Any, name: str) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """A time as a number of seconds; some tools write it as text."""
+    """Return a time as seconds; some tools write it as text."""
     if isinstance(value, str):
         try:
             return float(value)
@@ -203,7 +203,7 @@ def _number(value: Any) -> float | None:
 
 
 def _replace_lone_surrogates(raw: bytes, counts: ReadCounts) -> bytes:
-    """The text with halves of surrogate pairs replaced, which an export holds where it cut an emoji in two."""
+    """Replace lone surrogates, which an export contains where it cut an emoji in two."""
     found: list[tuple[int, int]] = []
     high: re.Match[bytes] | None = None
     for match in _ESCAPE.finditer(raw):

@@ -1,7 +1,7 @@
-"""ChatGPT's export: each question with its answer is one episodic memory, saved memories are semantic ones.
+"""ChatGPT's export: each question with its answer is an episodic memory; saved memories are semantic.
 
-Pairs follow the line that ends at `current_node`; other branches are kept and marked. What a conversation says of
-itself and changes while it goes on (its last change, its default model, its list of safe links) is not kept.
+Pairs follow the branch that ends at `current_node`; other branches are kept and marked. Settings that change while a
+conversation goes on (update time, default model, safe links) are not kept.
 """
 
 import re
@@ -25,14 +25,14 @@ from memglot.report import SourceReport
 
 _NAME = re.compile(r"conversations(-\d+)?\.json")
 _INSTRUCTIONS = 1_000
-"""How many different custom instructions are held until the end of a file; real ones are a few."""
+"""Maximum number of different custom instructions held until the end of a file; real files have a few."""
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Record]:
-    """Yield the memories of each conversation, holding one at a time."""
+    """Yield the memories of each conversation, one conversation at a time."""
     counts = ReadCounts()
     instructions_at: dict[str, int] = {}
-    # No end of a conversation is found by decoding alone, so the stream is spared the work.
+    # Decoding cannot find the end of a conversation, so the stream does not try.
     for raw, _ in objects(source, report, msgspec.json.Decoder(msgspec.Raw).decode):
         try:
             conversation = decode(raw, report, counts)
@@ -63,7 +63,7 @@ def _all_instructions(instructions_at: dict[str, int]) -> Iterator[Record]:
 
 
 def _add_notes(name: str, counts: ReadCounts, report: SourceReport) -> None:
-    """Say once a file what a person should know."""
+    """Add the notes about a file."""
     if counts.empty:
         report.note(f"{name}: {_conversations(counts.empty)} no messages")
     if counts.no_current:
@@ -74,15 +74,15 @@ def _add_notes(name: str, counts: ReadCounts, report: SourceReport) -> None:
         report.note(f"{name}: {found}; the first is `{counts.first_orphan}`")
     if counts.unknown:
         report.note(
-            f"{name}: no text could be had from "
+            f"{name}: found no text in "
             + ", ".join(f"{count:,} of `{type}`" for type, count in sorted(counts.unknown.items())[:10])
         )
     if counts.replaced:
-        report.note(f"{name}: replaced {counts.replaced:,} NUL or halved characters by U+FFFD")
+        characters = plural(counts.replaced, "NUL character or lone surrogate", "NUL characters or lone surrogates")
+        report.note(f"{name}: replaced {characters} with U+FFFD")
     if counts.unpaired:
         report.note(
-            f"{name}: left out {counts.unpaired:,} messages of tools or the system that belong to no question "
-            "and no answer"
+            f"{name}: left out {plural(counts.unpaired, 'message')} of tools or the system without a question or answer"
         )
     if counts.repaired:
         messages = plural(counts.repaired, "message")
@@ -94,17 +94,17 @@ def _conversations(count: int) -> str:
 
 
 def is_conversations_file(path: str) -> bool:
-    """Tell whether a file of an export holds conversations: the whole of them, or one of the numbered pieces."""
+    """Return True if a file of an export has all conversations, or is one of the numbered parts."""
     return _NAME.fullmatch(PurePosixPath(path).name) is not None
 
 
 def recognise(head: bytes) -> bool:
-    """Tell a conversation by its tree of messages."""
+    """Return True for a conversation with a tree of messages."""
     return first_keys(head).get("mapping") == b"{"
 
 
 def recognise_folder(glance: Glimpse) -> bool:
-    """Tell an export that was unpacked, or its zip, by its files of conversations."""
+    """Return True for an unpacked export or its zip."""
     return any(map(is_conversations_file, glance.names))
 
 

@@ -1,4 +1,4 @@
-"""Lines of messages, gathered into questions with their answers and what belongs to them."""
+"""Collect the messages of a conversation into questions with their answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BIO = "bio"
 
 @dataclass
 class Utterance:
-    """One message that becomes part of a memory."""
+    """A message that becomes part of a memory."""
 
     id: str
     text: str
@@ -26,7 +26,7 @@ class Utterance:
 
 @dataclass
 class QuestionAnswer:
-    """A question and its answer; either may be missing. `repeats`: the question stands in another pair already."""
+    """A question and its answer, one of which may be missing; `repeats` if another pair has the question too."""
 
     branch: bool
     question: Utterance | None = None
@@ -37,11 +37,11 @@ class QuestionAnswer:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether nothing in it is its own yet, but what tools and the system said."""
+        """True if the pair has only context and no messages of its own."""
         return not self.answers and (self.question is None or self.repeats)
 
     def absorb_context(self, other: QuestionAnswer) -> None:
-        """Take over what tools and the system said, and the thoughts, from a pair that will not be."""
+        """Move the context and thoughts of a discarded pair to this one."""
         self.thoughts, self.context = other.thoughts + self.thoughts, other.context + self.context
         other.thoughts, other.context = [], []
 
@@ -55,7 +55,7 @@ class SavedMemory:
 
 
 class PairCollector:
-    """The pairs of one conversation, in the order they are met."""
+    """Collects the pairs of one conversation in order."""
 
     def __init__(self, conversation: Conversation, counts: ReadCounts) -> None:
         self._nodes, self._counts = conversation.nodes, counts
@@ -65,11 +65,11 @@ class PairCollector:
         self.instructions: list[tuple[str, int]] = []
 
     def add(self, branch: MessageBranch) -> None:
-        """Gather the messages of a line."""
+        """Add the messages of a branch."""
         pair = None
         before = self._pair_of.get(branch.parent) if branch.parent is not None else None
         if before is not None and before.question is not None:
-            # A branch in the middle of an answer goes on with the same question.
+            # A branch in the middle of an answer continues the same question.
             pair = self._new(QuestionAnswer(branch.is_side, before.question, repeats=True))
         for key in branch.keys:
             pair = self._pair_of[key] = self._message(key, self._nodes[key], pair, branch.is_side)
@@ -110,12 +110,12 @@ class PairCollector:
     def _answer(
         self, key: str, role: str, message: Message, content: Content, pair: QuestionAnswer | None, branch: bool
     ) -> QuestionAnswer | None:
-        """A message of the assistant, or what a tool or the system put between."""
+        """Add a message of the assistant, a tool or the system."""
         text, aside = content.text, ""
         if role == "tool" and message.author and message.author.name == BIO:
             return pair
         if role != "assistant" and content.type != OUTPUT or content.type == MEMORIES:
-            # What tools found is no part of the answer; the images that they made are.
+            # Tool results are not part of the answer, but images made by tools are.
             text, aside = content.shown if role == "tool" else "", content.text
         if not text.strip() and not aside.strip() and not content.thoughts:
             return pair
@@ -136,7 +136,7 @@ class PairCollector:
         if metadata is not None:
             attachments += filter(None, map(_attachment, metadata.attachments or ()))
             hidden = hidden or metadata.is_visually_hidden_from_conversation is True
-        # Two places with one message id would overwrite each other.
+        # Two nodes with the same message id would overwrite each other.
         id = self._counts.clean(message.id if message.id and message.id not in self._ids else key)
         self._ids.add(id)
         return Utterance(

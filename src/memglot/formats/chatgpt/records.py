@@ -1,4 +1,4 @@
-"""Pairs as records: their ids, their text, and what else is known of them."""
+"""Records from the pairs of a conversation."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -13,8 +13,8 @@ from memglot.report import SourceReport
 
 TOOL = "chatgpt"
 Found: TypeAlias = QuestionAnswer | SavedMemory
-# What moves on while a conversation does: kept, it would clash with itself in next month's export. The messages
-# themselves tell their times and models.
+# Settings that change while a conversation goes on would conflict with the next export. The messages themselves
+# have their times and models.
 _CHANGING = frozenset(
     {
         "update_time",
@@ -28,13 +28,13 @@ _CHANGING = frozenset(
     }
 )
 _REPEATED = 1 << 22
-"""How many characters of questions a conversation may repeat before its branches: more is a bomb."""
+"""Maximum number of characters of repeated questions per conversation; more would be an attack."""
 
 
 def conversation_records(
     conversation: Conversation, collector: PairCollector, report: SourceReport, counts: ReadCounts
 ) -> Iterator[Record]:
-    """The records of a conversation."""
+    """Yield the records of a conversation."""
     meta, extra = _settings(conversation, report)
     allowance = _REPEATED
     for found, id in _identified(collector.found, counts):
@@ -51,13 +51,13 @@ def conversation_records(
         record.meta |= meta
         if extra:
             record.extra.setdefault(TOOL, {}).update(extra)
-        # What is said of the whole conversation goes with its first memory.
+        # The settings of the conversation are kept with its first memory.
         meta, extra = {}, {}
         yield record
 
 
 def instructions_record(text: str, at: int) -> Record:
-    """The record of custom instructions; its id comes from their text, which every conversation repeats."""
+    """Return the record of custom instructions; its id depends on the text, which every conversation repeats."""
     id = f"custom-instructions/{sha256(text.encode()).hexdigest()}"
     return Record(
         id=derive_id(TOOL, "", id),
@@ -72,10 +72,10 @@ def instructions_record(text: str, at: int) -> Record:
 
 
 def _identified(found: list[Found], counts: ReadCounts) -> Iterator[tuple[Found, str]]:
-    """What becomes a record, each with its id within the conversation.
+    """Yield what becomes a record, with its id within the conversation.
 
-    Of several answers to a question the oldest has the question's own id, whichever branch it is on: a later export
-    with one answer more gives all others the ids they had.
+    Of several answers to a question the oldest has the question's id, on any branch, so a later export with another
+    answer does not change the other ids.
     """
     asked: dict[str, list[QuestionAnswer]] = {}
     for pair in found:
@@ -102,7 +102,7 @@ def _identified(found: list[Found], counts: ReadCounts) -> Iterator[tuple[Found,
 
 def _oldest(pairs: list[QuestionAnswer]) -> QuestionAnswer:
     answered = [pair for pair in pairs if pair.answers]
-    # Without any answer the question's own pair is the one; later ones only repeat it.
+    # Without any answer use the question's own pair; later ones only repeat it.
     first = min(answered, key=lambda pair: pair.answers[0].at or 1 << 63) if answered else pairs[0]
     for pair in pairs:
         if pair is not first and not pair.answers:
@@ -149,7 +149,7 @@ def _record(conversation: Conversation, id: str, said: list[Utterance], branch: 
 
 
 def _settings(conversation: Conversation, report: SourceReport) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a conversation as a whole, where it says anything."""
+    """Return the settings of a conversation."""
     rest = conversation.rest
     meta = {name: True for name in ("archived", "starred") if rest.get(f"is_{name}") is True}
     extra = {key: value for key, value in rest.items() if value and key not in _CHANGING}
@@ -157,7 +157,7 @@ def _settings(conversation: Conversation, report: SourceReport) -> tuple[dict[st
         check_value(extra, "a setting")
     except BadRecord as error:
         report.fault(
-            BadRecord(f"left out the settings of `{shorten(conversation.name)}`: {error}; its messages were read"),
+            BadRecord(f"left out the settings of `{shorten(conversation.name)}`: {error}; the messages were read"),
             **place(report),
         )
         extra = {}

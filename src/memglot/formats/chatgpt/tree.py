@@ -1,4 +1,4 @@
-"""The tree of a conversation: the line that its owner sees, and the branches that were left behind."""
+"""The tree of a conversation: the current branch and the abandoned ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class MessageBranch:
 
 
 def branches(conversation: Conversation, report: SourceReport, counts: ReadCounts) -> Iterator[MessageBranch]:
-    """All places of the tree, each once: first the line to the current one, then the branches as they were made."""
+    """Yield all nodes of the tree, each once: the branch of the current message, then the others by age."""
     nodes = conversation.nodes
     parents = _parents(conversation, counts)
     below = _below(nodes, parents)
@@ -28,7 +28,7 @@ def branches(conversation: Conversation, report: SourceReport, counts: ReadCount
     circles = 0
     current = _current(conversation, below, counts)
     leaves = (key for key in nodes if key not in below)
-    # Places that no root leads to lie on circles; those that hang from one come first.
+    # Nodes that no root leads to are in cycles; nodes that hang from a cycle come first.
     for key in chain([current] if current else [], _downwards(parents, below), leaves, nodes):
         if key in seen:
             continue
@@ -38,15 +38,13 @@ def branches(conversation: Conversation, report: SourceReport, counts: ReadCount
         yield branch
     if circles:
         report.fault(
-            BadRecord(
-                f"the messages of `{shorten(conversation.name)}` follow each other in a circle; each was read once"
-            ),
+            BadRecord(f"the messages of `{shorten(conversation.name)}` form a cycle; each was read once"),
             **place(report),
         )
 
 
 def _climb(key: str, parents: dict[str, str | None], seen: set[str]) -> tuple[MessageBranch, bool]:
-    """From a place upwards to the root, or to what was seen before; tell whether that was on this very way."""
+    """Walk from a node up to the root or a visited node; return True if that node is on the same path."""
     way: list[str] = []
     at: str | None = key
     own: set[str] = set()
@@ -63,7 +61,7 @@ def _parents(conversation: Conversation, counts: ReadCounts) -> dict[str, str | 
     nodes = conversation.nodes
     parents = {key: node.parent if node.parent in nodes else None for key, node in nodes.items()}
     if list(parents.values()).count(None) > 1:
-        # A parent that does not know its child is made up for by one that names it.
+        # A missing parent is replaced by a node that lists it as a child.
         for key, node in nodes.items():
             for child in node.children or ():
                 if parents.get(child, "") is None and child != key:
@@ -75,7 +73,7 @@ def _parents(conversation: Conversation, counts: ReadCounts) -> dict[str, str | 
 
 
 def _below(nodes: dict[str, MessageNode], parents: dict[str, str | None]) -> dict[str, list[str]]:
-    """The places right below each place, the oldest first: an order that later messages do not change."""
+    """Return the children of each node, oldest first; later messages do not change this order."""
     below: dict[str, list[str]] = {}
     for key, parent in parents.items():
         if parent is not None:
@@ -87,7 +85,7 @@ def _below(nodes: dict[str, MessageNode], parents: dict[str, str | None]) -> dic
 
 
 def _downwards(parents: dict[str, str | None], below: dict[str, list[str]]) -> Iterator[str]:
-    """The leaves below the roots, from the oldest branch to the newest."""
+    """Yield the leaves below the roots, from the oldest branch to the newest."""
     waiting = [key for key, parent in parents.items() if parent is None][::-1]
     while waiting:
         key = waiting.pop()
@@ -104,7 +102,7 @@ def _current(conversation: Conversation, below: dict[str, list[str]], counts: Re
     if any(node.message is not None for node in nodes.values()):
         counts.no_current += 1
         counts.first_no_current = counts.first_no_current or conversation.name
-    # The last of several that are equally new: an export lists messages in the order they were made.
+    # The last of several with the same time: an export lists messages in order.
     leaves = [key for key in nodes if key not in below] or list(nodes)
     return max(reversed(leaves), key=lambda key: _time(nodes[key]), default=None)
 

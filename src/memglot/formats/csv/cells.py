@@ -1,4 +1,4 @@
-"""What single cells of a CSV say: times, numbers, tags, JSON."""
+"""Parsing of cells: times, numbers, tags, JSON."""
 
 import re
 from decimal import Decimal
@@ -26,9 +26,9 @@ _MILLISECONDS_BELOW = 10**14
 
 @lru_cache(4096)
 def parse_timestamp(text: str) -> tuple[int, bool]:
-    """Microseconds of an ISO 8601 time, in UTC where it names no offset, or of a number whose size tells its unit.
+    """Return microseconds from an ISO 8601 time (UTC without an offset) or a number in a unit inferred from its size.
 
-    Tells too whether they say all of it.
+    The second value is False if precision was lost.
     """
     if _DIGITS.fullmatch(text):
         value = Decimal(text)
@@ -42,18 +42,18 @@ def parse_timestamp(text: str) -> tuple[int, bool]:
 
 
 def _with_offset(text: str) -> str:
-    """A time with all its parts."""
+    """Return a time with all its parts."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise BadRecord(
-            f"`{shorten(text)}` is neither an ISO 8601 time nor a number of seconds, milliseconds or microseconds"
+            f"`{shorten(text)}` is neither an ISO 8601 timestamp nor a number of seconds, milliseconds or microseconds"
         )
     date, time, hours, minutes = match.groups()
     return f"{date}T{time or '00:00'}" + (f"{hours}:{minutes or '00'}" if hours else "Z")
 
 
 def number(text: str) -> float | None:
-    """A number; `None` for anything else, and for one that is no finite float."""
+    """Return a finite number, or `None`."""
     if _NUMBER.fullmatch(text) is None:
         return None
     found = float(text)
@@ -61,12 +61,12 @@ def number(text: str) -> float | None:
 
 
 def count(text: str) -> int | None:
-    """A count, also as a spreadsheet writes it (`3.0`); `None` for anything else."""
+    """Return a count, also in spreadsheet form (`3.0`), or `None`."""
     return int(text.partition(".")[0]) if _COUNT.fullmatch(text) else None
 
 
 def tags(text: str) -> list[str]:
-    """Tags: a JSON list of text, or words between `|`, or else between commas."""
+    """Return tags from a JSON list, or words separated by `|` or else by commas."""
     if text.startswith("["):
         try:
             return list(dict.fromkeys(check_text(tag, "tags") for tag in msgspec.json.decode(text, type=list[str])))
@@ -77,7 +77,7 @@ def tags(text: str) -> list[str]:
 
 
 def json_value(text: str) -> Any:
-    """The value of a cell of JSON; raises `BadRecord`."""
+    """Return the JSON value of a cell; raise `BadRecord`."""
     raw = text.encode()
     check_depth(raw)
     try:

@@ -1,4 +1,4 @@
-"""The columns of a CSV: which field of a record each one is, and the record in a row."""
+"""The columns of a CSV and the record of a row."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -25,28 +25,28 @@ from memglot.report import SourceReport
 TOOL = "csv"
 AGENTOS = "agentos"
 AGENTOS_ID = "mt_"
-# AgentOS keeps these in `metadata` for itself; a hash is computed, never taken from a file.
+# AgentOS keeps these in `metadata`; hashes are always computed, never read from a file.
 _HASHES = frozenset({"content_hash", "import_hash", "contentHash"})
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
 
 
 class CsvContext:
-    """The file that rows are read from: what tells its ids from those of other files, and who is told of them."""
+    """The file being read: the space of its ids, and its report."""
 
     def __init__(self, space: str, report: SourceReport) -> None:
         self.space, self.report = space, report
 
     def keep_as_text(self, record: Record, column: str, text: str, wanted: str) -> None:
-        """Keep a value that its column should not have as it stands."""
+        """Keep a value of an unexpected type as text."""
         record.meta[_free(record.meta, column)] = text
         self.report.note(
-            f"`{column}` in {self.report.source} is not always {wanted}: such values are kept as text in "
+            f"`{column}` in {self.report.source} is not always {wanted}; such values are kept as text in "
             f"`meta.{column}`"
         )
 
     def time(self, column: str, text: str) -> int:
-        """The time in a cell."""
+        """Return the time in a cell."""
         found, exact = cells.parse_timestamp(text)
         if not exact:
             self.report.dropped(f"{column} (digits beyond a microsecond)", f"{self.report.source}:{self.report.line}")
@@ -73,7 +73,7 @@ def _id(record: Record, text: str, context: CsvContext) -> None:
     if text.startswith(AGENTOS_ID):
         tool, space = AGENTOS, ""
     elif _UUID.fullmatch(text):
-        # Unique by nature, whatever file it stands in.
+        # A UUID is globally unique, in whatever file it is.
         space = ""
     record.id = derive_id(tool, space, text)
     record.foreign = [Foreign(tool, text, space)]
@@ -146,7 +146,7 @@ def _emotions(record: Record, text: str, context: CsvContext) -> None:
         record.extra[AGENTOS] = {"emotions": value}
 
 
-# In the order they are taken: `metadata` first, since the others may add to it; `deleted` has the last word on status.
+# In the order they are applied: `metadata` first, since others add to it; `deleted` overrides `status`.
 _SETTERS: dict[str, SetField] = {
     "metadata": _metadata,
     "id": _id,
@@ -164,7 +164,7 @@ _SETTERS: dict[str, SetField] = {
     "emotions": _emotions,
 }
 _ORDER = {name: place for place, name in enumerate(_SETTERS)}
-# Their text is kept to the letter.
+# Their text is kept exactly.
 _EXACT = ("content", "title", KEY)
 _ALIASES = {
     "kind": "type",
@@ -177,7 +177,7 @@ _ALIASES = {
 
 
 class CsvHeader:
-    """The header of a CSV; raises `BadRecord` for one without `content`."""
+    """The header of a CSV; raise `BadRecord` if it has no `content` column."""
 
     def __init__(self, names: Sequence[str]) -> None:
         names = [name.strip() for name in names]
@@ -204,7 +204,7 @@ class CsvHeader:
         self._slot = self._exact.get(KEY, -1)
 
     def record(self, fields: list[str], context: CsvContext) -> tuple[Record, list[Thing]]:
-        """The record in a row, and what rides with it; raises `BadRecord`."""
+        """Return the record of a row and its attached items; raise `BadRecord`."""
         if len(fields) != self.width:
             fields = self._filled(fields)
         record = Record(content=fields[self._content])
@@ -227,16 +227,16 @@ class CsvHeader:
         return record, []
 
     def _filled(self, fields: list[str]) -> list[str]:
-        """A row that ends early, its last fields empty."""
+        """Pad a short row with empty fields."""
         if len(fields) > self.width:
             raise BadRecord(
-                f"the row has {len(fields):,} fields, and the header {self.width:,}",
-                "quote fields that hold a delimiter",
+                f"the row has {len(fields):,} fields, but the header has {self.width:,}",
+                "quote fields that contain a delimiter",
             )
         return fields + [""] * (self.width - len(fields))
 
     def _carried(self, record: Record, text: str, context: CsvContext) -> list[Thing]:
-        """SetField in the carry slot; a column of that name which is not ours is like any other."""
+        """Apply the carry slot; a foreign column of that name is kept like any other."""
         slot: Any = None
         try:
             slot = cells.json_value(text)
@@ -249,15 +249,15 @@ class CsvHeader:
 
 
 def _free(taken: dict[str, Any], name: str) -> str:
-    """A key that is not taken yet."""
+    """Return a key that is not in use."""
     while name in taken:
         name += " (column)"
     return name
 
 
 def _no_content_column(names: Sequence[str]) -> BadRecord:
-    """A CSV of something else."""
+    """Return the error for a CSV without a `content` column."""
     found = ", ".join(f"`{shorten(name)}`" for name in names[:20]) + (", ..." if len(names) > 20 else "")
     return BadRecord(
-        f"no column is named `content`; the columns are {found}", "rename the one that holds the text of a memory"
+        f"no column is named `content`; the columns are {found}", "rename the column that has the text of a memory"
     )

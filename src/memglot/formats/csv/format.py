@@ -1,4 +1,4 @@
-"""CSV: one memory a row, `content` and any other columns; what they cannot hold rides in the column `memglot`."""
+"""CSV with one memory per row: `content` and any other columns; other fields are carried in the column `memglot`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -71,7 +71,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a row a memory, the same columns always."""
+    """Write one row per memory, always with the same columns."""
     writer = _RowWriter(report, options)
     with target.file() as out:
         lines = [_line(HEADER)]
@@ -89,21 +89,21 @@ def _line(cells: Iterable[str]) -> str:
 
 
 class _RowWriter:
-    """Rows, each with what its own columns cannot say in the last one."""
+    """Builds rows; fields that the columns cannot express are carried in the last column."""
 
     def __init__(self, report: Report, options: WriteOptions) -> None:
         self._report, self._plain = report, options.plain
         self._columns = CsvHeader(HEADER)
-        # CsvContext back what is written tells what the columns alone would lose; nobody needs to hear of that.
+        # Rows are read back to find what the columns lose; notes about that are discarded.
         self._context = CsvContext("", SourceReport())
 
     def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
-        """A record as the cells of a row."""
+        """Return the cells of a record."""
         record, riders, _ = bundle
         cells = _cells(record, self._plain)
         native, _ = self._columns.record(cells, self._context)
         if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
-            # The file's name tells its ids from others, and a file may get another name: the id itself is carried.
+            # Ids depend on the file's name, which may change, so the id itself is carried.
             native.id, native.foreign = "", []
         found = {} if native == record else differences(record, native)
         slot = pack_found(found, record, riders, self._report, self._plain)
@@ -136,7 +136,7 @@ def _cells(record: Record, plain_only: bool) -> list[str]:
 
 
 def _id_cell(record: Record, plain_only: bool) -> str:
-    """The id that the memory has in its own file, or in AgentOS, if it came from there; else its id."""
+    """Return the id from the memory's own file or AgentOS if it came from there, else its id."""
     for foreign in record.foreign:
         ours = foreign.tool == TOOL and not plain_only
         theirs = foreign.tool == AGENTOS and foreign.id.startswith(AGENTOS_ID)
@@ -146,7 +146,7 @@ def _id_cell(record: Record, plain_only: bool) -> str:
 
 
 def _tags_cell(values: list[str]) -> str:
-    """Tags between commas where that reads back as it was, else as a JSON list."""
+    """Return tags separated by commas if they can be read back, else as a JSON list."""
     text = ",".join(values)
     return text if not values or tags(text.strip()) == values else canonical_value(values).decode()
 

@@ -1,6 +1,7 @@
-"""Obsidian vaults: a note a memory, wikilinks for relations, tags in the text; an untouched note stays as it is.
+"""Obsidian vaults: one memory per note, wikilinks as relations, tags in the text; an unchanged note is kept byte for
+byte.
 
-What a note cannot say rides under the front-matter key `memglot`; for notes that must stay as they are, in the proof.
+Other fields are carried under the front matter key `memglot`, or in the proof for notes that must not change.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _WIKILINK = re.compile(rb"\[\[[^\[\]\s][^\[\]\n]*\]\]")
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield the memory of one note; links to other notes lead nowhere."""
+    """Yield the memory of one note; its links to other notes cannot be resolved."""
     name = source.path.name if source.path else "note.md"
     folder = source.path.parent.name if source.path else ""
     return read_vault([(f"{folder}/{name}" if folder else name, source)], folder, report, options)
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a vault: notes in folders by kind, or at the place where they were read."""
+    """Write a vault: notes in folders by kind, or where they were read."""
     if target.path is None:
         raise NeedsFolder("obsidian", "standard output")
     vault = options.space or target.path.resolve().name
@@ -46,7 +47,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:
-    """A vault has Obsidian's settings, or links between its notes."""
+    """Return True if a folder has Obsidian's settings or wikilinks."""
     if any(name.startswith(".obsidian/") or "/.obsidian/" in name for name in glimpse.names):
         return True
     return any(_WIKILINK.search(head) for head in glimpse.heads(".md"))

@@ -1,4 +1,4 @@
-"""The names of a vault's notes and the links between them, resolved when all notes are known; kept on disk."""
+"""Index of the names of a vault's notes and the links between them, resolved when all notes are known."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ FROM links LEFT JOIN names ON names.name = links.name ORDER BY links.rowid, leve
 
 
 class LinkIndex:
-    """Takes notes and their links in any order; tells the relations in the end."""
+    """Collects notes and their links in any order, then yields relations."""
 
     def __init__(self) -> None:
         import apsw
 
-        # An empty name is a database of its own in a temporary file, gone when it is closed.
+        # SQLite keeps a database without a name in a temporary file, and deletes it on close.
         self._db = apsw.Connection("")
         self._db.execute(_TABLES)
         self._names: list[tuple[Any, ...]] = []
@@ -48,7 +48,7 @@ class LinkIndex:
         self._carries = False
 
     def add_note(self, id: str, path: str, own_ids: list[str], title: str | None, aliases: list[str]) -> None:
-        """Take a note by all the names it may be linked by."""
+        """Add a note with all the names it may be linked by."""
         stem = path.rpartition(".")[0] if path.lower().endswith((".md", ".markdown")) else path
         rows = [(_folded(own), _ID, id, path) for own in own_ids]
         rows += [(_folded(stem), _PATH, id, path), (_folded(stem.rpartition("/")[2]), _NAME, id, path)]
@@ -60,7 +60,7 @@ class LinkIndex:
             self._flush()
 
     def add_link(self, subject: str, link: WikiLink, path: str, *, marked: bool) -> None:
-        """Take a link; a `marked` one stands in the note's own text, where it need not be written again."""
+        """Add a link; a `marked` one is in the note's text and need not be written again."""
         target = link.target
         if target.startswith(("./", "../")):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
@@ -69,7 +69,7 @@ class LinkIndex:
             self._flush()
 
     def add_carried(self, subject: str, object: str) -> None:
-        """Take a relation that a note carries as it is: a link between the two tells nothing more."""
+        """Add a relation that a note carries; a link between the two adds nothing."""
         self._carries = True
         self._db.execute("INSERT OR IGNORE INTO carried VALUES (?, ?)", (subject, object))
 
@@ -83,7 +83,7 @@ class LinkIndex:
         self._names, self._links = [], []
 
     def relations(self, report: SourceReport) -> Iterator[Relation]:
-        """The links that lead to a note; broken and ambiguous ones are told, and stay in the text."""
+        """Yield the links that lead to a note; note broken and ambiguous ones, which stay in the text."""
         self._flush()
         self._db.execute("CREATE INDEX by_name ON names (name, level)")
         broken, ambiguous = _Examples(), _Examples()
@@ -108,7 +108,7 @@ class LinkIndex:
         self._db.close()
 
     def _candidates(self, name: str, found: list[tuple[int, str]]) -> list[str]:
-        """The notes that a link may mean, by the first kind of name that fits any."""
+        """Return the notes that a link may mean, by the first kind of name that matches."""
         if "/" in name and (not found or found[0][0] > _PATH) and (by_path := self._by_end_of_path(name)):
             return by_path
         return list(dict.fromkeys(id for level, id in found if level == found[0][0]))
@@ -120,12 +120,12 @@ class LinkIndex:
 
 
 def _link_of(row: Any) -> Any:
-    """The part of a joined row that is the link."""
+    """Return the link columns of a joined row."""
     return row[:7]
 
 
 class _Examples:
-    """How many there were, and the first few of them."""
+    """A count and the first few examples."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -138,7 +138,7 @@ class _Examples:
 
 
 def link_relation(subject: str, predicate: str, object: str, text: str | None) -> Relation:
-    """The relation of a link; `text` is the link as the note's own text has it."""
+    """Return the relation of a link; `text` is the link in the note's text."""
     return Relation(
         id=derive_id(TOOL, "link", f"{subject}\0{predicate}\0{object}"),
         subject=Endpoint(subject),
@@ -149,7 +149,7 @@ def link_relation(subject: str, predicate: str, object: str, text: str | None) -
 
 
 def is_in_text(relation: Relation) -> bool:
-    """Tell whether a relation stands as a link in the text of its note."""
+    """Return True if a relation is a link in the text of its note."""
     own = relation.extra.get(TOOL)
     return isinstance(own, dict) and "link" in own
 
@@ -159,7 +159,7 @@ def _folded(name: str) -> str:
 
 
 def _is_attachment(target: str) -> bool:
-    """Tell a link to a picture or another file from one to a note that is not there."""
+    """Return True if a link names an attachment instead of a missing note."""
     return target.rpartition(".")[2] in _ATTACHMENTS
 
 

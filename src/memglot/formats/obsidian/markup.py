@@ -1,4 +1,4 @@
-"""Obsidian's own markup in the text of a note: wikilinks and tags, never in code."""
+"""Obsidian's markup in the text of a note: wikilinks and tags outside of code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# Patterns that begin with a letter are found fast; what stands before it is looked at afterwards.
+# Patterns that begin with a literal are fast; the character before a match is checked afterwards.
 _LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
-# Everything but white space and these signs may stand in a tag; it needs one character that is no digit.
+# A tag may contain anything but white space and these characters, and needs one that is not a digit.
 _TAG = re.compile(r"#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _DIGITS = re.compile(r"[\d/]+")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
@@ -22,7 +22,7 @@ _LETTER = re.compile(r"[^\n]")
 
 
 class WikiLink(NamedTuple):
-    """A wikilink: what it points to, as written, and how."""
+    """A wikilink: its target, its text, and its predicate."""
 
     target: str
     text: str
@@ -30,7 +30,7 @@ class WikiLink(NamedTuple):
 
 
 def links_in(text: str) -> Iterator[WikiLink]:
-    """The wikilinks of a text without code; one to a place in the same note is none."""
+    """Yield the wikilinks of a text without code; links within the same note are skipped."""
     for match in _LINK.finditer(text):
         if target := link_target(match[1]):
             start = match.start()
@@ -41,13 +41,13 @@ def links_in(text: str) -> Iterator[WikiLink]:
 
 
 def link_target(text: str) -> str:
-    """The note that a link names: without a heading or a block, and without the extension."""
+    """Return the note that a link names, without heading, block and extension."""
     name = text.partition("#")[0].partition("^")[0].strip().rstrip("\\").strip("/")
     return name[:-3] if name.lower().endswith(".md") else name
 
 
 def property_links(front: dict[str, Any]) -> Iterator[WikiLink]:
-    """The wikilinks in the values of properties; the property is the predicate."""
+    """Yield the wikilinks in the values of properties; the property is the predicate."""
     for key, value in front.items():
         for text in _texts(value):
             for link in links_in(text):
@@ -67,7 +67,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def tags_in(text: str) -> list[str]:
-    """The tags of a text without code, by Obsidian's grammar, each once."""
+    """Return the unique tags of a text without code, by Obsidian's grammar."""
     found: dict[str, None] = {}
     for match in _TAG.finditer(text):
         start, end = match.span()
@@ -79,7 +79,7 @@ def tags_in(text: str) -> list[str]:
 
 
 def tag_line(tags: list[str]) -> str:
-    """Tags as the line that this tool and AgentOS write below a note."""
+    """Return the line of tags that memglot and AgentOS write below a note."""
     return " ".join("#" + re.sub(r"\s+", "-", tag) for tag in tags)
 
 
@@ -87,7 +87,7 @@ def tag_line(tags: list[str]) -> str:
 
 
 def without_code(text: str) -> str:
-    """The text with code and formulas blanked out, every other character in its place."""
+    """Replace code and formulas with spaces; other characters keep their positions."""
     if "`" in text or "~~~" in text or "\n    " in text or "\n\t" in text or text[:1] in " \t":
         text = _without_blocks(text)
         if "`" in text:
@@ -96,12 +96,12 @@ def without_code(text: str) -> str:
 
 
 def blank(text: str) -> str:
-    """As many spaces as there are letters, on as many lines."""
+    """Return spaces and line breaks of the same length."""
     return _LETTER.sub(" ", text) if "\n" in text else " " * len(text)
 
 
 def _without_blocks(text: str) -> str:
-    """Without fenced and indented code; what is indented below a list item belongs to the item."""
+    """Blank fenced and indented code; text indented below a list item belongs to the item."""
     lines = text.split("\n")
     fence = ""
     after_blank, in_list = True, False
@@ -119,7 +119,7 @@ def _without_blocks(text: str) -> str:
             continue
         elif _INDENT.match(line) and after_blank and not in_list:
             lines[number] = " " * len(line)
-            # The next line of the block follows no blank one, and is code too.
+            # The next line of the block is code too, though no blank line precedes it.
             continue
         elif _ITEM.match(line):
             in_list = True
@@ -130,7 +130,7 @@ def _without_blocks(text: str) -> str:
 
 
 def _without_spans(text: str) -> str:
-    """Without code between two equal runs of backticks in one paragraph."""
+    """Blank code between two equal runs of backticks in one paragraph."""
     runs = [(match.start(), match.end()) for match in _RUN.finditer(text)]
     following: list[int | None] = [None] * len(runs)
     latest: dict[int, int] = {}

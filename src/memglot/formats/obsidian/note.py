@@ -1,4 +1,4 @@
-"""One note of a vault: the memory that it tells of, by its front matter, its text and its place."""
+"""The memory of one note, from its front matter, text and path."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
 
 
 class NoteBody(NamedTuple):
-    """The text of a note: its content, then the lines that a tool wrote below it."""
+    """The text of a note: its content and the lines that a tool wrote below it."""
 
     content: str
     own: str
     related: str
-    """The links of a block of related notes, as lines."""
+    """The links of a block of related notes, one per line."""
 
 
 def split_body(body: str, tags: list[str], only: list[str] | None = None) -> NoteBody:
-    """Take off what this tool or AgentOS wrote below the content: related notes, and before them the tags.
+    """Split off what memglot or AgentOS wrote below the content: tags, then related notes.
 
-    `only` names the blocks that were written, where the content itself ends like one.
+    `only` names the blocks that were written, if the content itself ends like one.
     """
     content, related = body, ""
     if (only is None or "related" in only) and (start := _related_start(content)) is not None:
@@ -48,7 +48,7 @@ def split_body(body: str, tags: list[str], only: list[str] | None = None) -> Not
 
 
 def _related_start(text: str) -> int | None:
-    """Where the last lines of a text begin, if they are a heading and links to related notes."""
+    """Return where the closing block of related notes begins, if there is one."""
     end = len(text.rstrip("\r\n")) if text.endswith("\n") else len(text)
     links = 0
     while True:
@@ -67,7 +67,7 @@ def _related_start(text: str) -> int | None:
 
 
 def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> Record:
-    """The memory of a note by its front matter and its place; the text's own tags are not in it yet."""
+    """Return the memory from a note's front matter and path, without the tags in its text."""
     values: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> 
 
 
 def _read(field: str, value: Any) -> Any:
-    """A field as AgentOS means it; `None` where it is a property of somebody else's that has the same name."""
+    """Return a field as AgentOS defines it; `None` for a property of the same name with another type."""
     reader: Callable[[str, Any], Any] = FIELDS[field]
     if field in ("type", "scope") and not isinstance(value, str):
         return None
@@ -111,7 +111,7 @@ def _read(field: str, value: Any) -> Any:
 
 
 def front_tags(front: dict[str, Any]) -> list[str]:
-    """The tags of the front matter."""
+    """Return the tags of the front matter."""
     value = front.get("tags")
     return (_read("tags", value) or []) if value is not None else []
 
@@ -122,22 +122,22 @@ def _name(path: str, id: str) -> str | None:
 
 
 def file_stem(id: str) -> str:
-    """The name of the file for an id, safe on every system."""
+    """Return a file name for an id that is valid on every system."""
     name = safe_name(id)
     return name if name == id else f"{name}-{derive_id(TOOL, 'name', id)[-8:]}"
 
 
 def default_path(record: Record, id: str, dialect: str | None = None) -> str:
-    """The place of a note that has none of its own yet: in the folder of its kind, by its id.
+    """Return the path of a new note: in the folder of its kind, named by its id.
 
-    The program has a folder for each scope above it.
+    The program's dialect adds a folder for the scope.
     """
     path = f"{safe_name(record.kind)}/{file_stem(id)}.md"
     return f"{safe_name(record.scope.partition(':')[0])}/{path}" if dialect == "program" else path
 
 
 def aliases_of(record: Record) -> list[str]:
-    """Other names of a note."""
+    """Return the other names of a note."""
     own = record.extra.get(TOOL)
     value = own.get("aliases") if isinstance(own, dict) else None
     if isinstance(value, str):
@@ -146,6 +146,6 @@ def aliases_of(record: Record) -> list[str]:
 
 
 def agentos_ids(record: Record, front: dict[str, Any]) -> list[str]:
-    """The ids that a link may name a note by."""
+    """Return the ids that a link may use for a note."""
     found = [str(front["id"])] if isinstance(front.get("id"), (str, int)) else []
     return [*found, record.id]

@@ -1,4 +1,4 @@
-"""Reads a vault: its notes one by one, then the relations that their links tell of."""
+"""Reader of a vault: its notes one by one, then the relations from their links."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MARKS = ("own", "text")
 def read_vault(
     files: Iterable[tuple[str, Source]], vault: str, report: SourceReport, options: ReadOptions
 ) -> Iterator[Item]:
-    """Yield the memories of all notes, then what connects them."""
+    """Yield the memories of all notes, then their relations."""
     link_index = LinkIndex()
     vault = options.space or vault
     ids = DiskMap()
@@ -58,7 +58,7 @@ def read_vault(
 
 
 class _Note:
-    """One note under way."""
+    """Reads one note."""
 
     def __init__(self, path: str, source: Source, vault: str, options: ReadOptions) -> None:
         self.path, self.vault = path, vault
@@ -73,7 +73,7 @@ class _Note:
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
     def items(self, link_index: LinkIndex, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
-        """The memory of the note, and what rides with it; its names and links go into the link_index."""
+        """Yield the memory of the note and its attached items; add its names and links to the index."""
         try:
             text = decode_note(self._raw)
         except BadRecord as error:
@@ -88,19 +88,19 @@ class _Note:
         self._front_tags = record.tags
         empty = False
         if "text" not in marks or marks["text"] != text_digest(record):
-            # What a tool wrote is taken to the letter; a person's blank lines are no content.
+            # A tool's blank lines are content; a person's are not.
             empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
             self._read_markup(record, "" if empty else body.content, frame.front, link_index)
         told = frame.front.get("id") is not None
         if told and record.id in ids:
-            # Somebody copied the note, id and all: the copy is a note of its own.
-            report.note(f"{self.path} has the id of {ids[record.id]}: it was taken as a memory of its own")
+            # Someone copied the note with its id: the copy is a memory of its own.
+            report.note(f"{self.path} has the id of {ids[record.id]}; it was imported as a separate memory")
             record.id = derive_id(TOOL, self.vault, self.path)
             record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
         if told:
-            # An id by the path cannot come twice.
+            # An id derived from the path is unique.
             ids[record.id] = self.path
         for rider in riders:
             if isinstance(rider, Relation):
@@ -115,7 +115,7 @@ class _Note:
         yield from riders
 
     def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
-        """A note that is no text is kept as it is."""
+        """Return a blob for a note that is not text."""
         report.fault(_kept_unsplit(str(error)))
         data = (self._mark.encode() if self._mark else b"") + self._raw
         return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
@@ -154,7 +154,7 @@ class _Note:
         return riders
 
     def _read_markup(self, record: Record, content: str, front: dict[str, Any], link_index: LinkIndex) -> None:
-        """Take the tags and the links that stand in the text and in the properties."""
+        """Read the tags and links in the text and in the properties."""
         links: list[WikiLink] = []
         if self._linked_front:
             links += property_links({key: value for key, value in front.items() if key != KEY})
@@ -169,7 +169,7 @@ class _Note:
     def _remember(
         self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody, empty: bool
     ) -> None:
-        """Keep the note's place and the text around its content, unless that is just what this tool would write."""
+        """Keep the note's path and the text around its content, unless memglot would write the same."""
         if self._is_edited:
             mark_as_note(record, edited=True)
         if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
@@ -180,7 +180,7 @@ class _Note:
             extra["empty"] = record.content
         record.extra[TOOL] = extra
         if self._is_written and KEY in frame.front and not body.related:
-            # This tool laid the note out at its own place, and can do so again.
+            # memglot wrote this note at this path, and can write it again.
             return
         if not self._is_written:
             mark_as_note(record)
@@ -199,7 +199,7 @@ class _Note:
         record.extra[RESIDUE] = value
 
     def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody) -> bool:
-        """Tell whether this tool would write the note just so, with the related notes that it has."""
+        """Return True if memglot would write exactly this note, with its related notes."""
         own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")
         for dialect in (None, "program"):
@@ -208,7 +208,7 @@ class _Note:
             layout = RenderOptions(self.path, self.vault, dialect)
             if render(record, riders, related, layout, Report()) == text:
                 return True
-            # A plain note does not say that tags in its text are none of its own.
+            # A plain note does not say which tags are only in its text.
             told = msgspec.structs.replace(record, tags=self._front_tags)
             plain = render(told, riders, related, layout._replace(plain=True), Report())
             if KEY not in frame.front and plain == text:
@@ -217,12 +217,12 @@ class _Note:
 
 
 def own_state(record: Record) -> Any:
-    """What a note says that lies in `extra`."""
+    """Return the parts of a note that are in `extra`."""
     own = record.extra.get(TOOL)
     own = {key: value for key, value in own.items() if key != "places"} if isinstance(own, dict) else own
     return [own, record.extra.get("agentos")]
 
 
 def _kept_unsplit(reason: str) -> BadRecord:
-    """A note that cannot be taken apart."""
-    return BadRecord(f"{reason}; the note is kept whole")
+    """Return the error for a note that cannot be parsed."""
+    return BadRecord(f"{reason}; the note is kept unparsed")

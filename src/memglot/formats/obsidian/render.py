@@ -1,4 +1,4 @@
-"""A memory as a note that this tool lays out: front matter, content, tags, related notes."""
+"""The text of a note that memglot writes: front matter, content, tags, related notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = frozenset({"path", "places", "empty"})
 
 
 class RenderOptions(NamedTuple):
-    """How a note is laid out: where, in which vault, in which dialect, and whether with a carry slot."""
+    """How a note is written: path, vault, dialect, and whether without a carry slot."""
 
     path: str
     vault: str
@@ -29,16 +29,16 @@ class RenderOptions(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """What stands above the related notes."""
+        """Heading of the related notes."""
         return "**Related:**" if self.dialect == "program" else "## Related"
 
     def time(self, at: int) -> str | int:
-        """A time as the dialect spells it."""
+        """Return a time in the format of the dialect."""
         return at // 1000 if self.dialect == "program" else format_time(at)
 
 
 def render(record: Record, riders: list[Thing], related: str, layout: RenderOptions, report: Report) -> str:
-    """The text of a note; `related` are the lines of its related notes."""
+    """Return the text of a note; `related` has the lines of its related notes."""
     path, vault, plain = layout.path, layout.vault, layout.plain
     placed = without_place(record)
     front = _front(placed, layout)
@@ -59,7 +59,7 @@ def render(record: Record, riders: list[Thing], related: str, layout: RenderOpti
 
 
 def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
-    """What a reader must know so as not to misread the text."""
+    """Return what a reader must know to parse the text correctly."""
     found: dict[str, Any] = {}
     if split_body(content + own, record.tags).content != content:
         found["own"] = [name for name, sign in (("tags", record.tags), ("related", has_related)) if sign]
@@ -69,7 +69,7 @@ def _about_text(record: Record, content: str, own: str, front: dict[str, Any], h
 
 
 def has_markup(content: str, front: dict[str, Any]) -> bool:
-    """Tell whether a note's own text has tags or links."""
+    """Return True if a note's text or properties have tags or links."""
     if "#" in content or "[[" in content:
         bare = without_code(content)
         if tags_in(bare) or any(links_in(bare)):
@@ -78,18 +78,18 @@ def has_markup(content: str, front: dict[str, Any]) -> bool:
 
 
 def text_digest(record: Record) -> str:
-    """A short digest of the text that tags and links are read from."""
+    """Return a short digest of the text that tags and links are read from."""
     return sha256(canonical_value([record.content, record.meta])).hexdigest()[:16]
 
 
 def is_empty(record: Record) -> bool:
-    """Tell whether a memory stands for a note without a body, and nobody gave it one since."""
+    """Return True if a memory is a note without a body and still has none."""
     own = record.extra.get(TOOL)
     return isinstance(own, dict) and own.get("empty") == record.content
 
 
 def without_place(record: Record) -> Record:
-    """The memory without what its note's place tells of itself."""
+    """Return the memory without the path of its note."""
     if TOOL not in record.extra and RESIDUE not in record.extra:
         return record
     extra = {key: value for key, value in record.extra.items() if key != RESIDUE}

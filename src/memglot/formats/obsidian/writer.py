@@ -1,4 +1,4 @@
-"""Writes a vault: notes that were not touched as they were, others laid out anew, with links between them."""
+"""Writer of a vault: unchanged notes as they were, others rendered, with links between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST = 80
 
 
 class VaultWriter:
-    """Takes memories; those with related notes wait until all notes have their names."""
+    """Writes memories as notes; those with related notes wait until all notes have names."""
 
     def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: WriteOptions) -> None:
         self._notes, self._vault, self._report, self._options = notes, vault, report, options
@@ -36,16 +36,16 @@ class VaultWriter:
         self._bytes: DiskList[Any] = DiskList()
 
     def beside(self, item: Item, report: Report) -> None:
-        """Put a note that is no text back to its place; keep anything else that belongs to no note."""
+        """Keep a note that is not text for its path, and any other item without a note."""
         path = item.row.get("path") if isinstance(item, Blob) and isinstance(item.row, dict) else None
         if isinstance(item, Blob) and (item.tool, item.table) == (TOOL, "notes") and isinstance(path, str):
-            # It takes its place only where no memory has it: the note may be text by now.
+            # It is written only if no memory uses the path: the note may be text by now.
             vault = item.key.removesuffix(path).removesuffix("/")
             self._bytes.append({"path": path, "vault": vault, "data": b64encode(item.data or b"").decode()})
         self._notes.beside(item, report)
 
     def add(self, bundle: Bundle) -> None:
-        """Write a memory's note, or let it wait."""
+        """Write a memory's note, or postpone it."""
         record, riders, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
         fallback = default_path(record, written_id(record), self._options.dialect)
@@ -69,7 +69,7 @@ class VaultWriter:
             self._write(path, record, riders, _related_before(places))
 
     def finish(self) -> None:
-        """Write the notes that waited for the names of others."""
+        """Write the postponed notes."""
         for value in self._waiting:
             record, *riders = (item_of(line.encode()) for line in value["lines"])
             assert isinstance(record, Record)
@@ -82,7 +82,7 @@ class VaultWriter:
         self._names.close()
 
     def _related(self, riders: list[Thing], before: str) -> str:
-        """A line for each related note, below those that the note had already."""
+        """Return one line per related note, after the existing lines."""
         lines = before.split("\n") if before else []
         for relation in riders:
             if isinstance(relation, Relation) and not relation.object.entity and not is_in_text(relation):
@@ -98,19 +98,19 @@ class VaultWriter:
 
 
 def _related_before(places: list[NotePlace]) -> str:
-    """The lines of related notes that a person wrote below a note which is laid out anew."""
+    """Return the lines of related notes that a person wrote below a note that is rendered again."""
     tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
     return split_body("x" + tail, [], ["related"]).related
 
 
 def untouched(record: Record) -> bool:
-    """Tell whether a memory still says what its note said when it was read."""
+    """Return True if a memory still equals its note as it was read."""
     places = places_of(record, TOOL, RESIDUE)
     return bool(places) and is_untouched(record, places, own_state(record))
 
 
 def _description(record: Record) -> str:
-    """The title of a memory, or its first line, in a form that breaks no link."""
+    """Return the title or first line of a memory, without characters that break a link."""
     text = record.title or record.content.strip().partition("\n")[0]
     text = " ".join(text.translate(_BRACKETS).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

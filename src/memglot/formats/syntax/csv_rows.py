@@ -1,4 +1,4 @@
-"""Splits a CSV into its rows as it comes: RFC 4180, any line end, fields over many lines, and where each row stands."""
+"""Split a CSV stream into rows: RFC 4180, any line end, fields over several lines, with line numbers."""
 
 import re
 import tempfile
@@ -12,15 +12,15 @@ from memglot.model.record_errors import bad_bytes
 _DELIMITERS = (b",", b";", b"\t")
 _CHUNK = 1 << 17
 _IN_MEMORY = 1 << 23
-# A quote at the start of a field opens it; anywhere else in an unquoted field it is a letter like any other.
+# A quote opens a field only at its start; elsewhere in an unquoted field it is an ordinary character.
 _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)" *+')
-# One quote, or three, or five: what may close a field. Two of them are one quote inside of it.
+# An odd number of quotes may close a field; two quotes are one quote inside of it.
 _CLOSING = re.compile(rb'(?<!")(?:"")*+"(?!")')
 _HEADER = re.compile(rb'\s*+(?:[^"\r\n]++|"[^"]*+"?)*+')
 
 
 class CsvLine(NamedTuple):
-    """A line with its end, its number, and the place of its first byte."""
+    """A line with its line end, its number, and the offset of its first byte."""
 
     text: bytes
     number: int
@@ -28,7 +28,7 @@ class CsvLine(NamedTuple):
 
 
 class CsvRow(NamedTuple):
-    """The fields of a row and the line it begins on; or what is wrong with it, and the line of that."""
+    """The fields of a row and its first line; or an error and its line."""
 
     fields: list[str]
     line: int
@@ -36,17 +36,17 @@ class CsvRow(NamedTuple):
 
 
 def find_delimiter(head: bytes) -> str:
-    """What stands most often between the names of the header, outside of quotes; a comma where nothing does."""
+    """Return the most frequent delimiter in the header outside of quotes; a comma by default."""
     match = _HEADER.match(head)
     names = re.sub(rb'"[^"]*"?', b"", match[0] if match else b"")
     return max(_DELIMITERS, key=names.count).decode()
 
 
 def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
-    """All rows, the header first; lines of nothing but white space are passed over.
+    """Yield all rows, the header first; skip blank lines.
 
-    A row whose quote never closes, or closes in the middle of a later row, would swallow its siblings: the lines below
-    that quote are read again, and those with as many fields as the header are rows of their own.
+    A quote that never closes, or closes inside a later row, would swallow rows. The lines after it are read again, and
+    those with as many fields as the header are rows of their own.
     """
     feed = _Feed(_lines(source.stream, source.start))
     width = doubtful = 0
@@ -67,11 +67,11 @@ def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
 
 
 def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[CsvLine]:
-    """The lines of a stream, whatever ends them, never holding more than a chunk and a line."""
+    """Yield the lines of a stream, holding no more than a chunk and a line."""
     rest: list[bytes] = []
     while chunk := stream.read(_CHUNK):
         if chunk.endswith(b"\r"):
-            # A line feed may follow, which belongs to the same line end.
+            # A line feed that follows belongs to the same line end.
             chunk += stream.read(1)
         if rest:
             if b"\n" not in chunk and b"\r" not in chunk:
@@ -89,7 +89,7 @@ def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[CsvLine]
 
 
 def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
-    """The text of some bytes; what is none is told with its place in the file."""
+    """Decode some bytes; return an error with the offset if they are not valid text."""
     try:
         text, error = raw.decode(), None
     except UnicodeDecodeError as found:
@@ -100,7 +100,7 @@ def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
 
 
 class _Feed:
-    """Lines to come, of which some may be put back to come again."""
+    """Lines to come; some can be pushed back."""
 
     def __init__(self, lines: Iterator[CsvLine]) -> None:
         self._waiting = [lines]
@@ -117,31 +117,31 @@ class _Feed:
         raise StopIteration
 
     def again(self, lines: Iterator[CsvLine]) -> None:
-        """Let these lines come before all others."""
+        """Yield these lines before all others."""
         self._waiting.append(lines)
 
 
 class _Quoted:
-    """A row that begins on a line with quotes in it, and may go on below."""
+    """A row that begins on a line with quotes and may continue on the next lines."""
 
     def __init__(self, first: CsvLine, delimiter: str) -> None:
         self._first, self._delimiter = first, delimiter
         self._fields: list[str] = []
         self._error: BadRecord | None = None
-        # The bytes of a row over several lines: on disk when they are many, since a quote may never close.
+        # The bytes of a row over several lines; on disk if there are many, since a quote may never close.
         self._bytes: tempfile.SpooledTemporaryFile[bytes] | None = None
         self.doubtful = 0
-        """The last line that this row swallowed, where its quotes do not fit."""
+        """Last line that this row swallowed, if its quotes do not match."""
 
     def build(self, feed: _Feed) -> CsvRow:
-        """The row, with as many more lines of the feed as it takes."""
+        """Return the row, reading as many lines as needed."""
         first = self._first
         text, self._error = _decode(first.text, first.offset)
         start, opened, last = 0, first.number, first.number
         while (place := self._split(text)) is not None:
             start += len(text[:place].encode("utf-8", "surrogateescape"))
             if _QUOTED.match(text, place) is not None:
-                # It closes, but text follows: this is where a later row opens a quote of its own.
+                # Text follows the closing quote, so a later row probably opens a quote here.
                 return self._broken(feed, start, opened, last, _bad_quote(lines=True))
             opened = last
             last, closes = self._hold(feed, last)
@@ -156,7 +156,7 @@ class _Quoted:
         return CsvRow(self._fields, first.number, self._error)
 
     def _split(self, text: str) -> int | None:
-        """Add the fields of a text; tell the place of a quote that does not close on its own line as it should."""
+        """Add the fields of a text; return the position of a quote that does not close on its line."""
         delimiter, fields = self._delimiter, self._fields
         place = 0
         while True:
@@ -183,7 +183,7 @@ class _Quoted:
             place = end + 1
 
     def _hold(self, feed: _Feed, last: int) -> tuple[int, bool]:
-        """Take lines up to one that may close the field; tell its number, and whether there is one."""
+        """Read lines up to one that may close the field; return its number and True if there is one."""
         if self._bytes is None:
             self._bytes = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
             self._bytes.write(self._first.text)
@@ -196,7 +196,7 @@ class _Quoted:
         return last, False
 
     def _broken(self, feed: _Feed, start: int, opened: int, last: int, error: BadRecord) -> CsvRow:
-        """Tell of the quote that opened on a line, and let the lines below it come again."""
+        """Return the error for the quote that opened on a line, and push back the lines after it."""
         assert self._bytes is not None
         self.doubtful = last
         feed.again(_below(self._bytes, start, self._first.offset + start, opened))
@@ -215,12 +215,12 @@ _REREAD = "; the lines below it were read again, and those with as many fields a
 
 
 def _open_quote() -> BadRecord:
-    """A quote in a CSV without its other half."""
+    """Return the error for a quote that is never closed."""
     return BadRecord("a quote opens a field here and never closes", "close it, or double it if it is text" + _REREAD)
 
 
 def _bad_quote(*, lines: bool) -> BadRecord:
-    """Text behind the quote that closes a field of a CSV, which may have opened lines before."""
+    """Return the error for text after a closing quote."""
     hint = "double the quotes inside a quoted field"
     if not lines:
         return BadRecord("text follows the quote that closes a field", hint)

@@ -1,4 +1,4 @@
-"""A JSON object whose values are long lists, read one element at a time."""
+"""Read a JSON object with long lists as values, one element at a time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,10 +17,10 @@ from memglot.settings import MAX_SECTION_BYTES
 def sections(
     source: Source, report: SourceReport, decode: Decode, *, memories: str = "memories"
 ) -> Iterator[tuple[str, bytes, Any]]:
-    """Yield the elements of all lists in an object, each under its list's key; any other value comes as it is.
+    """Yield the elements of all lists in an object, each with its list's key; other values are yielded as they are.
 
-    `memories` is the key of the list whose elements are memories.
-    Where the object is broken between two values, that is reported, and nothing more can be read.
+    `memories` is the key of the list of memories. If the object is broken between two values, that is reported, and
+    reading stops.
     """
     values = Splitter(source.stream, source.start)
     report.find_line = lambda: values.line
@@ -43,7 +43,7 @@ def sections(
             report.item = None
             whole = values.exact()
             if whole is None or not is_json(whole):
-                report.fault(bad_syntax("JSON", f"`{key[:40]}` has no value that can be read"), line=values.line)
+                report.fault(bad_syntax("JSON", f"`{key[:40]}` has no valid value"), line=values.line)
                 return
             found = _whole(key, whole, report, values.line)
             if found is not None:
@@ -51,16 +51,16 @@ def sections(
             values.place += len(whole)
     values.skip()
     if values.peek():
-        report.fault(bad_syntax("JSON", "something follows the object"), line=values.line)
+        report.fault(bad_syntax("JSON", "there is text after the object"), line=values.line)
 
 
 def _whole(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] | None:
-    """A value that is no list, decoded; what cannot be is reported and left out."""
+    """Decode a value that is not a list; report one that cannot be decoded."""
     if len(raw) > MAX_SECTION_BYTES:
         report.fault(
             BadRecord(
-                f"`{key[:40]}` is one value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
-                "only lists may be longer",
+                f"`{key[:40]}` is a single value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
+                "only lists may be larger",
             ),
             line=line,
         )

@@ -1,4 +1,4 @@
-"""The shape of a JSON file, as far as its first bytes show it."""
+"""Shape of JSON values: type names, and the keys at the start of a file."""
 
 import re
 from typing import Any
@@ -11,10 +11,10 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
 
 
 def first_keys(head: bytes) -> dict[str, bytes]:
-    """The keys of the first object, each with the first byte of its value, in the order they stand there.
+    """Return the keys of the first object, each with the first byte of its value, in order.
 
-    The object may stand alone, on the first line, or first in a list. It may be cut off anywhere: what comes before
-    the cut is told. Anything else has no keys.
+    The object may be alone, on the first line, or first in a list. It may be truncated: keys before the cut are
+    returned. Anything else has no keys.
     """
     opening = _OPENING.match(head)
     place = opening.end() if opening else len(head)
@@ -29,7 +29,7 @@ def first_keys(head: bytes) -> dict[str, bytes]:
 
 
 def _after_value(head: bytes, place: int) -> int:
-    """Where the value at a place is over: at the comma or the brace after it, or at the end of what is there."""
+    """Return where a value ends: at the next comma or brace, or at the end of the text."""
     depth = 0
     for match in _TOKEN.finditer(head, place):
         token = match[0]
@@ -38,12 +38,12 @@ def _after_value(head: bytes, place: int) -> int:
         elif token in (b"}", b"]"):
             depth -= 1
         if depth < 0 or token == b'"' or (depth == 0 and token == b","):
-            # A lone quote opens a string that the cut runs through.
+            # A lone quote opens a string that is truncated.
             return match.start()
     return len(head)
 
 
 def type_name(value: Any) -> str:
-    """What a value is, in words that a user of JSON or YAML knows."""
+    """Return the type of a value in the words of JSON and YAML users."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
     return "null" if value is None else names.get(type(value), type(value).__name__)

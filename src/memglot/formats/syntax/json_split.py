@@ -1,4 +1,4 @@
-"""Splits a stream of JSON into its values, holding one at a time, however large the file is."""
+"""Split a stream of JSON into values, holding one at a time."""
 
 import re
 from typing import Any, BinaryIO
@@ -22,11 +22,10 @@ _raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Splitter:
-    """Walks over the values of an array, or over values that just follow each other.
+    """Walks over the values of an array, or over consecutive values.
 
-    An object is self-delimiting: a text that ends at some `}` and decodes is a whole object, so the end of most is
-    found by guessing the next `}` before a comma and decoding, at the speed of the decoder. Only when guesses fail
-    are strings and braces counted.
+    An object delimits itself: a text that ends at some `}` and decodes is a complete object. So most ends are found by
+    trying the next `}` before a comma, at the speed of the decoder. Strings and braces are counted only if this fails.
     """
 
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
@@ -41,17 +40,17 @@ class Splitter:
 
     @property
     def line(self) -> int:
-        """The line on which the present place lies."""
+        """Line of the current position."""
         return self._lines_before + self.buffer.count(b"\n", 0, self.place) + 1
 
     @property
     def offset(self) -> int:
-        """The byte of the file at which the present place lies."""
+        """Byte offset of the current position in the file."""
         return self._bytes_before + self.place
 
     def more(self) -> bool:
-        """Read on; tell whether there was anything."""
-        # A value larger than what was read so far is met with ever larger reads, so that copying stays linear.
+        """Read more bytes; return False at the end of the file."""
+        # Reads grow with the value, so that copying stays linear.
         piece = self._stream.read(max(_READ, len(self.buffer) - self.place))
         if not piece:
             self.ended = True
@@ -64,7 +63,7 @@ class Splitter:
         return True
 
     def peek(self) -> bytes:
-        """The next byte that is no white space, which is then the present place; empty at the end."""
+        """Skip white space and return the next byte, or nothing at the end."""
         while True:
             self.place = _SPACE.match(self.buffer, self.place).end()  # type: ignore[union-attr]
             if self.place < len(self.buffer):
@@ -73,11 +72,11 @@ class Splitter:
                 return b""
 
     def skip(self) -> None:
-        """Step over one byte."""
+        """Skip one byte."""
         self.place += 1
 
     def guess(self, decode: Any) -> tuple[bytes, Any] | None:
-        """The object at the present place, decoded, if its line or one of the next few `}` turns out to be its end."""
+        """Return the object at the current position, decoded, if it ends with its line or at a `}` nearby."""
         if (found := self._line(decode)) is not None:
             return found
         guesses, search = 0, self.place
@@ -87,7 +86,7 @@ class Splitter:
                 searched = len(self.buffer) - self.place
                 if guesses or searched > _PATIENCE or not self.more():
                     return None
-                # What was searched holds no end, save a `}` that waits for its comma.
+                # The searched text has no end, except for a `}` whose comma may follow.
                 search = max(0, searched - _MARGIN)
                 continue
             search = match.end()
@@ -103,7 +102,7 @@ class Splitter:
         return None
 
     def _line(self, decode: Any) -> tuple[bytes, Any] | None:
-        """The object at the present place, if it ends where its line does, as in a file of one object a line."""
+        """Return the object at the current position if it ends with its line, as in NDJSON."""
         end = self.buffer.find(b"\n", self.place, self.place + _WINDOW)
         if end > 0 and self.buffer[end - 1 : end] == b",":
             end -= 1
@@ -116,7 +115,7 @@ class Splitter:
             return None
 
     def _malformed(self, raw: bytes) -> bytes | None:
-        """The broken object at the present place, if the text cannot become one whatever follows."""
+        """Return the broken object at the current position if no further text can complete it."""
         try:
             _raw(raw)
         except RecursionError:
@@ -128,20 +127,20 @@ class Splitter:
             if (whole := self._to_next_line()) is not None:
                 return whole
             at = int(match[1])
-            # Braces that balance tell the end of an object that is broken in some other way.
+            # Balanced braces show the end of an object that is broken in another way.
             window = self.buffer[self.place : self.place + at + _WINDOW]
             end = _end_of_value(window, 0)
             if end is not None and _CANDIDATE.match(self.buffer, self.place + end - 1):
                 return window[:end]
             if raw[at : at + 1] == b"{":
-                # A brace where none may be: the next object begins in the middle of one that was never closed.
+                # An unexpected brace: the next object begins inside one that was never closed.
                 return raw[:at].rstrip(b" \t\r\n,")
-        # The first place that looks like an end is where the next object most likely begins.
+        # The next object most likely begins at the first position that looks like an end.
         following = _NEXT.search(raw)
         return raw[: following.start() + 1] if following else raw
 
     def exact(self) -> bytes | None:
-        """The value at the present place by counting braces outside strings; `None` when the file ends inside it."""
+        """Return the value at the current position by counting braces; `None` if the file ends first."""
         while True:
             end = _end_of_value(self.buffer, self.place)
             if end is not None and (end < len(self.buffer) or self.ended or self.buffer[end - 1 : end] in b'}]"'):
@@ -152,9 +151,9 @@ class Splitter:
                 return self.buffer[self.place : end] if end is not None else None
 
     def _next_line(self) -> re.Pattern[bytes] | None:
-        """What a line looks like that begins an object as the present one began, if that stands first on its line.
+        """Return the pattern of a line that begins the next object, if the current one begins its line.
 
-        A string holds no newline, so such a line is no part of one, and what is nested deeper is indented more.
+        A string contains no newline, so such a line is not part of one, and nested objects are indented more.
         """
         before = (self._passed + self.buffer[max(0, self.place - _LOOK_BACK) : self.place]).rpartition(b"\n")
         indent = before[2].rstrip(b"[")
@@ -164,7 +163,7 @@ class Splitter:
         return re.compile(rb"\n" + re.escape(indent) + rb"(?=\{)")
 
     def _to_next_line(self) -> bytes | None:
-        """All from the present place to the line that begins the next object, or to the end of the last one."""
+        """Return everything from the current position to the next object's line, or to the end of the last one."""
         line = self._next_line()
         if line is None:
             return None
@@ -177,13 +176,13 @@ class Splitter:
         return self.buffer[self.place : end].rstrip(b" \t\r\n,")
 
     def cut(self, raw: bytes) -> bytes:
-        """A text that is no object, cut where a line begins the next one."""
+        """Cut a broken text where a line begins the next object."""
         line = self._next_line()
         match = line.search(raw, 1) if line else None
         return raw[: match.start()].rstrip(b" \t\r\n,") if match else raw
 
     def resume(self) -> bool:
-        """After a value that never ends: go to where the next one seems to start, if there is such a place."""
+        """After a value that never ends, go to the next object, if there is one."""
         line = self._next_line()
         match = (line.search(self.buffer, self.place + 1) if line else None) or _NEXT.search(self.buffer, self.place)
         if match is None:
@@ -194,7 +193,7 @@ class Splitter:
 
 
 def is_json(raw: bytes) -> bool:
-    """Tell whether the text is one whole JSON value."""
+    """Return True if the text is one complete JSON value."""
     try:
         _raw(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -222,7 +221,7 @@ def _end_of_value(buffer: bytes, place: int) -> int | None:
 
 
 def depth(raw: bytes) -> int:
-    """How deep a text of JSON is nested."""
+    """Return the nesting depth of a JSON text."""
     level = deepest = 0
     for match in _TOKEN.finditer(raw):
         if match[0] in (b"{", b"["):

@@ -1,4 +1,4 @@
-"""The objects of a JSON file, whatever its layout: an array, a single object, or one object a line."""
+"""The objects of a JSON file in any layout: an array, a single object, or one object per line."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ _TRUNCATED = "Input data was truncated"
 
 
 def objects(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    """Yield the text of each value and what `decode` made of it, or `None` where it could make nothing of it."""
+    """Yield the text of each value with its decoded value, or with `None` if `decode` failed."""
     start = source.head.lstrip(b" \t\r\n")
     if not start:
         yield from _after_space(source, report, decode)
@@ -31,7 +31,7 @@ def objects(source: Source, report: SourceReport, decode: Decode) -> Iterator[tu
 
 
 def _after_space(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    """The values behind white space that fills more than the head."""
+    """Yield the values after white space that is longer than the head."""
     values = Splitter(source.stream, source.start)
     report.find_line = lambda: values.line
     if values.peek() == b"[":
@@ -42,13 +42,13 @@ def _after_space(source: Source, report: SourceReport, decode: Decode) -> Iterat
 
 
 def _list_and_more(start: bytes) -> bool:
-    """Tell lines of which the first happens to be a list from a file that is one list."""
+    """Return True for lines of which the first happens to be a list."""
     first, _, rest = start.partition(b"\n")
     return rest.lstrip()[:1] == b"{" and is_json(first)
 
 
 def _one_a_line(start: bytes) -> bool:
-    """Tell NDJSON from objects over several lines, whose first line is unfinished and whose next is no object."""
+    """Return True for NDJSON, False for objects over several lines."""
     first, newline, rest = start.partition(b"\n")
     if is_json(first) or not newline or is_json(rest.lstrip().partition(b"\n")[0]):
         return True
@@ -87,15 +87,15 @@ def _array(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
     values.skip()
     yield from elements(values, report, decode)
     if values.peek():
-        report.fault(bad_syntax("JSON", "something follows the list"), line=values.line)
+        report.fault(bad_syntax("JSON", "there is text after the list"), line=values.line)
 
 
 def elements(
     values: Splitter, report: SourceReport, decode: Decode, *, memories: bool = True
 ) -> Iterator[tuple[bytes, Any]]:
-    """The values of a list that was just opened, up to and over its end; a fault is reported.
+    """Yield the values of a list that was just opened; report errors.
 
-    `memories` tells whether they are such, so that one which is cut off counts as one.
+    `memories` says whether they are memories, so that a truncated one counts as one.
     """
     item = 0
     separated = True
@@ -106,12 +106,12 @@ def elements(
             return
         if byte == b",":
             if separated:
-                report.fault(bad_syntax("JSON", "a comma where a memory should be"), line=values.line)
+                report.fault(bad_syntax("JSON", "unexpected comma instead of a memory"), line=values.line)
             separated = True
             values.skip()
             continue
         if not separated:
-            report.fault(bad_syntax("JSON", "no comma between two memories"), line=values.line)
+            report.fault(bad_syntax("JSON", "missing comma between two memories"), line=values.line)
         item += 1
         found = values.guess(decode) if byte == b"{" else None
         raw = found[0] if found else values.exact()
@@ -129,7 +129,7 @@ def elements(
         values.place += len(raw)
         separated = False
     if separated and item:
-        report.fault(bad_syntax("JSON", "a comma before the end of the list"), line=values.line)
+        report.fault(bad_syntax("JSON", "trailing comma at the end of the list"), line=values.line)
     values.skip()
 
 
@@ -144,7 +144,7 @@ def _values(values: Splitter, report: SourceReport) -> Iterator[tuple[bytes, Any
         report.item, report.line, report.offset = item, values.line, values.offset
         raw = values.exact()
         if raw is None:
-            report.failed_record(bad_syntax("JSON", "this memory has no end"))
+            report.failed_record(bad_syntax("JSON", "this memory is not closed"))
             values.resume()
             continue
         raw = raw if is_json(raw) else values.cut(raw)
@@ -153,13 +153,13 @@ def _values(values: Splitter, report: SourceReport) -> Iterator[tuple[bytes, Any
 
 
 def check_depth(raw: bytes) -> None:
-    """Refuse a value that is nested too deep; nearly all are cleared by counting their brackets."""
+    """Raise `BadRecord` for a value that is nested too deeply; counting brackets clears nearly all."""
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth(raw) > MAX_DEPTH:
         raise too_deep("the memory")
 
 
 def decode_object(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any]:
-    """An object that was split off a file, decoded; raises `BadRecord` for anything else."""
+    """Decode an object that was split off a file; raise `BadRecord` for anything else."""
     check_depth(raw)
     data = decode_value(raw, report) if value is None else value
     if not isinstance(data, dict):
@@ -168,7 +168,7 @@ def decode_object(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any
 
 
 def decode_value(raw: bytes, report: SourceReport) -> Any:
-    """Decode a value that the quick way refused; raises `BadRecord` with the reason."""
+    """Decode a value that the fast path rejected; raise `BadRecord` with the reason."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -186,13 +186,13 @@ def decode_value(raw: bytes, report: SourceReport) -> Any:
 
 def _explain(raw: bytes, reason: str) -> BadRecord:
     if "trailing characters" in reason and raw.lstrip()[:1] == b"{":
-        return bad_syntax("JSON", "two values on one line")
+        return bad_syntax("JSON", "more than one value on a line")
     if reason == _TRUNCATED:
         import json
 
         try:
             json.loads(raw)
         except ValueError:
-            return bad_syntax("JSON", "it ends too early")
-        return bad_text("the memory", "half of a surrogate pair", raw.find(b"\\ud"))
+            return bad_syntax("JSON", "unexpected end of the value")
+        return bad_text("the memory", "a lone surrogate", raw.find(b"\\ud"))
     return bad_syntax("JSON", reason.removeprefix("JSON is malformed: "))

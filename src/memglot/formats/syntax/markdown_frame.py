@@ -1,4 +1,4 @@
-"""The Markdown frame: front matter between fences, one blank line, the content, one newline."""
+"""Notes with front matter: fences, one blank line, the content, one newline."""
 
 import re
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
 
 
 class NoteFrame(NamedTuple):
-    """A note taken apart: `text[start:end]` is its content."""
+    """The parts of a note; `text[start:end]` is its content."""
 
     front: dict[str, Any]
     start: int
@@ -24,7 +24,7 @@ class NoteFrame(NamedTuple):
 
 
 def decode_note(raw: bytes, start: int = 0) -> str:
-    """The text of a note, whose bytes begin at a place of the file; raises `BadRecord` for what is none."""
+    """Decode a note whose bytes begin at an offset of the file; raise `BadRecord`."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -35,15 +35,15 @@ def decode_note(raw: bytes, start: int = 0) -> str:
 
 
 def split_note(text: str, lenient: bool = False) -> NoteFrame:
-    """Front matter and content. What looks like front matter and is a list or a scalar belongs to the content.
+    """Split front matter and content. A list or scalar between fences belongs to the content.
 
-    Raises `BadRecord` or `BrokenYaml` for front matter that is not valid YAML, unless `lenient`.
+    Raise `BadRecord` or `BrokenYaml` for front matter that is not valid YAML, unless `lenient`.
     """
     opening = OPENING.match(text)
     closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
     if opening is None or closing is None:
         return without_front_matter(text)
-    # The newline before the fence belongs to the block: without it a last block scalar would lose its own.
+    # The block includes the newline before the fence, which a final block scalar needs.
     block = text[opening.end() : max(closing.start(), opening.end())] + "\n"
     try:
         front: Any = quick_load(block)
@@ -65,6 +65,6 @@ def split_note(text: str, lenient: bool = False) -> NoteFrame:
 
 
 def without_front_matter(text: str) -> NoteFrame:
-    """A text that is all content, save its last newline."""
+    """Return the frame of a text without front matter."""
     first = _FIRST_NEWLINE.search(text)
     return NoteFrame({}, 0, len(text) - (len(first[0]) if first and text.endswith(first[0]) else 0), False)

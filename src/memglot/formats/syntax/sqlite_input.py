@@ -1,4 +1,4 @@
-"""SQLite databases as inputs: told by their first bytes, opened so that nothing in them can change."""
+"""SQLite databases as inputs, recognized by their first bytes and opened without changing them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _BUSY_MILLISECONDS = 10_000
 
 
 def is_database(head: bytes) -> bool:
-    """Tell a SQLite database by its first bytes."""
+    """Return True if the first bytes are those of a SQLite database."""
     return head.startswith(MAGIC)
 
 
 def application_id(head: bytes) -> int:
-    """The number by which a program marks its databases."""
+    """Return the number with which an application marks its databases."""
     return int.from_bytes(head[68:72], "big")
 
 
 @contextmanager
 def database(source: Source) -> Iterator[apsw.Connection]:
-    """The database in a source, for reading. Errors of SQLite inside the block become `Unreadable`."""
+    """Open the database of a source for reading; turn errors of SQLite into `Unreadable`."""
     import apsw
 
     if not is_database(source.head):
@@ -49,14 +49,14 @@ def database(source: Source) -> Iterator[apsw.Connection]:
 
 
 def check_complete(source: Source, path: Path) -> None:
-    """Raise `Unreadable` for a file that is shorter than its header says; SQLite takes what is missing for zeros."""
+    """Raise `Unreadable` for a file that is shorter than its header says; SQLite would read zeros."""
     head = source.head
     known = head[24:28] == head[92:96]
     page = int.from_bytes(head[16:18], "big")
     said = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
     size = path.stat().st_size
     if known and size < said and not path.with_name(path.name + "-wal").exists():
-        raise _damaged_database(source.name, f"it should be {said:,} bytes long and is {size:,}")
+        raise _damaged_database(source.name, f"its header says {said:,} bytes, but it has {size:,}")
 
 
 def _open(path: Path, head: bytes) -> apsw.Connection:
@@ -64,7 +64,7 @@ def _open(path: Path, head: bytes) -> apsw.Connection:
 
     log = path.with_name(path.name + "-wal")
     if head[18:19] == b"\2" and not (log.exists() and log.stat().st_size):
-        # Nobody has it open, and opening it by the book would leave an empty log beside it.
+        # No program has it open, and opening it normally would leave an empty log next to it.
         return _ready(_unchanging(path))
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
@@ -85,7 +85,7 @@ def _unchanging(path: Path) -> apsw.Connection:
 
 def _ready(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
-    # The file may be anybody's: its own functions, views and triggers are never run.
+    # The file is untrusted: its functions, views and triggers are never run.
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     return db
@@ -104,7 +104,7 @@ def _translate(error: apsw.Error, name: str) -> NoReturn:
 
 
 def _damaged_database(name: str, reason: str) -> Unreadable:
-    """A database whose file is broken or cut off."""
+    """Return the error for a truncated or damaged database."""
     return Unreadable(
-        name, f"the database is cut off or damaged: {reason}", "`sqlite3 FILE .recover` may save what is left of it"
+        name, f"the database is truncated or damaged: {reason}", "`sqlite3 FILE .recover` may recover some of its data"
     )

@@ -1,6 +1,6 @@
-"""Reads the YAML that nearly all front matter is made of: keys, plain values and lists of these, line by line.
+"""Fast path for the YAML of most front matter: keys, plain values and lists of them, line by line.
 
-Anything else is left to the real parser; a law test holds the two to the same answers.
+Anything else is left to the full parser; a test checks that both return the same.
 """
 
 import re
@@ -12,13 +12,13 @@ _KEY = re.compile(r"([^\W\d][\w-]*(?: [\w-]+)*):(?: +| (.+))?")
 _ITEM = re.compile(r"( *)- (.+)")
 _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 _PLAIN = re.compile(r"[^\W_](?:[^#:]|(?<! )#|:(?![ ]|$))*")
-# Characters that are no text to YAML, end a line to some readers, or are white space that it does not know.
+# Characters that YAML does not allow, that some readers treat as line ends, or unusual white space.
 _ODD = re.compile("[^\n -~\xa1-\u1fff\u2070-\ud7ff\uf900-\ufaff\uff01-\uffdc]")
 _OTHER = object()
 
 
 def quick_load(block: str) -> dict[str, Any] | None:
-    """The mapping in a block of front matter; `None` where it takes the real parser to tell."""
+    """Return the mapping of a block of front matter; `None` if it needs the full parser."""
     if _ODD.search(block):
         return None
     found: dict[str, Any] = {}

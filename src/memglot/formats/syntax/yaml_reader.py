@@ -1,6 +1,7 @@
-"""Reads YAML 1.2 core from libyaml's events, one item of a list at a time.
+"""Reader of YAML 1.2 core from libyaml's events, one list item at a time.
 
-PyYAML's own loaders speak YAML 1.1, in which `no` is false and `12:30` is 750; its C parser underneath has no opinion.
+PyYAML's own loaders implement YAML 1.1, in which `no` is false and `12:30` is 750; its C parser does not interpret
+values.
 """
 
 import codecs
@@ -26,12 +27,12 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TYPED = frozenset("~+-.0123456789nNtTfF")
 _STANDARD = "tag:yaml.org,2002:"
-# What libyaml accepts; anything else, invalid bytes included, would end the whole file.
+# Characters that libyaml rejects; a single one, or an invalid byte, would make it reject the file.
 _REFUSED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class BrokenYaml(Exception):
-    """The rest of the document cannot be read; `ended` tells that the document itself was over."""
+    """The rest of the document cannot be read; `ended` is True if the document was complete."""
 
     def __init__(self, error: BadRecord, line: int, *, ended: bool = False) -> None:
         super().__init__(str(error))
@@ -41,7 +42,7 @@ class BrokenYaml(Exception):
 
 
 class CleanText:
-    """Reads UTF-8 and replaces what YAML may not contain, remembering where that was."""
+    """Reads UTF-8 and replaces characters that YAML does not allow, remembering where they were."""
 
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
         self._stream = stream
@@ -51,7 +52,7 @@ class CleanText:
         self._refused: deque[tuple[int, int, str]] = deque()
 
     def read(self, size: int = -1, /) -> str:
-        """The next piece of text; empty at the end."""
+        """Return the next piece of text; empty at the end."""
         text = ""
         while not text:
             piece = self._stream.read(size)
@@ -64,7 +65,7 @@ class CleanText:
         return "".join(self._marked(text))
 
     def _marked(self, text: str) -> Iterator[str]:
-        """The text in pieces, each refused character replaced and remembered with its place."""
+        """Yield the text in pieces, each rejected character replaced and recorded with its position."""
         done = 0
         for match in _REFUSED.finditer(text):
             before, letter = text[done : match.start()], match[0]
@@ -81,7 +82,7 @@ class CleanText:
         self._bytes += len(text.encode("utf-8", "surrogateescape"))
 
     def refused_before(self, character: int) -> BadRecord | None:
-        """What is wrong with the text read up to a place; each fault is told once."""
+        """Return the first error in the text up to a position; each error is returned once."""
         found = None
         while self._refused and self._refused[0][0] < character:
             _, offset, what = self._refused.popleft()
@@ -96,14 +97,14 @@ def _name(letter: str) -> str:
 
 
 class YamlReader:
-    """One YAML document. `values` yields its items; a faulty one comes as the `BadRecord` that says why."""
+    """One YAML document. `values` yields its items; an invalid one is yielded as a `BadRecord`."""
 
     def __init__(self, stream: BinaryIO, *, start: int = 0, size: int | None = None) -> None:
         self._text = CleanText(stream, start)
         self._parser = CParser(self._text)
         self._size = size or 0
         self._anchors: dict[str, Any] = {}
-        # By identity: an anchored value is kept alive as long as this reader, or replaced by one that is weighed anew.
+        # By identity: an anchored value lives as long as this reader, or is replaced by one that is measured again.
         self._weights: dict[int, int] = {}
         self._expanded = 0
         self._level = 0
@@ -113,7 +114,7 @@ class YamlReader:
         self.is_list = False
 
     def values(self) -> Iterator[Any]:
-        """The items of a list, or the one value; nothing for an empty document. Raises `BrokenYaml`."""
+        """Yield the items of a list, or the single value; nothing for an empty document. Raise `BrokenYaml`."""
         self._next()
         event = self._next()
         if isinstance(event, yaml.StreamEndEvent):
@@ -130,11 +131,11 @@ class YamlReader:
         self._next()
         event = self._next()
         if not isinstance(event, yaml.StreamEndEvent):
-            error = bad_syntax("YAML", "the file holds more than one document")
+            error = bad_syntax("YAML", "the file contains more than one document")
             raise BrokenYaml(error, event.start_mark.line + 1, ended=True)
 
     def _item(self, event: Any) -> Any:
-        """One value, or what is wrong with it; either way all its events are used up."""
+        """Return one value, or its error; all of its events are consumed."""
         self.line = event.start_mark.line + 1
         self.inside = True
         base = self._level - (1 if isinstance(event, yaml.CollectionStartEvent) else 0)
@@ -182,7 +183,7 @@ class YamlReader:
         return value
 
     def _weight(self, value: Any) -> int:
-        """About how many characters a value takes when written out; what has an anchor was weighed before."""
+        """Return the approximate number of characters of a value when written out; anchored values are cached."""
         if (known := self._weights.get(id(value))) is not None:
             return known
         if isinstance(value, dict):
@@ -203,7 +204,7 @@ class YamlReader:
                 if not isinstance(key, str):
                     key = msgspec.json.encode(key).decode("utf-8")
             if key in value:
-                raise bad_syntax("YAML", f"the key `{key[:40]}` stands twice in one mapping")
+                raise bad_syntax("YAML", f"duplicate key `{key[:40]}` in a mapping")
             value[key] = self._build(self._next(), depth + 1)
         return value
 
@@ -222,7 +223,7 @@ class YamlReader:
 
 
 def load(text: bytes, start: int = 0) -> Any:
-    """The one value of a small document; raises `BadRecord` or `BrokenYaml`."""
+    """Return the value of a small document; raise `BadRecord` or `BrokenYaml`."""
     reader = YamlReader(io.BytesIO(text), start=start, size=len(text))
     values = list(reader.values())
     for value in values:
@@ -235,7 +236,7 @@ def _scalar(event: Any) -> Any:
     text: str = event.value
     tag = event.tag
     if tag is None or not tag.startswith(_STANDARD):
-        # An unknown tag says nothing that we could use; `!` alone says that it is text.
+        # Unknown tags are ignored; `!` alone means text.
         return text if not event.implicit[0] and tag is None or tag == "!" or event.style else resolve(text)
     if tag == _STANDARD + "str":
         return text
@@ -243,7 +244,7 @@ def _scalar(event: Any) -> Any:
 
 
 def resolve(text: str) -> Any:
-    """What a plain scalar means in the core schema."""
+    """Return the value of a plain scalar in the core schema."""
     if text and text[0] not in _TYPED:
         return text
     if text in _NULLS:
@@ -254,7 +255,7 @@ def resolve(text: str) -> Any:
         try:
             return int(text, 0 if text[:2] in ("0o", "0x") else 10)
         except ValueError:
-            raise bad_syntax("YAML", "a number of too many digits") from None
+            raise bad_syntax("YAML", "a number with too many digits") from None
     if _FLOAT.fullmatch(text):
         number = float(text)
         if math.isfinite(number):

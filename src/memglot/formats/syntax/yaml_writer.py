@@ -1,16 +1,16 @@
-"""Writes YAML 1.2 that every careful reader takes the same way."""
+"""Writer of YAML 1.2 that every YAML parser reads in the same way."""
 
 import json
 import re
 from typing import Any
 
-# Line breaks to some readers and none to others, or not allowed to stand in YAML as they are.
+# Characters that only some readers treat as line breaks, or that YAML does not allow unescaped.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _LONG_KEY = 500
 
 
 def dump(value: Any) -> str:
-    """Block style for people, with a final newline; flow style for the rare value that block style cannot hold."""
+    """Return a value in block style with a final newline; in flow style if block style cannot express it."""
     from yaml12 import format_yaml
 
     try:
@@ -23,7 +23,7 @@ def dump(value: Any) -> str:
 
 
 def dump_flow(value: Any) -> str:
-    """The value as JSON that is YAML too; a mapping or list keeps its own line, so that lists can be joined."""
+    """Return a value as JSON that is valid YAML; each item of a list or mapping is on its own line."""
     if isinstance(value, list):
         return "".join(f"- {_flow(inner)}\n" for inner in value) or "[]\n"
     if isinstance(value, dict) and value and not any(len(key) > _LONG_KEY for key in value):
@@ -40,7 +40,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    # A parser may give up on a key of more than 1,024 characters unless a question mark announces it.
+    # Parsers may reject a key of more than 1,024 characters without a question mark before it.
     return ("? " if len(key) > _LONG_KEY else "") + _quoted(key)
 
 
