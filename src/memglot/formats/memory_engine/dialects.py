@@ -1,4 +1,4 @@
-"""What later versions of Memory Engine write, accepted with `--lenient`: their trees, and packs."""
+"""Tree paths and packs of later versions of Memory Engine, accepted with `--lenient`."""
 
 import re
 from typing import Any
@@ -12,9 +12,9 @@ _PACK_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def lenient_tree(text: str) -> str:
-    """A tree path of version 0.8: `/` or `.` between labels, `-` in them, a leading `~` for one's home.
+    """Return a tree path of version 0.8 as one of the model.
 
-    The model's labels have no `-`, so it becomes `_`; `~` becomes the label `home`.
+    It has `/` or `.` between labels; `-` in a label becomes `_`, and a leading `~` the label `home`.
     """
     labels = [label for label in re.split(r"[/.]+", text) if label]
     if labels and labels[0] == "~":
@@ -25,12 +25,12 @@ def lenient_tree(text: str) -> str:
 
 
 def is_pack(data: Any) -> bool:
-    """Tell whether a value is a memory pack: an envelope with a name, a version and memories."""
+    """Return True if a value is a memory pack: an object with a name, a version and memories."""
     return isinstance(data, dict) and "content" not in data and isinstance(data.get("memories"), list)
 
 
 def pack_memories(pack: dict[str, Any]) -> list[Any]:
-    """The memories of a pack as installing it would keep them: below `pack.<name>`, with the pack in `meta`."""
+    """Return the memories of a pack as if it was installed: below `pack.<name>`, with the pack in `meta`."""
     name, version = pack.get("name"), pack.get("version")
     if not isinstance(name, str) or not _PACK_NAME.fullmatch(name):
         raise _bad_pack("name")
@@ -52,5 +52,4 @@ def _installed(memory: Any, name: str, version: str) -> Any:
 
 
 def _bad_pack(field: str) -> BadRecord:
-    """A memory pack without what it must have."""
     return BadRecord(f"this memory pack has no valid `{field}`", "a pack's name and version are text: quote them")

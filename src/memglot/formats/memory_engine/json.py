@@ -1,4 +1,4 @@
-"""JSON: an array of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
+"""JSON: an array of memories with Memory Engine's keys; other fields are in the carry slot `meta.memglot`."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ import msgspec
 from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.json_reader import read_json
-from memglot.formats.memory_engine.wire import HOMES, TOOL, to_wire
+from memglot.formats.memory_engine.ndjson import read
+from memglot.formats.memory_engine.wire import FIELDS, TOOL, to_object
 from memglot.model import Item
 from memglot.report import Report
 
@@ -16,12 +16,12 @@ _OPENING = b"[\n  "
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write an array, indented by two spaces as Memory Engine does."""
+    """Write an array, indented by two spaces like Memory Engine's."""
     encode = msgspec.json.Encoder().encode
     with target.file() as out:
         before = _OPENING
         for bundle, end in proved(items, target, report):
-            text = msgspec.json.format(encode(to_wire(bundle, report, options, end, json=True)), indent=2)
+            text = msgspec.json.format(encode(to_object(bundle, report, options, end, json=True)), indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "
         out.write(b"[]\n" if before == _OPENING else b"\n]\n")
@@ -33,8 +33,8 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".json",),
-    fields=HOMES,
+    fields=FIELDS,
     carry="meta.memglot",
-    read=read_json,
+    read=read,
     write=write,
 )

@@ -1,4 +1,4 @@
-"""Markdown: one memory a file, its fields as YAML front matter; what they cannot hold rides in `meta.memglot`."""
+"""Markdown: one memory per file, with YAML front matter; other fields are in the carry slot `meta.memglot`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from memglot.formats.core.note_folder import writing_notes
 from memglot.formats.core.proof import Prover, bundle_digest, file_digest
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
+from memglot.formats.memory_engine.wire import FIELDS, TOOL, items_of_object, to_object
 from memglot.formats.syntax.markdown_frame import OPENING, decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
@@ -20,11 +20,11 @@ from memglot.model import Item, Record, check_value, format_time
 from memglot.model.record_errors import empty_content
 from memglot.report import Proof, Report, SourceReport
 
-_RESERVED = HOMES | {"created_at", KEY}
+_RESERVED = FIELDS | {"created_at", KEY}
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield the one memory of a file, and what rides with it."""
+    """Yield the memory of a file, and its attached items."""
     report.item, report.line = 1, None
     raw = source.whole()
     try:
@@ -41,10 +41,10 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def _items(front: dict[str, Any], content: str, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    # The body is the content, and `created_at` is for people; a `content` key is one more unknown key.
+    # The body is the content, and `created_at` is only for people; a `content` key is an unknown key.
     kept = {key: front[key] for key in ("content", KEY) if key in front}
     known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
-    items = list(careful_items({**known, "content": content}, report, options, json=False))
+    items = list(items_of_object({**known, "content": content}, report, options, json=False))
     record = items[0]
     assert isinstance(record, Record)
     if KEY in kept and (riders := take_slot({KEY: kept[KEY]}, record, report)) is not None:
@@ -70,7 +70,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
 
 
 def _digest_of(path: Path) -> str | None:
-    """The digest of a note that is, byte for byte, as this format writes it; `None` for any other."""
+    """Return the digest of a note that has exactly the bytes this format writes; `None` for any other."""
 
     def as_written(source: Source) -> list[Item]:
         text = source.whole()
@@ -102,8 +102,8 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
 
 
 def to_text(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> bytes:
-    """A memory as the text of a Markdown file."""
-    data = to_wire(bundle, report, options, end, json=False, reserved=_RESERVED)
+    """Return a memory as the text of a Markdown file."""
+    data = to_object(bundle, report, options, end, json=False, reserved=_RESERVED)
     del data["content"]
     front = {"id": data.pop("id")} if "id" in data else {}
     record = bundle[0]
@@ -130,7 +130,7 @@ FORMAT = Format(
     family="markdown",
     extensions=(".md", ".markdown"),
     aliases=("md",),
-    fields=HOMES,
+    fields=FIELDS,
     carry="meta.memglot",
     read=read,
     write=write,

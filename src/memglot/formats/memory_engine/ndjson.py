@@ -1,29 +1,46 @@
-"""NDJSON: one memory a line, Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
+"""NDJSON: one memory per line, with Memory Engine's keys; other fields are in the carry slot `meta.memglot`.
 
-from collections.abc import Iterable
+This is the example for new formats: a reader, a writer, and the declaration that everything else follows from.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from memglot.formats.base import Format, WriteOptions
+from memglot.errors import BadRecord
+from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
+from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.json_reader import read_json
-from memglot.formats.memory_engine.wire import HOMES, TOOL, to_wire
+from memglot.formats.memory_engine.wire import FIELDS, TOOL, Wire, read_value, to_object
+from memglot.formats.syntax.json_stream import objects
 from memglot.model import Item
-from memglot.report import Report
+from memglot.report import Report, SourceReport
 
-_AT_ONCE = 100
+_LINES_AT_ONCE = 100
+
+
+def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
+    """Yield each memory and its attached items; report a memory that is not valid, and continue.
+
+    `objects` also accepts an array or a single object, so this reads JSON files too.
+    """
+    for raw, value in objects(source, report, msgspec.json.Decoder(Wire).decode):
+        try:
+            yield from read_value(raw, value, report, options)
+        except BadRecord as error:
+            report.failed_record(error)
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write one line a memory."""
+    """Write one line per memory; the last line has the proof."""
     encode = msgspec.json.Encoder().encode_lines
     with target.file() as out:
         lines: list[dict[str, Any]] = []
-        for bundle, end in proved(items, target, report):
-            lines.append(to_wire(bundle, report, options, end, json=True))
-            if len(lines) >= _AT_ONCE:
+        for bundle, proof in proved(items, target, report):
+            lines.append(to_object(bundle, report, options, proof, json=True))
+            if len(lines) >= _LINES_AT_ONCE:
                 out.write(encode(lines))
                 lines.clear()
         out.write(encode(lines))
@@ -36,9 +53,9 @@ FORMAT = Format(
     family="json",
     extensions=(".ndjson", ".jsonl"),
     aliases=("jsonl",),
-    fields=HOMES,
+    fields=FIELDS,
     carry="meta.memglot",
-    read=read_json,
+    read=read,
     write=write,
     empty_is_error=False,
 )

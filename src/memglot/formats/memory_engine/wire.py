@@ -1,6 +1,6 @@
-"""Memory Engine's memory as its files spell it: five keys, the same in JSON, NDJSON, YAML and Markdown."""
+"""Memory Engine's memory as an object with five keys, the same in JSON, NDJSON, YAML and Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.memory_engine.dialects import lenient_tree
 from memglot.formats.syntax.json_shape import type_name
+from memglot.formats.syntax.json_stream import check_depth, decode_value
 from memglot.model import (
     LATEST,
     Item,
@@ -30,11 +31,11 @@ from memglot.model.record_errors import bad_temporal, bad_time, missing_content,
 from memglot.report import Proof, Report, SourceReport
 
 TOOL = "memory-engine"
-HOMES = frozenset({"id", "content", "meta", "tree", "temporal"})
+FIELDS = frozenset({"id", "content", "meta", "tree", "temporal"})
 
 
 class Wire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A memory whose keys are all known and of the right type: what nearly every line of a file is."""
+    """A memory whose keys are all known and have the right types, like almost every line of a file."""
 
     content: str
     id: str | msgspec.UnsetType = msgspec.UNSET
@@ -43,8 +44,8 @@ class Wire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=Fa
     temporal: Any = msgspec.UNSET
 
 
-def quick_record(wire: Wire, report: SourceReport) -> Record | None:
-    """The record of a plain memory; `None` when it needs the careful way of `careful_items`."""
+def _quick_record(wire: Wire, report: SourceReport) -> Record | None:
+    """Return the record of a simple memory; `None` if only `items_of_object` can read it."""
     if KEY in wire.meta:
         return None
     id, at = "", 0
@@ -70,10 +71,23 @@ def quick_record(wire: Wire, report: SourceReport) -> Record | None:
     )
 
 
-def careful_items(data: Any, report: SourceReport, options: ReadOptions, *, json: bool) -> Iterator[Item]:
-    """The record in a decoded value, then what rides with it; raises `BadRecord`.
+def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: ReadOptions) -> Iterable[Item]:
+    """Return the record of a JSON text, then its attached items. Raise `BadRecord`.
 
-    `json` tells whether the object form of `temporal` is allowed.
+    `value` is the decoded text, or `None` if it is not a simple memory.
+    """
+    if value is not None and not options.lenient:
+        check_depth(raw)
+        record = _quick_record(value, report)
+        if record is not None:
+            return (record,)
+    return items_of_object(decode_value(raw, report), report, options, json=True)
+
+
+def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, json: bool) -> Iterator[Item]:
+    """Yield the record of a decoded object, then its attached items. Raise `BadRecord`.
+
+    `json` allows `temporal` to be an object.
     """
     if not isinstance(data, dict):
         raise not_an_object(type_name(data))
@@ -90,7 +104,7 @@ def careful_items(data: Any, report: SourceReport, options: ReadOptions, *, json
         record.temporal = _temporal(data["temporal"], report, json or options.lenient, record.id)
     if "meta" in data:
         record.meta = _meta(data["meta"])
-    unknown = {key: value for key, value in data.items() if key not in HOMES}
+    unknown = {key: value for key, value in data.items() if key not in FIELDS}
     if unknown:
         check_value(unknown, "a further key")
         record.extra.setdefault(TOOL, {}).update(unknown)
@@ -100,18 +114,18 @@ def careful_items(data: Any, report: SourceReport, options: ReadOptions, *, json
     yield from riders or ()
 
 
-def to_wire(
+def to_object(
     bundle: Bundle,
     report: Report,
     options: WriteOptions,
     end: Proof | None,
     *,
     json: bool,
-    reserved: frozenset[str] = HOMES,
+    reserved: frozenset[str] = FIELDS,
 ) -> dict[str, Any]:
-    """The memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
+    """Return the memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
 
-    Unknown keys that were read stand beside these, save the `reserved` ones, which are carried.
+    Unknown keys that were read are added, except `reserved` ones, which are in the carry slot.
     """
     record, riders, _ = bundle
     meta = record.meta
@@ -126,7 +140,7 @@ def to_wire(
             {TOOL: kept} if kept or not foreign else {}
         )
         bundle = (msgspec.structs.replace(record, extra=extra), riders, bundle[2])
-    slot = pack(bundle, HOMES, report, options.plain)
+    slot = pack(bundle, FIELDS, report, options.plain)
     if end is not None and not options.plain:
         slot["end"] = msgspec.to_builtins(end)
     if KEY in meta and not options.plain:
@@ -191,7 +205,7 @@ def _from_object(value: dict[str, Any]) -> list[str]:
 def _set_tree(record: Record, text: str, lenient: bool) -> None:
     record.tree = lenient_tree(text) if lenient else check_tree(text)
     if "-" in text or "~" in text:
-        # The model's labels cannot spell it; what the file said is carried.
+        # The labels of the model do not allow it, so the original is kept.
         record.extra[TOOL] = {"tree": text}
 
 

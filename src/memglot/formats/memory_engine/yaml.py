@@ -1,4 +1,4 @@
-"""YAML: a list of memories with Memory Engine's keys; what they cannot hold rides in `meta.memglot`."""
+"""YAML: a list of memories with Memory Engine's keys; other fields are in the carry slot `meta.memglot`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,21 +10,21 @@ from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.dialects import is_pack, pack_memories
-from memglot.formats.memory_engine.wire import HOMES, TOOL, careful_items, to_wire
+from memglot.formats.memory_engine.wire import FIELDS, TOOL, items_of_object, to_object
 from memglot.formats.syntax.yaml_reader import BrokenYaml, YamlReader
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
-# Each restart reads the file from its start again, so a file that is no YAML at all must come to an end.
-_MOST_RESTARTS = 100
+# Each restart reads the file from its start again, so their number is limited.
+_MAX_RESTARTS = 100
 _ITEM = re.compile(rb"-\s")
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memories of a list, or the one of a single mapping.
 
-    After a fault that ends the parser's work, reading goes on at the next line that begins an item of the list.
+    After a syntax error, reading continues at the next line that begins an item of the list.
     """
     rest = _Rest(source)
     try:
@@ -47,7 +47,7 @@ def _read(source: Source, rest: "_Rest", report: SourceReport, options: ReadOpti
             else:
                 report.failed_record(
                     BadRecord(
-                        f"{error.error}; nothing after this place could be read", "mend the file and import it again"
+                        f"{error.error}; the rest of the file could not be read", "repair the file and import it again"
                     ),
                     line=line,
                 )
@@ -64,7 +64,7 @@ def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: 
             if isinstance(value, BadRecord):
                 raise value
             for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
-                yield from careful_items(memory, report, options, json=False)
+                yield from items_of_object(memory, report, options, json=False)
         except BadRecord as error:
             report.failed_record(error)
     if not found and not values.is_list:
@@ -72,7 +72,7 @@ def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: 
 
 
 class _Rest:
-    """What of a source is still to be read: where it begins, and how many items came before it."""
+    """The rest of a source: where it begins, and how many items came before it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -83,12 +83,12 @@ class _Rest:
         self.item = 0
 
     def skip(self, last: int, inside: bool) -> bool:
-        """Go to the line after the broken item that begins another; tell whether there is one.
+        """Go to the next line after the broken item that begins another; return True if there is one.
 
-        `last` is the line of the last item that was begun; unless the fault lies `inside` it, the next is broken.
+        `last` is the line where the last item begins; unless the error is `inside` it, the next item is broken.
         """
         self._restarts += 1
-        stream = self._source.reopen() if self._restarts <= _MOST_RESTARTS else None
+        stream = self._source.reopen() if self._restarts <= _MAX_RESTARTS else None
         if stream is None:
             return False
         offset = 0
@@ -106,10 +106,10 @@ class _Rest:
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a list, one memory after the other."""
+    """Write a list of memories."""
     with target.file() as out:
         for bundle, end in proved(items, target, report):
-            out.write(dump([to_wire(bundle, report, options, end, json=False)]).encode("utf-8"))
+            out.write(dump([to_object(bundle, report, options, end, json=False)]).encode("utf-8"))
         if report.proof is not None and not report.proof.count:
             out.write(b"[]\n")
 
@@ -121,7 +121,7 @@ FORMAT = Format(
     family="yaml",
     extensions=(".yaml", ".yml"),
     aliases=("yml",),
-    fields=HOMES,
+    fields=FIELDS,
     carry="meta.memglot",
     read=read,
     write=write,
