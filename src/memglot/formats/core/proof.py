@@ -1,4 +1,4 @@
-"""The proof of an export: how many records it holds and their joint digest, so that `verify` finds what is amiss."""
+"""The proof of an export: the number of its records and their joint digest, which `verify` checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -13,29 +13,29 @@ from memglot.report import Proof, Report
 
 
 class Prover:
-    """Takes in records in the order of the file and sums them up."""
+    """Computes the proof of records, in the order of the file."""
 
     def __init__(self) -> None:
-        self._whole = sha256()
+        self._sum = sha256()
         self.count = 0
 
     def add(self, record: Record, riders: Sequence[Item] = ()) -> None:
-        """Take in a record and what rides with it."""
+        """Add a record and its attached items."""
         self.count += 1
-        self._whole.update(bundle_digest(record, riders) if riders else stored_digest(record))
+        self._sum.update(bundle_digest(record, riders) if riders else stored_digest(record))
 
     def add_digest(self, digest: bytes) -> None:
-        """Take in a record by its digest."""
+        """Add a record by its digest."""
         self.count += 1
-        self._whole.update(digest)
+        self._sum.update(digest)
 
     def end(self, beside: int = 0, *, alone: bool = False) -> Proof:
-        """The end mark for all that was taken in, and for so many things beside it."""
-        return Proof(self.count, "sha256:" + self._whole.hexdigest(), beside, alone)
+        """Return the proof of all records so far, with the number of items in the sidecar."""
+        return Proof(self.count, "sha256:" + self._sum.hexdigest(), beside, alone)
 
 
 def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tuple[Bundle, Proof | None]]:
-    """Bundles for a writer of records, the last with the end mark that proves them all."""
+    """Yield records with their attached items for a writer, the last with the proof of all."""
     prover = Prover()
     end = None
     for bundle in bundles(items, target, report):
@@ -48,7 +48,7 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
 
 
 def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | None:
-    """The digest of the one record in a file, as hex; `None` where there is not exactly one."""
+    """Return the hex digest of the record in a file; `None` if there is not exactly one."""
     try:
         source = Source.file(path)
     except Unreadable:
@@ -63,9 +63,9 @@ def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | N
 
 
 def bundle_digest(record: Record, riders: Sequence[Item] = ()) -> bytes:
-    """The digest of a record; where something rides with it, of the digests of all of them."""
+    """Return the digest of a record; with attached items, that of all digests."""
     own = stored_digest(record)
     if not riders:
         return own
-    # Readers may give them in another order than writers took them.
+    # Readers may yield them in another order than they were written.
     return sha256(own + b"".join(sorted(sha256(canonical(rider)).digest() for rider in riders))).digest()

@@ -1,4 +1,4 @@
-"""Source: one input to read, be it a file, standard input or text in memory, and how folders are walked for them."""
+"""Sources: one input to read (a file, standard input or content in memory), and the files of a folder."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ BOM = b"\xef\xbb\xbf"
 FOLDER_PROOF = ".memglot.json"
 BESIDE = ".memglot.ndjson"
 CONFLICTS = "_conflicts"
-"""The folder beside a store whose files show its conflicts."""
+"""The folder next to a store whose files show its conflicts."""
 CONFLICT_MARK = "<!-- memglot conflict of "
-"""How such a file begins; it is no memory."""
+"""The beginning of such a file, which is not a memory."""
 _BUFFER = 1 << 17
 _HEAD = 1 << 16
 
 
 class Source:
-    """One input. `stream` reads it once from its start, after a byte order mark; `head` shows its first bytes."""
+    """One input. `stream` reads it once, without a byte order mark; `head` holds its first bytes."""
 
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
         self._again: Callable[[], BinaryIO] | None = None
         self.on_disk = False
-        """Whether `path` is where it really lies, and not its name in a zip."""
+        """Whether `path` is a real file, and not a name in a zip."""
         self.path = path
         self.size = size
         head = stream.read(_HEAD)
@@ -47,13 +47,13 @@ class Source:
 
     @cached_property
     def stream(self) -> io.BufferedReader:
-        """All of it from its start, after a byte order mark; it can be read once."""
+        """The complete input without a byte order mark; it can be read once."""
         self._replay = _Replay(self.head, self._rest)
         return io.BufferedReader(self._replay, _BUFFER)
 
     @classmethod
     def file(cls, path: Path, name: str | None = None) -> Source:
-        """The file at `path`; raises `Unreadable`."""
+        """Open the file at `path`. Raise `Unreadable`."""
         shown = name or str(path)
         try:
             stream = open(path, "rb", buffering=0)
@@ -68,23 +68,23 @@ class Source:
 
     @classmethod
     def text(cls, content: bytes, name: str = "content") -> Source:
-        """Text that is in memory already."""
+        """Return a source for content in memory."""
         source = cls(name, io.BytesIO(content), size=len(content))
         source._again = lambda: io.BytesIO(content)
         return source
 
     @property
     def can_reopen(self) -> bool:
-        """Whether `reopen` gives the bytes once more."""
+        """Return True if `reopen` works."""
         return self._again is not None
 
     def reopen(self) -> BinaryIO | None:
-        """The same bytes from their start once more; `None` for a stream that comes only once."""
+        """Open the same bytes again; return `None` for a stream, which can be read only once."""
         return self._again() if self._again is not None else None
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """The source as a file on the disk, for readers that need one: its own, or a copy that is gone afterwards."""
+        """Provide the source as a file on disk: its own, or a temporary copy."""
         if self.on_disk and self.path is not None:
             yield self.path
             return
@@ -96,25 +96,25 @@ class Source:
 
     @property
     def extension(self) -> str:
-        """The last part of the name after a dot, in lower case; empty when there is none."""
+        """The file extension in lower case; empty if there is none."""
         return os.path.splitext(self.path.name if self.path else "")[1].lower()
 
     @property
     def consumed(self) -> int:
-        """How many bytes were read so far."""
+        """Number of bytes read so far."""
         return self._replay.consumed if self._replay is not None else 0
 
     def is_blank(self) -> bool:
-        """Tell whether there is nothing but white space in it, as far as the head shows."""
+        """Return True if it has only white space, as far as the head shows."""
         return len(self.head) < _HEAD - len(BOM) and not self.head.strip()
 
     def whole(self) -> bytes:
-        """All of it at once, for formats of one memory a file."""
+        """Read all of it at once, for formats with one memory per file."""
         # Most notes are in the head already.
         return self.head if self._ended else self.stream.read()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._replay is not None:
             self.stream.close()
         else:
@@ -122,7 +122,7 @@ class Source:
 
 
 class _Replay(io.RawIOBase):
-    """A stream whose first bytes were read already, whole again."""
+    """A stream that first returns bytes that were already read from it."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head = head
@@ -155,13 +155,13 @@ def walk(
     vault: bool = False,
     own: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
-    """The files below `folder` with a known extension, in the order of their paths.
+    """Yield the files below `folder` with a known extension, ordered by path.
 
-    Hidden files and folders are passed over and links are never followed, so that nothing outside the folder is read.
-    With `vault`, the case of an extension does not count, and what is left alone is told as a vault's. The real paths
-    of `own` are passed over without a word.
+    Hidden files and folders are skipped and links are never followed, so that nothing outside the folder is read.
+    With `vault`, the case of an extension does not matter, and the note calls other files attachments. The real paths
+    in `own` are skipped without a note.
     """
-    passed = _Passed(folder, vault)
+    skipped = _Skipped(folder, vault)
     names = {os.path.basename(path) for path in own}
     waiting = [(str(folder), False)]
     while waiting:
@@ -171,29 +171,29 @@ def walk(
             continue
         found = []
         for entry in _entries(place, report):
-            if passed.over(entry) or entry.name in names and os.path.realpath(entry.path) in own:
+            if skipped.add(entry) or entry.name in names and os.path.realpath(entry.path) in own:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 found.append((entry.path, False))
-            elif _is_meant(entry, folder, extensions, accepts, vault):
+            elif _is_accepted(entry, folder, extensions, accepts, vault):
                 found.append((entry.path, True))
             else:
-                passed.left_out.append(os.path.relpath(entry.path, folder))
+                skipped.unknown.append(os.path.relpath(entry.path, folder))
         waiting += reversed(found)
-    passed.tell(report)
+    skipped.add_notes(report)
 
 
-class _Passed:
-    """What a walk passes over, and says so in the end."""
+class _Skipped:
+    """The files that a walk skips."""
 
     def __init__(self, folder: Path, vault: bool) -> None:
         self._folder, self._vault = folder, vault
-        self.left_out: list[str] = []
+        self.unknown: list[str] = []
         self._links: list[str] = []
         self._hidden = 0
 
-    def over(self, entry: os.DirEntry[str]) -> bool:
-        """Tell whether an entry is hidden, a link, or lies beside another file."""
+    def add(self, entry: os.DirEntry[str]) -> bool:
+        """Return True for an entry to skip: a hidden file, a link, a sidecar or a conflict file."""
         if entry.name.startswith(".") or entry.name.endswith(BESIDE) or _shows_conflict(entry):
             self._hidden += _files_in(entry) if self._vault and entry.name != FOLDER_PROOF else 0
             return True
@@ -201,17 +201,17 @@ class _Passed:
             self._links.append(os.path.relpath(entry.path, self._folder))
         return entry.is_symlink()
 
-    def tell(self, report: Report) -> None:
-        """Say what was passed over."""
-        if self._vault and (self.left_out or self._hidden):
-            report.note(_left_alone(sorted(self.left_out), self._hidden))
-        elif self.left_out:
-            report.note(note_unknown_files(sorted(self.left_out)))
+    def add_notes(self, report: Report) -> None:
+        """Add notes about the files that were skipped."""
+        if self._vault and (self.unknown or self._hidden):
+            report.note(_left_alone(sorted(self.unknown), self._hidden))
+        elif self.unknown:
+            report.note(note_unknown_files(sorted(self.unknown)))
         if self._links:
             report.note(note_links(sorted(self._links)))
 
 
-def _is_meant(
+def _is_accepted(
     entry: os.DirEntry[str],
     folder: Path,
     extensions: frozenset[str],
@@ -233,7 +233,7 @@ def _shows_conflict(entry: os.DirEntry[str]) -> bool:
 
 
 def _files_in(entry: os.DirEntry[str]) -> int:
-    """How many files lie in what is left alone."""
+    """Return the number of files in a skipped entry."""
     if entry.is_symlink() or not entry.is_dir(follow_symlinks=False):
         return 1
     return sum(len(files) for _, _, files in os.walk(entry.path))
@@ -242,7 +242,7 @@ def _files_in(entry: os.DirEntry[str]) -> int:
 def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            # A folder sorts by its name and a slash, as the whole path of a file in it would.
+            # A folder sorts by its name and a slash, like the path of a file in it.
             return sorted(entries, key=lambda entry: entry.name + "/" * entry.is_dir(follow_symlinks=False))
     except OSError as error:
         report.fault(Unreadable(folder, (error.strerror or str(error)).lower()), folder)
@@ -250,10 +250,9 @@ def _entries(folder: str, report: Report) -> list[os.DirEntry[str]]:
 
 
 def _left_alone(attachments: list[str], hidden: int) -> str:
-    """What in a vault is no note."""
     parts = [f"{plural(len(attachments), 'attachment')} ({first_few(attachments)})"] if attachments else []
     parts += [f"{hidden:,} hidden file" + ("" if hidden == 1 else "s")] if hidden else []
-    return f"left alone {' and '.join(parts)}"
+    return f"skipped {' and '.join(parts)}"
 
 
 def note_unknown_files(names: list[str]) -> str:

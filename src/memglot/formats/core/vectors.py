@@ -1,4 +1,4 @@
-"""Vectors as formats spell them: little-endian float32 bytes inside, lists of numbers outside."""
+"""Vectors: little-endian float32 bytes in the model, lists of numbers in files."""
 
 from array import array
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from sys import byteorder
 
 
 def vector_of(numbers: Iterable[float]) -> bytes:
-    """Numbers as bytes; raises `TypeError` or `OverflowError` for what is none that fits."""
+    """Return numbers as bytes. Raise `TypeError` or `OverflowError` for values that do not fit."""
     vector = array("f", numbers)
     if byteorder == "big":
         vector.byteswap()
@@ -14,7 +14,7 @@ def vector_of(numbers: Iterable[float]) -> bytes:
 
 
 def numbers_of(vector: bytes) -> list[float] | None:
-    """Bytes as numbers; `None` where one of them is none that JSON knows."""
+    """Return bytes as numbers; `None` if one of them is not valid in JSON."""
     numbers = array("f", vector)
     if byteorder == "big":
         numbers.byteswap()

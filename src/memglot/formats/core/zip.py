@@ -1,4 +1,4 @@
-"""Zip files, read as the folders they hold, without unpacking them and within bounds."""
+"""Zip archives, read like folders, without unpacking them, up to a maximum size."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memglot.formats.core.source import FOLDER_PROOF, Source, note_links, note_u
 from memglot.report import Report
 from memglot.settings import MAX_ZIP_BYTES, MAX_ZIP_FILES
 
-# What a damaged entry raises when it is read; an encrypted or exotic one cannot even be opened.
+# Errors of reading a damaged entry; encrypted entries and unknown methods fail when they are opened.
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
 MAGIC = b"PK\x03\x04"
 
 
 def is_zip(path: Path) -> bool:
-    """Tell whether a file is a zip archive; one that cannot be read is none."""
+    """Return True if a file can be read and is a zip archive."""
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -31,13 +31,13 @@ def is_zip(path: Path) -> bool:
 
 
 def zip_names(path: Path) -> Iterator[str]:
-    """The paths of the files in a zip; none for one that is damaged."""
+    """Return the paths of the files in a zip; none if it is damaged."""
     with suppress(*BROKEN), zipfile.ZipFile(path) as archive:
         yield from (info.filename for info in archive.infolist() if not info.is_dir())
 
 
 def zip_head(path: Path, name: str, size: int = 1 << 14) -> bytes:
-    """The first bytes of a file in a zip; none where they cannot be had."""
+    """Return the first bytes of a file in a zip; none if it cannot be read."""
     with suppress(*BROKEN, RuntimeError, NotImplementedError), zipfile.ZipFile(path) as archive:
         with archive.open(name) as file:
             return file.read(size)
@@ -51,12 +51,12 @@ def zip_sources(
     report: Report,
     accepts: Callable[[str], bool] | None = None,
 ) -> Iterator[Source]:
-    """The files of a zip with a known extension, in the order of their paths; raises `Unreadable`."""
+    """Yield the files of a zip with a known extension, ordered by path. Raise `Unreadable`."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
         raise Unreadable(shown, str(error).lower()) from error
-    left_out: list[str] = []
+    unknown: list[str] = []
     links: list[str] = []
     with archive:
         entries = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
@@ -74,15 +74,15 @@ def zip_sources(
             elif kind == "known" and (accepts is None or accepts(info.filename)):
                 yield from _source(archive, info, shown_name, report)
             elif kind != "hidden":
-                (links if kind == "link" else left_out).append(info.filename)
-    if left_out:
-        report.note(note_unknown_files(left_out))
+                (links if kind == "link" else unknown).append(info.filename)
+    if unknown:
+        report.note(note_unknown_files(unknown))
     if links:
         report.note(note_links(links))
 
 
 def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The proofs of exported folders in a zip: their names and texts."""
+    """Yield the names and texts of the folder proofs in a zip."""
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if PurePosixPath(info.filename).name == FOLDER_PROOF and info.file_size <= MAX_ZIP_BYTES:
@@ -91,7 +91,7 @@ def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
-    """What an entry is to us."""
+    """Return what to do with an entry."""
     name = PurePosixPath(info.filename)
     if name.is_absolute() or ".." in name.parts or "\\" in info.filename:
         return "outside"
@@ -104,7 +104,7 @@ def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
 
 def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:
     try:
-        # The stream ends at the size that the entry declares, which the sum above has bounded.
+        # The stream ends at the declared size, which was checked above.
         stream = cast(BinaryIO, archive.open(info))
         return [Source(name, stream, path=Path(info.filename), size=info.file_size)]
     except (*BROKEN, RuntimeError, NotImplementedError) as error:
