@@ -201,8 +201,8 @@ def test_the_reasons_are_true(given_memories: list[dict[str, Any]], question: st
                 places = sorted(hit.ranks[name] for hit in results if name in hit.ranks)
                 assert places == list(range(1, len(places) + 1)) or name == "semantic" != mode
             for hit in results:
-                assert ("has " in " ".join(hit.why)) == bool(hit.matched)
-                assert (f"number {hit.ranks.get('fulltext')} by words" in hit.why) == ("fulltext" in hit.ranks)
+                assert ("matches " in " ".join(hit.why)) == bool(hit.matched)
+                assert (f"keyword rank {hit.ranks.get('fulltext')}" in hit.why) == ("fulltext" in hit.ranks)
 
 
 def test_times_and_filters_of_a_question_hold(memory: Memory) -> None:

@@ -229,7 +229,9 @@ def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: 
     assert "semantic" not in found[0].ranks
 
 
-@pytest.mark.parametrize(("setting", "most"), [("_MOST", 3), ("_MANY", 0)], ids=["read in blocks", "in a thread"])
+@pytest.mark.parametrize(
+    ("setting", "most"), [("_MAX_IN_MEMORY", 3), ("_THREAD_FROM", 0)], ids=["read in blocks", "in a thread"]
+)
 def test_however_vectors_are_compared_the_same_is_found(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, setting: str, most: int
 ) -> None:

@@ -85,9 +85,9 @@ def test_any_text_is_answered(small: Memory, question: str) -> None:
 
 
 def test_only_tags_can_be_excluded_by_an_operator(small: Memory) -> None:
-    with pytest.raises(UsageError, match="`-kind:decision` cannot be asked") as raised:
+    with pytest.raises(UsageError, match="`-kind:decision` is not supported") as raised:
         small.search('cat -kind:"decision"')
-    assert raised.value.hint == "say what you want instead; several `kind:` mean any of them"
+    assert raised.value.hint == "name the values you want instead; several `kind:` match any of them"
     with pytest.raises(UsageError, match="`-tree:home`") as raised:
         small.search("cat -tree:home")
     assert small.search("cat " + str(raised.value.hint).split("`")[1], mode="fulltext").total == 0

@@ -1,4 +1,4 @@
-"""What a person types becomes a query: words, `"phrases"`, `-words`, and operators such as `tag:x`."""
+"""Parse a query: words, `"phrases"`, `-exclusions`, and operators such as `tag:x`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PIECE = re.compile(r'(-?)(?:([A-Za-z]+):)?"([^"]*)"?|(-(?!-))?(\S+)')
 _OPERATOR = re.compile(r"(tag|kind|tree|scope|status|before|after):(.+)", re.IGNORECASE | re.DOTALL)
 _QUOTES = str.maketrans({"\0": " ", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _LONGEST = 20_000
-"""So many characters of a question are read: a page pasted by mistake is answered by its beginning."""
+"""Maximum number of characters of a query; the rest of a page pasted by mistake is ignored."""
 _LONGEST_PHRASE = 500
-_LOOKED_FOR = {"So", "Sm", "Sc", "Sk"}
-"""Kinds of signs that are no words and yet looked for: emoji, arrows, currencies."""
+_SYMBOL_CATEGORIES = {"So", "Sm", "Sc", "Sk"}
+"""Unicode categories of characters that are searched though they are not words: emoji, arrows, currencies."""
 _MOST_CONDITIONS = 100
-"""So many phrases, exclusions and filters are taken: each is a condition that a store must look at one by one."""
+"""Maximum number of phrases, exclusions and filters, since each is a separate condition for the store."""
 
 
 class ParsedQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that was read: what to look for, among which memories, and its words as they stand."""
+    """A parsed query: what to search for, in which memories, and its text without operators."""
 
     query: Query
     filter: Filter
@@ -38,14 +38,14 @@ class ParsedQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_filter(self) -> bool:
-        """Tell whether nothing is asked for but what filters say."""
+        """Whether the query has filters only."""
         return not self.query.asks_words
 
 
 def parse_query(
     text: str, filter: Filter = Filter(), grep: str | None = None, languages: Collection[str] = ()
 ) -> ParsedQuery:
-    """Read a question; raises `UsageError` where there is nothing to look for, and nothing to list by."""
+    """Parse a query; raise `UsageError` if it has neither words nor filters."""
     if not isinstance(text, str):
         raise wrong_type("the query", "text", type(text).__name__)
     text = text[:_LONGEST].translate(_QUOTES).encode("utf-8", "replace").decode("utf-8")
@@ -53,14 +53,15 @@ def parse_query(
         compile_pattern(grep)
     reader = _Reader()
     for match in _PIECE.finditer(text):
-        reader.take(*match.groups())
+        reader.add(*match.groups())
     if (conditions := reader.conditions()) > _MOST_CONDITIONS:
         raise _too_many_conditions(conditions, _MOST_CONDITIONS)
     if not reader.words and not reader.phrases:
-        reader.phrases = reader.signs
+        reader.phrases = reader.symbols
     if any(len(phrase) > _LONGEST_PHRASE for phrase in (*reader.phrases, *reader.without_phrases)):
         raise UsageError(
-            f"a phrase in quotes may have at most {_LONGEST_PHRASE:,} characters", "without quotes its words are found"
+            f"a phrase in quotes can have at most {_LONGEST_PHRASE:,} characters",
+            "leave out the quotes to search for its words",
         )
     plain = " ".join(reader.words)
     query = Query(
@@ -78,21 +79,19 @@ def parse_query(
 
 
 class _Reader:
-    """Sorts the pieces of a question."""
+    """Sorts the parts of a query."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.phrases: list[str] = []
-        self.signs: list[str] = []
-        """What is looked for only where there is nothing else: beside words a dash or an emoji says little."""
+        self.symbols: list[str] = []
+        """Symbols, searched only if there is nothing else: next to words a dash or an emoji says little."""
         self.without: list[str] = []
         self.without_phrases: list[str] = []
         self.filters: dict[str, list[str]] = {}
 
-    def take(
-        self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str | None, word: str
-    ) -> None:
-        """Take what one match of the pattern found: something in quotes, or a word."""
+    def add(self, not_quoted: str | None, key: str | None, quoted: str | None, not_word: str | None, word: str) -> None:
+        """Add one match of the pattern: text in quotes, or a word."""
         if quoted is None:
             self._word(word, bool(not_word))
         elif key is not None:
@@ -103,7 +102,7 @@ class _Reader:
             self._phrase(quoted, bool(not_quoted))
 
     def conditions(self) -> int:
-        """How many things were asked for that must hold, beside the words."""
+        """Return the number of conditions besides the words."""
         several = (self.phrases, self.without, self.without_phrases, *self.filters.values())
         return sum(len(set(values)) for values in several)
 
@@ -112,13 +111,13 @@ class _Reader:
             return
         if WORD.search(word):
             (self.without if excluded else self.words).append(word)
-        elif any(category(letter) in _LOOKED_FOR for letter in word):
-            # A sign such as an emoji is no word of the index, but can be looked for as it stands.
-            (self.without_phrases if excluded else self.signs).append(word)
+        elif any(category(letter) in _SYMBOL_CATEGORIES for letter in word):
+            # A symbol such as an emoji is not in the index as a word, but can be searched as a phrase.
+            (self.without_phrases if excluded else self.symbols).append(word)
 
     def _phrase(self, phrase: str, excluded: bool) -> None:
         if phrase.strip() and any(not letter.isspace() for letter in phrase):
-            if WORD.search(phrase) or any(category(letter) in _LOOKED_FOR for letter in phrase):
+            if WORD.search(phrase) or any(category(letter) in _SYMBOL_CATEGORIES for letter in phrase):
                 (self.without_phrases if excluded else self.phrases).append(phrase.strip())
 
     def _operator(self, piece: str, excluded: bool) -> bool:
@@ -135,33 +134,33 @@ class _Reader:
 
 
 def prose_share(text: str) -> float:
-    """How much of a question is words rather than names of code, numbers and paths, of which meaning knows nothing."""
+    """Return the share of a query that is words, not code names, numbers and paths, which vectors do not cover."""
     pieces = [piece.strip(".,;:!?()[]{}'\"`") for piece in text.split()]
     plain = [piece for piece in pieces if piece.replace("'", "").replace("’", "").replace("-", "").isalpha()]
     return sum(not CAMEL.search(piece) for piece in plain) / max(1, len(pieces))
 
 
 def without_common(query: Query, common: frozenset[str]) -> Query:
-    """The query without words that stand nearly everywhere, where others remain."""
+    """Return the query without common words, if others remain."""
     kept: tuple[Term, ...] = tuple(term for term in query.terms if term.word not in common)
     return msgspec.structs.replace(query, terms=kept) if kept and len(kept) < len(query.terms) else query
 
 
 def _no_words(query: str) -> UsageError:
-    """A query of nothing, or of nothing but punctuation."""
-    what = f"the query `{shorten(query)}` has no word to look for" if query.strip() else "the query is empty"
-    return UsageError(what, "`memglot list` shows memories without a query")
+    """Return the error for a query without words."""
+    what = f"the query `{shorten(query)}` contains no word" if query.strip() else "the query is empty"
+    return UsageError(what, "run `memglot list` to show memories without a query")
 
 
 def _too_many_conditions(count: int, most: int) -> UsageError:
-    """A question with so many quotes and operators that it is a text pasted by mistake."""
-    what = f"the query has {count:,} phrases, exclusions and filters, and at most {most:,} are taken"
-    return UsageError(what, "ask with fewer quotes and operators")
+    """Return the error for a query with too many conditions, probably pasted by mistake."""
+    what = f"the query has {count:,} phrases, exclusions and filters; the maximum is {most:,}"
+    return UsageError(what, "use fewer quotes and operators")
 
 
 def _no_such_exclusion(name: str, value: str) -> UsageError:
-    """An operator with a `-` that only tags can have."""
-    what = f"`-{name}:{shorten(value)}` cannot be asked: of the operators only `tag:` takes a `-`"
-    hints = {"before": "`after:` is the other way round", "after": "`before:` is the other way round"}
-    hints["tree"] = 'a pattern leaves labels out: `tree:"work & !draft"`'
-    return UsageError(what, hints.get(name, f"say what you want instead; several `{name}:` mean any of them"))
+    """Return the error for an operator that cannot be excluded."""
+    what = f"`-{name}:{shorten(value)}` is not supported: only `tag:` can be excluded with `-`"
+    hints = {"before": "use `after:` instead", "after": "use `before:` instead"}
+    hints["tree"] = 'use a pattern instead: `tree:"work & !draft"`'
+    return UsageError(what, hints.get(name, f"name the values you want instead; several `{name}:` match any of them"))

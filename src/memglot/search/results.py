@@ -1,4 +1,4 @@
-"""What a search found: hits that say why, the true number of all, and the block of them that fits a budget."""
+"""Results of a search: hits with their reasons, the total number, and the block that fits a budget."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memglot.search.pack import PackItem, pack
 
 
 class Hit(msgspec.Struct):
-    """A memory that was found: the greater its score, the better it fits; `why` says it in words.
+    """A memory that was found, with its score (higher is better) and the reasons in `why`.
 
-    `matched` are the words of the question that it holds, `ranks` its places in the orders by words and by meaning,
-    `context` the memories around it, where they were asked for.
+    `matched` lists the query words that it contains, `ranks` its ranks in keyword and semantic search, `context` the
+    memories around it if requested.
     """
 
     record: Record
@@ -26,7 +26,7 @@ class Hit(msgspec.Struct):
     ranks: dict[str, int] = {}
     context: list[Record] = []
     packed: str | None = None
-    """What became of it in the block: whole, cut or left out; nothing where no budget was given."""
+    """`whole`, `cut` or `left out` of the block; `None` without a budget."""
 
     @property
     def id(self) -> str:
@@ -40,14 +40,14 @@ class Hit(msgspec.Struct):
 
 
 class Results:
-    """The hits of one page, the true number of all, and what a person should know of the search."""
+    """The hits of one page, the total number of hits, and notes about the search."""
 
     def __init__(self, hits: list[Hit], total: int, notes: Sequence[str] = ()) -> None:
         self._hits = hits
         self.total = total
         self.notes = list(notes)
         self.block: str | None = None
-        """The hits as one block of Markdown within the budget, where one was given; `tokens` is about what it takes."""
+        """The hits as one block of Markdown within the budget, if one was given; `tokens` estimates its size."""
         self.tokens = 0
 
     def __iter__(self) -> Iterator[Hit]:
@@ -61,7 +61,7 @@ class Results:
 
 
 def hit_value(hit: Hit) -> dict[str, Any]:
-    """A hit as its JSON shows it."""
+    """Return a hit as a JSON object."""
     value = {**record_value(hit.record), "score": hit.score, "why": hit.why}
     value |= {"matched": hit.matched, "ranks": hit.ranks}
     if hit.context:
@@ -72,7 +72,7 @@ def hit_value(hit: Hit) -> dict[str, Any]:
 
 
 def results_value(results: Results) -> dict[str, Any]:
-    """The answer to a search as its JSON shows it."""
+    """Return the results as a JSON object."""
     value: dict[str, Any] = {"results": [hit_value(hit) for hit in results], "total": results.total}
     if results.block is not None:
         value |= {"context": results.block, "tokens": results.tokens}
@@ -80,7 +80,7 @@ def results_value(results: Results) -> dict[str, Any]:
 
 
 def pack_results(results: Results, budget: int) -> None:
-    """Make the block of the results that takes at most `budget` tokens, context included where there is room."""
+    """Pack the results into a block of at most `budget` tokens, with context if there is room."""
     items = [pack_item(hit.record) for hit in results]
     items += [pack_item(record, hit.id) for hit in results for record in hit.context]
     packed = pack(items, budget, found=max(results.total, len(items)))
@@ -90,7 +90,7 @@ def pack_results(results: Results, budget: int) -> None:
 
 
 def pack_item(record: Record, context_of: str = "") -> PackItem:
-    """A memory as it is shown to a model: its text, and where it came from."""
+    """Return a memory as it is shown to a model: its text and where it came from."""
     origin = record.source.get("tool") or record.source.get("kind")
     return PackItem(
         id=record.id,

@@ -1,4 +1,4 @@
-"""Search: a question is read, candidates are ranked, and what was found can bring its context and fit a budget."""
+"""Search: parse the query, run it, and add context or fit the results into a budget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from memglot.model import now
-from memglot.search.candidates import SearchRun
+from memglot.search.candidates import run_search
 from memglot.search.parse import ParsedQuery, parse_query
 from memglot.search.results import Hit, Results, pack_results
 from memglot.search.semantic import SemanticIndex
@@ -18,7 +18,7 @@ MODES = ("hybrid", "fulltext", "semantic")
 
 
 class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller may ask of a search beside the question."""
+    """Options of a search."""
 
     mode: str = "hybrid"
     limit: int = 10
@@ -30,53 +30,53 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     touch: bool = False
 
 
-def search(store: Store, meaning: SemanticIndex, text: str, filter: Filter, wanted: SearchOptions) -> Results:
-    """The memories that answer a question, best first."""
+def search(store: Store, semantic: SemanticIndex, text: str, filter: Filter, options: SearchOptions) -> Results:
+    """Return the memories that match a query, best first."""
     with store.reading():
-        asked = parse_query(text, filter, wanted.grep, store.search.languages())
-        if wanted.meaning is not None:
-            asked = msgspec.structs.replace(asked, text=wanted.meaning)
-        if asked.is_filter:
-            results = _listed(store, asked, wanted)
+        parsed = parse_query(text, filter, options.grep, store.search.languages())
+        if options.meaning is not None:
+            parsed = msgspec.structs.replace(parsed, text=options.meaning)
+        if parsed.is_filter:
+            results = _filtered(store, parsed, options)
         else:
-            results = SearchRun(store, meaning, asked, wanted.mode).page(wanted.limit, wanted.offset)
-        if wanted.context:
-            _bring_context(store, list(results), asked.filter, wanted.context)
-    if wanted.budget is not None:
-        pack_results(results, wanted.budget)
-    if wanted.touch:
-        _touch(store, [hit for hit in results if hit.packed != "left out"])
+            results = run_search(store, semantic, parsed, options.mode).page(options.limit, options.offset)
+        if options.context:
+            _add_context(store, list(results), parsed.filter, options.context)
+    if options.budget is not None:
+        pack_results(results, options.budget)
+    if options.touch:
+        _record_access(store, [hit for hit in results if hit.packed != "left out"])
     return results
 
 
-def _listed(store: Store, asked: ParsedQuery, wanted: SearchOptions) -> Results:
-    """What filters alone let through, newest first."""
-    found = store.search.select(asked.query, asked.filter, wanted.limit, wanted.offset)
-    why = [f"matches `{wanted.grep}`"] if wanted.grep is not None else []
+def _filtered(store: Store, parsed: ParsedQuery, options: SearchOptions) -> Results:
+    """Return what the filters select, newest first, for a query without words."""
+    found = store.search.select(parsed.query, parsed.filter, options.limit, options.offset)
+    why = [f"matches pattern `{options.grep}`"] if options.grep is not None else []
     hits = [Hit(record, 0.0, list(why)) for record in store.search.records_at(found)]
-    return Results(hits, store.search.count(asked.query, asked.filter))
+    return Results(hits, store.search.count(parsed.query, parsed.filter))
 
 
-def _bring_context(store: Store, hits: Sequence[Hit], filter: Filter, count: int) -> None:
-    """Give each hit the memories before and after it, then those that a relation ties to it; none stands twice."""
+def _add_context(store: Store, hits: Sequence[Hit], filter: Filter, count: int) -> None:
+    """Add to each hit the memories before and after it, then related ones; none appears twice."""
     numbers = store.search.numbers_of([hit.id for hit in hits])
     known = set(numbers.values())
-    # What stands around may be of any kind and time, but not of a scope that was not asked for.
+    # Context may be of any kind and time, but only of the requested scopes.
     scopes = [Filter(scope=part.scope, without_scopes=part.without_scopes) for part in (filter, *filter.also)]
     own = Filter(also=tuple(scopes))
     for hit in hits:
         number = numbers[hit.id]
         around = store.search.around(number, count)
-        tied = [other for _, other in store.search.related([number])]
-        allowed = store.search.allowed(Query(), own, [*around, *tied]) - known
+        related = [other for _, other in store.search.related([number])]
+        allowed = store.search.allowed(Query(), own, [*around, *related]) - known
         new = [other for other in around if other in allowed]
-        new += [other for other in tied if other in allowed.difference(new)][:count]
+        new += [other for other in related if other in allowed.difference(new)][:count]
         known.update(new)
         hit.context = store.search.records_at(new)
 
 
-def _touch(store: Store, hits: Sequence[Hit]) -> None:
-    """Count that memories were used, which keeps them strong; nothing else about them changes."""
+def _record_access(store: Store, hits: Sequence[Hit]) -> None:
+    """Record an access for each memory, which slows its decay."""
     if not hits:
         return
     present = now()

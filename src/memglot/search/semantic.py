@@ -1,4 +1,4 @@
-"""Meaning: which model a store has, what is given a vector, and how near memories are to a question."""
+"""Semantic search: the model of a store, vectors for its memories, and their similarity to a query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERY = Filter(with_deleted=True)
 
 
 class EmbedResult(msgspec.Struct):
-    """How many memories were given a vector, of which model, and how many have one now."""
+    """Result of building vectors: how many were added, of which model, and how many there are now."""
 
     embedded: int
     model: str
@@ -27,7 +27,7 @@ class EmbedResult(msgspec.Struct):
 
 
 class SemanticIndex:
-    """The vectors of a store. They are read once, and again when they changed."""
+    """The vectors of a store, read once and again when they change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -35,42 +35,42 @@ class SemanticIndex:
         self._vectors = VectorCache(store)
 
     def state(self) -> VectorState:
-        """What the store knows of its vectors; asking loads nothing."""
+        """Return the state of the vectors without loading them."""
         return self._store.vectors.state()
 
-    def near(
+    def similarity(
         self, text: str, weigh: Callable[[Sequence[str]], Sequence[float]]
     ) -> LoadedSimilarity | StreamedSimilarity | None:
-        """How near each memory is to a question; nothing where no vector can tell."""
+        """Return the similarity of each memory to a text; `None` if there are no usable vectors."""
         state = self.state()
-        model = self._known(state) if state.count else None
+        model = self._current_model(state) if state.count else None
         if model is None:
             return None
         query = model.embed_query(text, weigh)
-        return self._vectors.near(query, state) if query.any() else None
+        return self._vectors.similarity(query, state) if query.any() else None
 
-    def _known(self, state: VectorState) -> Embedder | None:
-        """The model of the vectors, if it is here: a plugin may be gone, or have changed under its name."""
+    def _current_model(self, state: VectorState) -> Embedder | None:
+        """Return the model of the vectors if it is installed and unchanged."""
         try:
             model = self._model(state.model)
         except (UnknownEmbedder, FailedEmbedder):
             return None
         return model if model.dimensions == state.dimensions else None
 
-    def _own(self) -> Embedder:
-        """The model that the store has, as it is now; where that is gone, or there was none, the built-in one."""
+    def _default_model(self) -> Embedder:
+        """Return the model of the store; the built-in one if that is not installed or there is none."""
         try:
             return self._model(self.state().model or None)
         except UnknownEmbedder:
             return self._model(None)
 
     def is_stale(self) -> bool:
-        """Tell whether there are vectors that nothing here can be compared with."""
+        """Return True if the store has vectors of a model that is not available."""
         state = self.state()
-        return bool(state.count) and self._known(state) is None
+        return bool(state.count) and self._current_model(state) is None
 
     def embed_new(self, ids: Sequence[str]) -> None:
-        """Give vectors to memories that were just written. What stands in the way is noted: they are kept anyway."""
+        """Add vectors for new memories; a note reports an error, since the memories are stored anyway."""
         if self.is_stale():
             self._store.notes.append(note_stale_vectors(self.state().model))
             return
@@ -79,21 +79,21 @@ class SemanticIndex:
                 numbers = list(self._store.search.numbers_of(ids).values())
                 self._embed(self._store.vectors.missing(0, len(numbers), numbers))
         except MemglotError as error:
-            self._store.notes.append(f"kept, but not found by meaning: {str(error)}")
+            self._store.notes.append(f"stored without a vector, so semantic search does not find it: {error}")
 
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> EmbedResult:
-        """Give vectors to all memories that have none, batch by batch: what was done stays done when it is stopped."""
-        wanted = self._model(model) if model else self._own()
+        """Add vectors for all memories without one, in batches; finished batches stay if it is stopped."""
+        wanted = self._model(model) if model else self._default_model()
         if wanted.name != self.state().model or again:
-            # One that cannot work must not cost the vectors that are there.
+            # A model that does not work must not delete the vectors that are there.
             wanted.embed(["a"])
         with self._store.writing():
             if again:
                 self._store.vectors.use_model("", 0)
             self._store.vectors.use_model(wanted.name, wanted.dimensions)
-        whole = self._store.records.count(_EVERY) - self._store.vectors.count(Query(), _EVERY)
+        missing = self._store.records.count(_EVERY) - self._store.vectors.count(Query(), _EVERY)
         done = after = 0
         while True:
             with self._store.writing():
@@ -104,7 +104,7 @@ class SemanticIndex:
             self._store.give_way()
             done, after = done + len(texts), texts[-1][0]
             if progress is not None:
-                progress(done, max(whole, done))
+                progress(done, max(missing, done))
         state = self.state()
         return EmbedResult(
             embedded=done,

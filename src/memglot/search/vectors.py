@@ -1,4 +1,4 @@
-"""Vectors: how near the memories of a store are to a question, compared with every one of them."""
+"""Compare the vectors of a store with that of a query."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
     Numbers = NDArray[numpy.int64]
 
-_MOST = 300_000
-"""Beyond so many vectors they are not held in memory: those of candidates are read, or all of them, block by block."""
-_MANY = 20_000
+_MAX_IN_MEMORY = 300_000
+"""Maximum number of vectors held in memory; beyond it they are read from the store as needed."""
+_THREAD_FROM = 20_000
 _NEAREST = 200
 _SAMPLE, _BLOCK, _AT_ONCE = 4_000, 20_000, 4_096
 
 
 class LoadedSimilarity:
-    """How near the memories of a store are to a question; of many, this is found out while others go on."""
+    """Similarity of all memories to a query, with all vectors in memory; large stores are compared in a thread."""
 
     def __init__(self, numbers: Numbers, rows: Floats, query: Floats) -> None:
         self._numbers, self._rows, self._query = numbers, rows, query
@@ -34,7 +34,7 @@ class LoadedSimilarity:
         self._mean, self._deviation = 0.0, 1.0
         self._nearest: Numbers
         self._thread: Thread | None = None
-        if len(numbers) > _MANY:
+        if len(numbers) > _THREAD_FROM:
             self._thread = Thread(target=self._compare, daemon=True)
             self._thread.start()
         else:
@@ -43,7 +43,7 @@ class LoadedSimilarity:
     def _compare(self) -> None:
         import numpy
 
-        # Faster than a product of matrices, for which the library would start threads of its own.
+        # Faster than a matrix product, for which NumPy would start threads of its own.
         self._cosines = numpy.vecdot(self._rows, self._query)
         self._mean, self._deviation = float(self._cosines.mean()), float(self._cosines.std()) or 1.0
         self._nearest = self._ordered(_NEAREST)
@@ -62,7 +62,7 @@ class LoadedSimilarity:
             self._thread = None
 
     def best(self, count: int, offset: int = 0) -> list[int]:
-        """The numbers of the nearest memories, nearest first."""
+        """Return the numbers of the nearest memories, nearest first."""
         self._wait()
         wanted = offset + count
         nearest = self._nearest if wanted <= len(self._nearest) else self._ordered(wanted)
@@ -70,7 +70,7 @@ class LoadedSimilarity:
         return found
 
     def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
-        """The nearest among some memories, nearest first."""
+        """Return the nearest of some memories, nearest first."""
         import numpy
 
         self._wait()
@@ -80,7 +80,7 @@ class LoadedSimilarity:
         return found
 
     def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
-        """The cosine of each memory, and by how many standard deviations it lies above the average one."""
+        """Return the cosine of each memory, and its standard deviations above the average."""
         import numpy
 
         self._wait()
@@ -94,7 +94,7 @@ class LoadedSimilarity:
 
 
 class StreamedSimilarity:
-    """The same for more vectors than memory should hold: only those that are asked for are read."""
+    """Similarity of memories to a query, reading vectors from the store as needed."""
 
     def __init__(self, store: Store, query: Floats, sample: Floats) -> None:
         import numpy
@@ -104,7 +104,7 @@ class StreamedSimilarity:
         self._mean, self._deviation = float(cosines.mean()), float(cosines.std()) or 1.0
 
     def best(self, count: int, offset: int = 0) -> list[int]:
-        """The numbers of the nearest memories, nearest first; reads all vectors."""
+        """Return the numbers of the nearest memories, nearest first; reads all vectors."""
         found = nlargest(offset + count, self._all())
         return [number for _, number in found[offset:]]
 
@@ -112,19 +112,19 @@ class StreamedSimilarity:
         after = 0
         while block := list(self._store.vectors.select(after, limit=_BLOCK)):
             after = block[-1][0]
-            yield from ((cosine, number) for number, cosine in self._compared(block))
+            yield from ((cosine, number) for number, cosine in self._cosines_of(block))
 
     def best_of(self, numbers: Sequence[int], count: int) -> list[int]:
-        """The nearest among some memories, nearest first."""
-        found = self._compared(list(self._store.vectors.select(among=numbers)))
+        """Return the nearest of some memories, nearest first."""
+        found = self._cosines_of(list(self._store.vectors.select(among=numbers)))
         return [number for _, number in nlargest(count, ((cosine, number) for number, cosine in found))]
 
     def of(self, numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
-        """The cosine of each memory, and by how many standard deviations it lies above the average one."""
-        found = self._compared(list(self._store.vectors.select(among=numbers)))
+        """Return the cosine of each memory, and its standard deviations above the average."""
+        found = self._cosines_of(list(self._store.vectors.select(among=numbers)))
         return {number: (cosine, (cosine - self._mean) / self._deviation) for number, cosine in found}
 
-    def _compared(self, pairs: Sequence[tuple[int, bytes]]) -> list[tuple[int, float]]:
+    def _cosines_of(self, pairs: Sequence[tuple[int, bytes]]) -> list[tuple[int, float]]:
         import numpy
 
         kept = [pair for pair in pairs if len(pair[1]) == len(self._query)]
@@ -135,7 +135,7 @@ class StreamedSimilarity:
 
 
 class VectorCache:
-    """The vectors of a store, held in memory. They are read once, and again when they changed."""
+    """The vectors of a store in memory, read once and again when they change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -145,22 +145,22 @@ class VectorCache:
         self._filled = 0
         self._sampled: tuple[tuple[str, int], Floats] | None = None
 
-    def near(self, query: Floats, state: VectorState) -> LoadedSimilarity | StreamedSimilarity | None:
-        """How near each memory is to a question, given as a vector."""
-        near: LoadedSimilarity | StreamedSimilarity | None = None
-        if state.count > _MOST:
-            near = StreamedSimilarity(self._store, query, self._sample(state))
+    def similarity(self, query: Floats, state: VectorState) -> LoadedSimilarity | StreamedSimilarity | None:
+        """Return the similarity of each memory to a query vector; `None` without vectors."""
+        found: LoadedSimilarity | StreamedSimilarity | None = None
+        if state.count > _MAX_IN_MEMORY:
+            found = StreamedSimilarity(self._store, query, self._sample(state))
         else:
             self._refresh(state)
             if self._filled:
-                near = LoadedSimilarity(self._numbers[: self._filled], self._rows[: self._filled], query)
+                found = LoadedSimilarity(self._numbers[: self._filled], self._rows[: self._filled], query)
         if self._store.is_writing:
-            # What was read inside a transaction may never have been.
+            # The transaction may be rolled back.
             self._state = self._sampled = None
-        return near
+        return found
 
     def _sample(self, state: VectorState) -> Floats:
-        """Some vectors from all over the store, to tell what is usual."""
+        """Return vectors from all over the store, to estimate the average."""
         mark = state.model, state.changes
         if self._sampled is None or self._sampled[0] != mark:
             newest = self._store.search.newest()
@@ -183,7 +183,7 @@ class VectorCache:
             self._read(int(self._numbers[self._filled - 1]) if self._filled else 0, state.dimensions)
 
     def _read(self, after: int, dimensions: int) -> None:
-        """Read the vectors that came since, some at a time: as bytes they would take up room a second time."""
+        """Read new vectors in blocks, so that their bytes are not in memory twice."""
         import numpy
 
         found = (pair for pair in self._store.vectors.select(after) if len(pair[1]) == dimensions)
@@ -202,7 +202,7 @@ class VectorCache:
 
 
 def pack_vectors(vectors: Floats) -> list[bytes]:
-    """Vectors as the store keeps them: a byte for each number, as great as they can be."""
+    """Return vectors as the store keeps them: one byte per number, scaled to the full range."""
     import numpy
 
     largest = numpy.maximum(numpy.abs(vectors).max(axis=1, keepdims=True), 1e-12)
@@ -211,7 +211,7 @@ def pack_vectors(vectors: Floats) -> list[bytes]:
 
 
 def unpack_vectors(data: bytes, dimensions: int) -> Floats:
-    """Vectors from the bytes of many, each of length 1, or of none."""
+    """Return vectors from their bytes, each of length 1 or all zeros."""
     import numpy
 
     rows = numpy.frombuffer(data, dtype=numpy.int8).reshape(-1, dimensions).astype(numpy.float32)
