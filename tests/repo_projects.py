@@ -27,8 +27,8 @@ def new_project(folder: Path, name: str = "acme-render") -> Path:
     root = folder / name
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
-    told = run(root, lambda project: init(project), register=False)
-    assert told["ok"], told
+    answer = run(root, lambda project: init(project), register=False)
+    assert answer["ok"], answer
     return root
 
 
@@ -42,24 +42,24 @@ def copied_store(source: Path, folder: Path) -> Path:
     return root
 
 
-def save(root: Path, *, dry_run: bool = False, **intent: Any) -> dict[str, Any]:
-    """Save, and give the envelope."""
-    value = {"task": "test", **intent}
+def save(root: Path, *, dry_run: bool = False, **request: Any) -> dict[str, Any]:
+    """Save, and return the envelope."""
+    value = {"task": "test", **request}
     text = json.dumps(value).encode()
     return run(root, lambda project: save_request(project, text, dry_run=dry_run), register=False)
 
 
-def saved(root: Path, **intent: Any) -> dict[str, Any]:
-    """Save, and give the data; it must go well."""
-    told = save(root, **intent)
-    assert told["ok"], told["error"]
-    data: dict[str, Any] = told["data"]
+def saved(root: Path, **request: Any) -> dict[str, Any]:
+    """Save successfully, and return the data."""
+    answer = save(root, **request)
+    assert answer["ok"], answer["error"]
+    data: dict[str, Any] = answer["data"]
     return data
 
 
-def do(root: Path, deed: Any, *values: Any, **options: Any) -> dict[str, Any]:
-    """Do something else, and give the envelope."""
-    return run(root, lambda project: deed(project, *values, **options), register=False)
+def do(root: Path, command: Any, *values: Any, **options: Any) -> dict[str, Any]:
+    """Run a command, and return its envelope."""
+    return run(root, lambda project: command(project, *values, **options), register=False)
 
 
 def feature(title: str, body: str = "It works.", **more: Any) -> dict[str, Any]:

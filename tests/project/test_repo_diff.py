@@ -1,4 +1,4 @@
-"""What `repo diff` shows: git's diff with new files whole, and the ids that it touches."""
+"""`repo diff` shows git's diff with new files, and the ids of what changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_nothing_changed(root: Path) -> None:
     }
 
 
-def test_edited_new_and_deleted_files_are_told_with_their_ids(root: Path) -> None:
+def test_edited_new_and_deleted_files_are_listed_with_their_ids(root: Path) -> None:
     write_store(root)
     (root / "elsewhere.txt").write_text("a")
     commit(root)
@@ -117,7 +117,7 @@ def test_storage_of_another_version_is_compared(root: Path) -> None:
 
 
 @pytest.mark.parametrize("attribute", ["export-ignore", "export-subst", "binary"])
-def test_deleted_nodes_are_told_whatever_an_archive_would_hold(root: Path, attribute: str) -> None:
+def test_deleted_nodes_are_listed_whatever_an_archive_would_contain(root: Path, attribute: str) -> None:
     write_store(root)
     write_node(root, "gotcha.new", place="memory/two\nlines")
     (root / ".gitattributes").write_text(f".memory/** {attribute}\n.memory {attribute}\n")
@@ -131,7 +131,7 @@ def test_deleted_nodes_are_told_whatever_an_archive_would_hold(root: Path, attri
     assert found["changed_relation_ids"] == ["rel.feature-alpha-depends-on-feature-beta"]
 
 
-def test_a_text_that_lies_elsewhere_belongs_to_the_node_that_names_it(root: Path) -> None:
+def test_a_text_in_another_place_belongs_to_the_node_that_names_it(root: Path) -> None:
     write_store(root)
     write_node(root, "gotcha.odd", place="memory/odd", body_path="memory/texts/odd.md")
     put(root, "memory/texts/odd.md", "One")

@@ -1,4 +1,4 @@
-"""Beginning: what is made, what is left alone, and that it may be done again."""
+"""Init creates what is missing, changes nothing else, and can be repeated."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A")])
     before = everything(root)
-    told = do(root, init)
-    assert told["ok"]
-    assert (told["data"]["created"], told["data"]["files_created"]) == (False, [])
-    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["unchanged", "unchanged"]
+    answer = do(root, init)
+    assert answer["ok"]
+    assert (answer["data"]["created"], answer["data"]["files_created"]) == (False, [])
+    assert [target["status"] for target in answer["data"]["agent_guidance"]["targets"]] == ["unchanged", "unchanged"]
     assert everything(root) == before
 
 
@@ -61,8 +61,8 @@ def test_the_storage_of_the_page(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_and_the_brief_touch_nothing(tmp_path: Path) -> None:
-    told = do(tmp_path, init, dry_run=True)["data"]
-    assert told["created"] and ".memory/config.json" in told["files_created"]
+    answer = do(tmp_path, init, dry_run=True)["data"]
+    assert answer["created"] and ".memory/config.json" in answer["files_created"]
     text = do(tmp_path, brief)["data"]["brief"]
     assert "memglot repo save --stdin" in text
     assert list(tmp_path.iterdir()) == []
@@ -72,16 +72,16 @@ def test_a_dry_run_and_the_brief_touch_nothing(tmp_path: Path) -> None:
     assert everything(root) == before
 
 
-def test_guidance_stands_beside_what_is_there(tmp_path: Path) -> None:
+def test_guidance_is_added_to_existing_text(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     (root / "AGENTS.md").write_bytes(b"# Mine\r\n\r\nText.\r\n\r\n\r\n")
     (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
     (root / ".gitignore").write_text("node_modules/\n.memory/index/")
     git(root, "init", "-q", "-b", "main")
-    told = do(root, init)
-    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["updated", "skipped"]
-    assert any("CLAUDE.md" in warning for warning in told["warnings"])
+    answer = do(root, init)
+    assert [target["status"] for target in answer["data"]["agent_guidance"]["targets"]] == ["updated", "skipped"]
+    assert any("CLAUDE.md" in warning for warning in answer["warnings"])
     text = (root / "AGENTS.md").read_bytes()
     assert text.startswith(b"# Mine\r\n\r\nText.\r\n\r\n<!-- memory:start -->\r\n")
     assert b"<!-- memory:map:start -->\r\n" in text and b"\n" not in text.replace(b"\r\n", b"")
@@ -120,7 +120,7 @@ TWICE = "<!-- memory:start -->\nRun `memglot repo query`.\n<!-- memory:start -->
 @pytest.mark.parametrize(
     "odd", [f"{START}\n{END}\n{START}\n{END}\n", f"{END}\n{START}\n", f"{START}\n", f"{END}\n", TWICE]
 )
-def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> None:
+def test_odd_markers_are_reported_with_how_to_repair_them(tmp_path: Path, odd: str) -> None:
     root = new_project(tmp_path)
     whole = (root / "AGENTS.md").read_text()
     guidance = whole[: whole.index(START)]
@@ -144,7 +144,7 @@ def test_odd_markers_are_told_with_what_mends_them(tmp_path: Path, odd: str) -> 
     assert do(root, check_project)["data"]["warnings"] == []
 
 
-def test_words_of_ones_own_are_told_how_to_get_the_map(tmp_path: Path) -> None:
+def test_custom_text_is_reported_with_how_to_get_the_map(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     (root / "CLAUDE.md").write_text("Run `memory save --stdin` often.\n")
     (issue,) = do(root, check_project)["data"]["warnings"]
@@ -155,16 +155,16 @@ def test_words_of_ones_own_are_told_how_to_get_the_map(tmp_path: Path) -> None:
     assert "**Idea:** shown" in (root / "CLAUDE.md").read_text()
 
 
-def test_a_place_that_is_no_file_is_passed_over(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_skipped(tmp_path: Path) -> None:
     root, outside = tmp_path / "p", tmp_path / "outside.md"
     (root / "AGENTS.md").mkdir(parents=True)
     outside.write_text("Theirs.\n")
     (root / "CLAUDE.md").symlink_to(outside)
-    told = do(root, init)
-    assert told["ok"] and (root / ".memory/config.json").exists()
-    assert [target["status"] for target in told["data"]["agent_guidance"]["targets"]] == ["skipped", "skipped"]
-    assert "AGENTS.md was not changed: it is not a file." in told["warnings"]
-    assert "CLAUDE.md was not changed: it is a link to a file outside of the project." in told["warnings"]
+    answer = do(root, init)
+    assert answer["ok"] and (root / ".memory/config.json").exists()
+    assert [target["status"] for target in answer["data"]["agent_guidance"]["targets"]] == ["skipped", "skipped"]
+    assert "AGENTS.md was not changed: it is not a file." in answer["warnings"]
+    assert "CLAUDE.md was not changed: it is a link to a file outside of the project." in answer["warnings"]
     assert outside.read_text() == "Theirs.\n"
 
 
@@ -191,10 +191,10 @@ def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
     root = tmp_path / "p"
     below = root / "a/b"
     below.mkdir(parents=True)
-    told = do(root, init)
-    assert told["data"]["git_available"] is False
+    answer = do(root, init)
+    assert answer["data"]["git_available"] is False
     assert not (root / ".gitignore").exists()
-    assert not any("commit" in step.lower() or "gitignore" in step for step in told["data"]["next_steps"])
+    assert not any("commit" in step.lower() or "gitignore" in step for step in answer["data"]["next_steps"])
     saved(below, nodes=[feature("From below")])
     assert sidecar(root, "memory/from-below.json")["title"] == "From below"
 
@@ -214,13 +214,13 @@ def test_a_store_without_a_project_node_gets_one(tmp_path: Path) -> None:
     saved(root, nodes=[feature("A")])
     for path in (root / ".memory/memory").glob("acme-render.*"):
         path.unlink()
-    told = do(root, init)["data"]
-    assert told["files_created"] == [".memory/memory/acme-render.md", ".memory/memory/acme-render.json"]
+    answer = do(root, init)["data"]
+    assert answer["files_created"] == [".memory/memory/acme-render.md", ".memory/memory/acme-render.json"]
     assert sidecar(root, "memory/acme-render.json")["id"] == "project.acme-render"
     assert do(root, init)["data"]["files_created"] == []
 
 
-def test_force_begins_anew_and_keeps_a_backup(tmp_path: Path) -> None:
+def test_force_starts_over_and_keeps_a_backup(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A")])
     assert do(root, init, force=True)["data"]["created"]
@@ -231,10 +231,10 @@ def test_force_begins_anew_and_keeps_a_backup(tmp_path: Path) -> None:
 
 def test_a_repository_without_commits_is_fine(tmp_path: Path) -> None:
     root = new_project(tmp_path)
-    for deed in (status, sync, diff, check_project, rebuild):
-        told = do(root, deed)
-        assert told["ok"], told
-        assert told["meta"]["git"]["commit"] is None
+    for command in (status, sync, diff, check_project, rebuild):
+        answer = do(root, command)
+        assert answer["ok"], answer
+        assert answer["meta"]["git"]["commit"] is None
 
 
 def validators(root: Path) -> dict[str, Draft202012Validator]:
@@ -251,7 +251,7 @@ def test_the_schemas_accept_what_we_write_and_refuse_what_the_page_forbids(tmp_p
     root = new_project(tmp_path)
     link = {"predicate": "affects", "to": "gotcha.b", "confidence": "low"}
     evidence = [{"kind": "task", "id": "1"}]
-    told = saved(
+    answer = saved(
         root,
         nodes=[
             feature("A", stage="idea", anchors=["x/"], tags=["t"], evidence=evidence, related=[link]),
@@ -260,7 +260,7 @@ def test_the_schemas_accept_what_we_write_and_refuse_what_the_page_forbids(tmp_p
         supersede=[{"id": "gotcha.b", "superseded_by": "feature.a", "reason": "r"}],
     )
     accepts = validators(root)
-    accepts["patch"].validate(told["patch"])
+    accepts["patch"].validate(answer["patch"])
     accepts["config"].validate(sidecar(root, "config.json"))
     for name in ("a", "b", "acme-render"):
         accepts["object"].validate(sidecar(root, f"memory/{name}.json"))

@@ -1,4 +1,4 @@
-"""The product map says what the tool's says, fits its budget, and changes nothing around it."""
+"""The product map equals the original tool's, fits its budget, and changes nothing around it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_sections_are_those_of_the_tool() -> None:
         assert extract_section(case["contents"], MAP) == case["extracted"]
 
 
-def test_a_map_names_what_holds_in_its_order() -> None:
+def test_a_map_lists_live_nodes_in_order() -> None:
     nodes = [
         node("project.shop", title="Shop", intent="Sells things"),
         node("feature.cart", stage="shipped", intent="Holds things.", anchors=("src/cart/", "x"), updated_at="2"),
@@ -89,7 +89,7 @@ def test_a_map_names_what_holds_in_its_order() -> None:
     )
 
 
-def test_a_map_of_nothing_says_so() -> None:
+def test_an_empty_map_says_so() -> None:
     assert render_map([], []).startswith(f"{HEADER}\n\nNo features recorded yet.")
     only = render_map([node("project.shop", title="Shop!")], [])
     assert only.startswith(f"{HEADER}\nShop!\n\nNo features recorded yet.")
@@ -172,7 +172,7 @@ def test_the_steps_of_dropping_are_all_taken() -> None:
     ]
 
 
-def test_what_a_node_says_cannot_break_the_section() -> None:
+def test_the_text_of_a_node_cannot_break_the_section() -> None:
     hostile = "Nice <!-- memory:map:end --> and\n<!-- memory:start --> more."
     nodes = [node("feature.x", intent=hostile, anchors=(hostile,)), node("decision.y", title=hostile)]
     text = render_map(nodes, [("decision.y", [hostile])])
@@ -266,7 +266,7 @@ def test_a_missing_file_is_only_missed_where_the_other_has_the_map(tmp_path: Pat
     assert (tmp_path / "CLAUDE.md").read_bytes() == page("new")
 
 
-def test_a_folder_in_the_place_of_a_file_is_told_as_such(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
     (tmp_path / "CLAUDE.md").write_bytes(page("old"))
     assert write_map(tmp_path, "new") == ["AGENTS.md was not refreshed: it is not a file."]

@@ -1,4 +1,4 @@
-"""Asking: what is found, in which order, and what fits into the budget."""
+"""Query: matches, their order, and the token budget."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def ask(root: Path, question: str, budget: float | None = None) -> dict[str, Any]:
-    told = do(root, query, question, budget)
-    assert told["ok"], told["error"]
-    data: dict[str, Any] = told["data"]
+    answer = do(root, query, question, budget)
+    assert answer["ok"], answer["error"]
+    data: dict[str, Any] = answer["data"]
     return data
 
 
@@ -74,7 +74,7 @@ def test_a_rare_word_counts_more_than_a_common_one(root: Path) -> None:
     assert found(root, "the unicorn") == []
 
 
-def test_a_stale_node_is_found_by_its_own_words_and_stands_behind_live_ones(root: Path) -> None:
+def test_a_stale_node_is_found_by_its_own_words_and_ranks_after_live_ones(root: Path) -> None:
     saved(
         root,
         nodes=[feature("Old way", "An idempotent loop over retries."), feature("New way", "A queue with retries.")],
@@ -140,7 +140,7 @@ def test_the_budget_is_kept(root: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", ["e\u0301\u0323", "👩‍👩‍👧‍👦", "🇩🇪"])
-def test_what_is_cut_ends_between_signs_and_words(root: Path, sign: str) -> None:
+def test_cut_text_ends_between_characters_and_words(root: Path, sign: str) -> None:
     saved(root, nodes=[feature("Words", "zebra giraffe " * 900), feature("Signs", "gnu " + sign * 2000)])
     words = ask(root, "zebra", 501)["markdown"]
     assert "zebra…\n" in words or "giraffe…\n" in words

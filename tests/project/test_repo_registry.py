@@ -1,4 +1,4 @@
-"""The registry of projects: sorted, stable, never lost, and never in the way."""
+"""The registry of projects is sorted and stable, loses nothing, and never fails a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reset packs a store before it removes it, restore brings it back, and neither can be tricked or stopped half-way."""
+"""Reset backs up a store before it removes it, restore restores it, and neither fails halfway."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_store_that_cannot_be_read_can_be_reset_and_restored(project: Project,
     assert files(project.root) == before
 
 
-def test_a_backup_that_holds_no_store_replaces_none(project: Project) -> None:
+def test_a_backup_without_a_store_replaces_nothing(project: Project) -> None:
     (project.folder / "config.json").unlink()
     rest = clear(project)["backup_path"]
     write_store(project.root)
@@ -138,7 +138,7 @@ def test_a_registry_in_a_backup_stays_there(project: Project) -> None:
     assert not (project.folder / "projects.lock").exists()
 
 
-def test_a_second_reset_tells_of_the_backup(project: Project) -> None:
+def test_a_second_reset_mentions_the_backup(project: Project) -> None:
     clear(project)
     with pytest.raises(ProjectError, match="nothing to reset.*repo restore") as nothing:
         clear(project)
@@ -384,7 +384,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, last: int, folder: Path) -> Iterator[
 
 
 @pytest.mark.parametrize("last", range(1, 15))
-def test_a_reset_that_is_killed_leaves_the_store_or_a_whole_backup(
+def test_a_killed_reset_leaves_the_store_or_a_complete_backup(
     project: Project, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     before = files(project.root)
@@ -445,7 +445,7 @@ def test_a_process_that_is_killed_loses_nothing(project: Project) -> None:
         assert files(project.root) == before
 
 
-def test_reset_all_goes_on_where_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_all_continues_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = Registry(tmp_path / "home")
     for name in ("bad", "gone", "good"):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""Saving: every rule of the page, and what the real tool gets wrong."""
+"""Save: every rule of the specification, and what the original tool gets wrong."""
 
 # ruff: noqa: E501 - the table of refusals is read a line a case
 
@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
     return new_project(tmp_path)
 
 
-def test_a_new_store_lies_flat_and_hashes_bodies(root: Path) -> None:
+def test_a_new_store_is_flat_and_hashes_bodies(root: Path) -> None:
     data = saved(root, nodes=[feature("Webhook retry queue", "Failed webhooks.", stage="building", anchors=["src/"])])
     assert data["memory_created"] == ["feature.webhook-retry-queue"]
     assert data["files_changed"] == [
@@ -160,9 +160,9 @@ def test_the_project_node_is_updated_by_id_and_cannot_be_deleted(root: Path) -> 
 
 def test_a_dry_run_plans_and_writes_nothing(root: Path) -> None:
     before = files_of(root)
-    told = save(root, dry_run=True, nodes=[feature("A")])["data"]
-    assert (told["dry_run"], told["index_updated"], told["memory_created"]) == (True, False, ["feature.a"])
-    assert told["patch"] == {
+    answer = save(root, dry_run=True, nodes=[feature("A")])["data"]
+    assert (answer["dry_run"], answer["index_updated"], answer["memory_created"]) == (True, False, ["feature.a"])
+    assert answer["patch"] == {
         "source": {"kind": "agent", "task": "test"},
         "changes": [{"op": "create_object", "id": "feature.a", "type": "feature", "title": "A", "body": "It works."}],
     }
@@ -251,7 +251,7 @@ def test_an_anchor_that_leaves_the_repository_is_refused(root: Path, anchor: str
     assert [issue["field"] for issue in error["details"]["issues"]] == ["/changes/0/anchors/1"]
 
 
-def test_no_json_is_told_as_such(root: Path) -> None:
+def test_invalid_json_is_reported(root: Path) -> None:
     for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000):
         error = do(root, save_request, text)["error"]
         assert error["code"] == "MemoryInvalidJson"
@@ -260,13 +260,13 @@ def test_no_json_is_told_as_such(root: Path) -> None:
 
 def test_secrets_and_conflict_markers_are_refused_with_the_line(root: Path) -> None:
     key = "AKIA" + "ABCDEFGHIJKLMNOP"
-    told = save(root, nodes=[feature("x", f"One.\nTwo.\nkey {key}")])["error"]
-    assert told["code"] == "MemorySecretDetected"
-    assert (told["details"]["issues"][0]["line"], told["details"]["issues"][0]["field"]) == (3, "/changes/0/body")
-    assert key not in json.dumps(told)
-    told = save(root, nodes=[feature("x", "One.\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other")])
-    assert told["error"]["code"] == "MemoryConflictDetected"
-    assert told["error"]["details"] == {"field": "/changes/0/body", "line": 2}
+    answer = save(root, nodes=[feature("x", f"One.\nTwo.\nkey {key}")])["error"]
+    assert answer["code"] == "MemorySecretDetected"
+    assert (answer["details"]["issues"][0]["line"], answer["details"]["issues"][0]["field"]) == (3, "/changes/0/body")
+    assert key not in json.dumps(answer)
+    answer = save(root, nodes=[feature("x", "One.\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other")])
+    assert answer["error"]["code"] == "MemoryConflictDetected"
+    assert answer["error"]["details"] == {"field": "/changes/0/body", "line": 2}
     for place in ({"title": key}, {"tags": [key.lower()], "body": f'password = "{key}"'}):
         assert save(root, nodes=[feature("x") | place])["error"]["code"] == "MemorySecretDetected"
     assert save(root, task=key, nodes=[feature("x")])["error"]["code"] == "MemorySecretDetected"
@@ -289,9 +289,9 @@ def test_a_stray_body_is_not_overwritten(root: Path) -> None:
 def test_a_sidecar_without_a_body_gets_one(root: Path) -> None:
     saved(root, nodes=[feature("x")])
     (root / ".memory/memory/x.md").unlink()
-    told = save(root, nodes=[{"id": "feature.x", "tags": ["a"]}])
-    assert told["ok"]
-    assert any("x.json" in warning for warning in told["warnings"])
+    answer = save(root, nodes=[{"id": "feature.x", "tags": ["a"]}])
+    assert answer["ok"]
+    assert any("x.json" in warning for warning in answer["warnings"])
     saved(root, nodes=[{"id": "feature.x", "body": "Back."}])
     assert (root / ".memory/memory/x.md").read_bytes() == b"Back."
     assert do(root, check_project)["data"]["errors"] == []
@@ -302,9 +302,9 @@ def test_another_version_is_refused(root: Path) -> None:
     for version in (4, 6, "5", None, True):
         config = json.loads(path.read_bytes()) | {"version": version}
         path.write_text(json.dumps(config))
-        told = save(root, nodes=[feature("x")])
-        assert told["error"]["code"] == "MemoryUnsupportedStorageVersion"
-        assert told["error"]["details"] == {
+        answer = save(root, nodes=[feature("x")])
+        assert answer["error"]["code"] == "MemoryUnsupportedStorageVersion"
+        assert answer["error"]["details"] == {
             "path": ".memory/config.json", "supported_version": 5, "found_version": version,
         }  # fmt: skip
 
@@ -314,9 +314,9 @@ def test_missing_schemas_and_folders_come_with_the_next_save(root: Path) -> None
 
     shutil.rmtree(root / ".memory/schema")
     shutil.rmtree(root / ".memory/relations")
-    told = do(root, check_project)["data"]
-    assert told["valid"]
-    assert told["warnings"]
+    answer = do(root, check_project)["data"]
+    assert answer["valid"]
+    assert answer["warnings"]
     saved(root, nodes=[feature("x")])
     assert len(list((root / ".memory/schema").glob("*.schema.json"))) == 5
     assert (root / ".memory/relations").is_dir()
@@ -340,7 +340,7 @@ def test_a_text_that_another_node_names_stays(root: Path) -> None:
     assert (root / ".memory/memory/b.md").read_text() == "b"
 
 
-def test_a_node_is_replaced_by_one_other_at_a_time_and_by_none_when_it_holds_again(root: Path) -> None:
+def test_a_node_has_one_replacement_and_none_when_it_is_active_again(root: Path) -> None:
     saved(root, nodes=[feature("Old"), feature("New"), feature("Newer")])
     for by in ("new", "newer"):
         saved(root, supersede=[{"id": "feature.old", "superseded_by": f"feature.{by}", "reason": "x"}])
@@ -353,14 +353,14 @@ def test_a_node_is_replaced_by_one_other_at_a_time_and_by_none_when_it_holds_aga
     assert sidecar(root, "relations/feature-newer-supersedes-feature-old.json")["status"] == "stale"
 
 
-def test_a_sidecar_that_cannot_be_read_gets_no_double(root: Path) -> None:
+def test_an_unreadable_sidecar_gets_no_duplicate(root: Path) -> None:
     saved(root, nodes=[feature("A", "a")])
     path = root / ".memory/memory/a.json"
     whole = path.read_text()
     for broken in ("{", whole.replace('"tags": []', '"tags": ["Bad Tag"]'), f"<<<<<<< HEAD\n{whole}"):
         path.write_text(broken)
-        told = save(root, nodes=[feature("A", "again", id="feature.a")])
-        assert told["error"]["details"]["issues"][0]["path"] == ".memory/memory/a.json"
+        answer = save(root, nodes=[feature("A", "again", id="feature.a")])
+        assert answer["error"]["details"]["issues"][0]["path"] == ".memory/memory/a.json"
         assert len(list((root / ".memory/memory").glob("*a.json"))) == 1
 
 
@@ -370,9 +370,9 @@ def test_an_unfinished_merge_in_the_log_is_not_added_to(root: Path) -> None:
     line = log.read_text()
     log.write_text(f"<<<<<<< HEAD\n{line}=======\n{line}>>>>>>> other\n")
     before = files_of(root)
-    for told in (save(root, nodes=[feature("B")]), do(root, rebuild)):
-        assert told["error"]["code"] == "MemoryConflictDetected"
-        assert told["error"]["details"] == {"field": ".memory/events.jsonl", "line": 1}
+    for answer in (save(root, nodes=[feature("B")]), do(root, rebuild)):
+        assert answer["error"]["code"] == "MemoryConflictDetected"
+        assert answer["error"]["details"] == {"field": ".memory/events.jsonl", "line": 1}
     assert files_of(root) == before
 
 

@@ -131,9 +131,9 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null_or_empty(root: Path) -> None:
+def test_inspect_returns_all_fields_of_a_node_and_missing_ones_are_null_or_empty(root: Path) -> None:
     found = do(root, inspect, "feature.alpha")["data"]
-    told = sidecar(root, "memory/alpha.json")
+    answer = sidecar(root, "memory/alpha.json")
     assert found["object"] == {
         "id": "feature.alpha",
         "type": "feature",
@@ -148,8 +148,8 @@ def test_inspect_tells_all_of_a_node_and_what_is_absent_is_null_or_empty(root: P
         "source": {"kind": "agent", "task": "test"},
         "origin": None,
         "superseded_by": None,
-        "created_at": told["created_at"],
-        "updated_at": told["updated_at"],
+        "created_at": answer["created_at"],
+        "updated_at": answer["updated_at"],
         "body": "Text of it.",
     }
     link, self_link = "rel.feature-alpha-affects-gotcha-beta", "rel.feature-alpha-related-to-feature-alpha"

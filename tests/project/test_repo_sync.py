@@ -1,4 +1,4 @@
-"""Sync tells which nodes the code has moved away from, in any repository that git can make."""
+"""Sync reports nodes whose files changed, moved or are gone, in any git repository."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_marker_is_not_written_through_a_link(repository: Repository, tmp_path
     assert outside.read_text() == "mine"
 
 
-def test_a_marker_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_marker_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match=r"`\.memory/sync-state\.json` cannot be written") as error:
         write_marker(tmp_path / "nowhere", Marker("abcdef", NOW))
     assert error.value.code == "MemoryInternalError"
@@ -206,7 +206,7 @@ def test_a_marker_on_another_branch_counts_from_where_the_branches_part(reposito
     assert found["base_commit"] == fork and found["changed_files_count"] == 1
 
 
-def test_a_marker_that_this_clone_does_not_know_is_told(repository: Repository) -> None:
+def test_a_marker_that_this_clone_does_not_know_is_reported(repository: Repository) -> None:
     repository.commit("a.ts")
     write_marker(repository.root / ".memory", Marker("0123456789abcdef", NOW))
     project = repository.project()
@@ -222,8 +222,8 @@ def test_the_marker_does_not_pass_nodes_that_cannot_be_read(repository: Reposito
     broken = ".memory/memory/features/a\n.json"
     for dry_run in (False, True):
         project = repository.project()
-        told = compare(project, [], dry_run, NOW, [broken])
-        assert not told["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
+        answer = compare(project, [], dry_run, NOW, [broken])
+        assert not answer["marker_advanced"] and read_marker(project.folder) == Marker(first, NOW)
         assert len(project.warnings) == 1 and ".memory/memory/features/a\\n.json" in project.warnings[0]
     assert [entry["id"] for entry in repository.sync(node("feature.a", "src/"))["changed"]] == ["feature.a"]
 
@@ -256,31 +256,31 @@ def with_conflict(tmp_path: Path) -> tuple[Path, Path]:
     return root, sidecar
 
 
-def test_a_node_in_conflict_is_told_after_it_is_resolved(tmp_path: Path) -> None:
+def test_a_node_in_conflict_is_reported_after_it_is_resolved(tmp_path: Path) -> None:
     root, sidecar = with_conflict(tmp_path)
     Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md")
     marker, maps = read_marker(root / ".memory"), (root / "AGENTS.md").read_bytes()
-    told = do(root, sync)
-    assert not told["data"]["marker_advanced"] and read_marker(root / ".memory") == marker
+    answer = do(root, sync)
+    assert not answer["data"]["marker_advanced"] and read_marker(root / ".memory") == marker
     assert (root / "AGENTS.md").read_bytes() == maps and b"library" in maps
-    assert any(sidecar.name in warning and "marker" in warning for warning in told["warnings"])
+    assert any(sidecar.name in warning and "marker" in warning for warning in answer["warnings"])
     Repository(root).git("checkout", "--ours", "--", ".memory")
     resolved = do(root, sync)["data"]
     assert [entry["id"] for entry in resolved["changed"]] == ["feature.library"] and resolved["marker_advanced"]
 
 
-def test_a_save_beside_a_node_in_conflict_leaves_it_in_the_map(tmp_path: Path) -> None:
+def test_a_save_leaves_a_node_in_conflict_in_the_map(tmp_path: Path) -> None:
     root, sidecar = with_conflict(tmp_path)
     Repository(root).git("checkout", "--ours", "--", "AGENTS.md", "CLAUDE.md", ".memory/events.jsonl")
-    told = save(root, nodes=[feature("Other", stage="building")])
-    assert told["ok"] and b"library" in (root / "AGENTS.md").read_bytes()
-    assert any(sidecar.name in warning and "map" in warning for warning in told["warnings"])
+    answer = save(root, nodes=[feature("Other", stage="building")])
+    assert answer["ok"] and b"library" in (root / "AGENTS.md").read_bytes()
+    assert any(sidecar.name in warning and "map" in warning for warning in answer["warnings"])
     Repository(root).git("checkout", "--ours", "--", str(sidecar))
     saved(root, nodes=[feature("Third", stage="building")])
     assert all(name in (root / "AGENTS.md").read_bytes() for name in (b"library", b"other", b"third"))
 
 
-def test_a_node_without_its_text_holds_up_nothing(tmp_path: Path) -> None:
+def test_a_node_without_its_text_blocks_nothing(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("Library", stage="building")])
     (text,) = (root / ".memory/memory").rglob("*library*.md")
@@ -327,7 +327,7 @@ ODD = [
 ]
 
 
-def test_every_name_that_git_can_hold_is_told_as_it_is(repository: Repository) -> None:
+def test_every_name_that_git_can_store_is_reported_unchanged(repository: Repository) -> None:
     repository.commit("first.ts")
     repository.sync()
     repository.commit(*ODD[:5])
@@ -338,7 +338,7 @@ def test_every_name_that_git_can_hold_is_told_as_it_is(repository: Repository) -
     assert repository.sync(node("feature.each", *anchors))["orphaned"] == []
 
 
-def test_names_that_are_no_text_are_shown_with_a_sign_for_it(repository: Repository) -> None:
+def test_names_that_are_not_utf8_are_shown_with_replacement_characters(repository: Repository) -> None:
     repository.commit("first.ts")
     repository.sync()
     name = os.fsdecode(b"src/\xff\xfe.ts")
@@ -373,8 +373,8 @@ def test_its_own_edits_are_not_reported(repository: Repository) -> None:
     )
     (repository.root / "CLAUDE.md").write_text("theirs\n" + (repository.root / "CLAUDE.md").read_text())
     (repository.root / ".gitignore").write_text("other\n")
-    told = repository.sync()
-    assert told["coverage_gaps"] == [{"dir": ".", "files_count": 2, "examples": [".gitignore", "CLAUDE.md"]}]
+    answer = repository.sync()
+    assert answer["coverage_gaps"] == [{"dir": ".", "files_count": 2, "examples": [".gitignore", "CLAUDE.md"]}]
 
 
 def test_its_own_edits_are_not_reported_where_links_lead(repository: Repository) -> None:
@@ -387,8 +387,8 @@ def test_its_own_edits_are_not_reported_where_links_lead(repository: Repository)
     target = repository.root / "documents" / "agents.md"
     target.write_text(apply_section(target.read_text(), MAP, "ours") or "")
     for _ in ("in the working tree", "committed"):
-        told = repository.sync(node("feature.docs", "documents/"), dry_run=True)
-        assert told["changed_files_count"] == 0 and told["fresh"] == ["feature.docs"]
+        answer = repository.sync(node("feature.docs", "documents/"), dry_run=True)
+        assert answer["changed_files_count"] == 0 and answer["fresh"] == ["feature.docs"]
         assert repository.sync(dry_run=True)["coverage_gaps"] == []
         repository.commit()
     target.write_text("theirs\n" + target.read_text())
@@ -404,7 +404,7 @@ def test_a_link_for_agents_that_leads_nowhere_is_a_change_like_others(repository
     assert repository.sync()["coverage_gaps"] == [{"dir": ".", "files_count": 1, "examples": ["AGENTS.md"]}]
 
 
-def test_generated_folders_and_the_memory_itself_are_passed_over(repository: Repository) -> None:
+def test_generated_folders_and_the_memory_itself_are_ignored(repository: Repository) -> None:
     repository.commit("a.ts")
     repository.sync()
     repository.commit("node_modules/x.js", "dist/y.js")
@@ -445,7 +445,7 @@ def test_committed_renames_are_followed(repository: Repository) -> None:
         {"id": "feature.half", "anchors": ["lib/two.ts"]},
     ]
     assert found["save_skeleton"]["stale"] == []
-    # Whoever did not act on it is told again, though the marker has moved past it.
+    # Whoever did not act on it is answer again, though the marker has moved past it.
     again = repository.sync(node("feature.folder", "src/api/"))
     assert again["base_commit"] == found["head_commit"] and renames(again) == {"src/api/": "web/"}
 
@@ -485,7 +485,7 @@ def test_the_skeleton_keeps_every_anchor_that_lives_or_moved(repository: Reposit
     assert "reason" not in sync_text(repository.sync(node("feature.left", "src/a/", "src/z.ts")))
 
 
-def test_every_path_is_told_on_one_line(repository: Repository) -> None:
+def test_every_path_is_printed_on_one_line(repository: Repository) -> None:
     repository.commit("a.ts")
     repository.sync()
     repository.commit("src/new\nline\u202e/d.ts", "gap\r\x1b[2J/e.ts", "gap\r\x1b[2J/\x85.ts", "lib/\u2028/f.ts")
@@ -497,9 +497,9 @@ def test_every_path_is_told_on_one_line(repository: Repository) -> None:
     )
     assert all(is_one_line(line) for line in lines)
     repository.git("mv", "lib", "web")
-    told = repository.sync(*nodes, dry_run=True)
-    (skeleton,) = (line for line in sync_text(told).split("\n") if line.startswith("{"))
-    assert is_one_line(skeleton) and json.loads(skeleton) == told["save_skeleton"]
+    answer = repository.sync(*nodes, dry_run=True)
+    (skeleton,) = (line for line in sync_text(answer).split("\n") if line.startswith("{"))
+    assert is_one_line(skeleton) and json.loads(skeleton) == answer["save_skeleton"]
 
 
 def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repository) -> None:
@@ -823,7 +823,7 @@ def test_git_is_asked_for_files_commits_and_remotes(repository: Repository) -> N
         ("/srv/a@b", "/srv/a@b"),
     ],
 )
-def test_an_address_is_told_without_its_password(address: str, plain: str) -> None:
+def test_an_address_is_shown_without_its_password(address: str, plain: str) -> None:
     assert without_password(address) == plain
 
 
@@ -837,7 +837,7 @@ INNER = st.lists(FOLDERS, min_size=1, max_size=5, unique=True)
 
 
 @given(FOLDERS, FOLDERS, INNER)
-def test_a_folder_moved_whole_is_found_again(old: str, new: str, inner: list[str]) -> None:
+def test_a_folder_that_was_moved_is_found(old: str, new: str, inner: list[str]) -> None:
     """Wherever a folder goes, its anchor goes along, unless that anchor is still alive."""
     files = Files(f"new/{new}/{path}.ts" for path in inner)
     moves = Moves(files)

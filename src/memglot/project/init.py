@@ -110,10 +110,17 @@ def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[
     now = local_time(export_time())
     body = f"# {identity['name']}\n\nProject-level memory for {identity['name']}.\n".encode()
     node = {
-        "id": identity["id"], "type": "project", "status": "active", "title": identity["name"],
-        "body_path": place + ".md", "tags": [], "evidence": [], "source": {"kind": "system"},
-        "created_at": now, "updated_at": now,
-    }  # fmt: skip
+        "id": identity["id"],
+        "type": "project",
+        "status": "active",
+        "title": identity["name"],
+        "body_path": place + ".md",
+        "tags": [],
+        "evidence": [],
+        "source": {"kind": "system"},
+        "created_at": now,
+        "updated_at": now,
+    }
     node["content_hash"] = node_hash(node, body) if layout.tool_hash else body_hash(body)
     return {place + ".md": body, place + ".json": stable_json(node)}
 

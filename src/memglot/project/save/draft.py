@@ -115,10 +115,17 @@ class Draft:
                 raise _path_taken(memory_path(place + ending))
         self._places.add(place)
         sidecar: dict[str, Any] = {
-            "id": id, "type": kind, "status": change.get("status", STATUSES[kind][0]), "title": change["title"],
-            "body_path": place + ".md", "tags": change.get("tags", []), "evidence": change.get("evidence", []),
-            "source": self._source, "created_at": self._now, "updated_at": self._now,
-        }  # fmt: skip
+            "id": id,
+            "type": kind,
+            "status": change.get("status", STATUSES[kind][0]),
+            "title": change["title"],
+            "body_path": place + ".md",
+            "tags": change.get("tags", []),
+            "evidence": change.get("evidence", []),
+            "source": self._source,
+            "created_at": self._now,
+            "updated_at": self._now,
+        }
         sidecar |= {name: change[name] for name in ("stage", "anchors") if change.get(name)}
         rule = self._snapshot.layout.tool_hash
         body = change["body"].encode()
