@@ -24,7 +24,7 @@ from memglot.formats.agentos.sqlite import FORMAT
 from memglot.formats.agentos.sqlite_schema import INDEXES, TABLES, TEXT, quoted
 from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.read import read_items
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.formats.core.target import Target
 from memglot.model import (
     Blob,
@@ -262,7 +262,7 @@ def test_no_sql_of_a_file_is_run(tmp_path: Path) -> None:
 
 
 def in_order(items: list[Item]) -> list[str]:
-    return sorted(line_of(item).decode() for item in items)
+    return sorted(encode_item(item).decode() for item in items)
 
 
 def test_several_brains_in_one_file_keep_their_names(tmp_path: Path) -> None:

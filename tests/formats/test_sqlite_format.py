@@ -13,7 +13,7 @@ from memglot.errors import TargetExists
 from memglot.exporting.convert import convert
 from memglot.exporting.diff import diff
 from memglot.exporting.verify import verify_path
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.formats.sqlite import is_store
 from memglot.model import Blob, Conflict, Embedding, Endpoint, Entity, Item, Record, Relation, Supersession, Tombstone
 from memglot.report import Report
@@ -23,7 +23,7 @@ from memglot.testing.samples import make, one_of_each_thing, whole_record
 
 def lines(memory: Memory) -> list[str]:
     """Everything in a store."""
-    return sorted(line_of(item).decode() for item in all_items(memory.store))
+    return sorted(encode_item(item).decode() for item in all_items(memory.store))
 
 
 def filled(path: str | Path = ":memory:", *items: Item) -> Memory:
@@ -65,7 +65,7 @@ def test_a_filtered_export_is_a_store_of_what_was_asked_for(tmp_path: Path) -> N
     with filled(":memory:", a, b, vector) as memory:
         assert memory.export(tmp_path / "part.db", tree="x").count == 1
     with Memory.open(str(tmp_path / "part.db"), write=False) as part:
-        assert lines(part) == sorted(line_of(item).decode() for item in (a, vector))
+        assert lines(part) == sorted(encode_item(item).decode() for item in (a, vector))
         assert part.doctor().problems == []
 
 
@@ -80,7 +80,7 @@ def test_without_conversations_everything_else_is_exported(tmp_path: Path) -> No
     for name in ("part.db", "part.ndjson"):
         with Memory.open(":memory:") as part:
             part.import_from(tmp_path / name)
-            expected = sorted(line_of(item).decode() for item in (known, other, Entity(id="e", name="E")))
+            expected = sorted(encode_item(item).decode() for item in (known, other, Entity(id="e", name="E")))
             assert lines(part) == expected
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from memglot import Memory
 from memglot.cli.main import cli
 from memglot.cli.session import Session
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.model import Conflict, Document, Entity, Relation, Supersession, Tombstone
 
 MINE, BROUGHT, OTHER = (f"0190a0b0-0000-7000-8000-00000000000{number}" for number in (1, 2, 3))
@@ -21,8 +21,8 @@ KINDS = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
 
 def whole(memory: Memory) -> list[bytes]:
     """All that a store holds."""
-    found = [line_of(record) for record in memory.list(with_deleted=True)]
-    return found + [line_of(thing) for kind in KINDS for thing in memory.store.things.select(kind)]
+    found = [encode_item(record) for record in memory.list(with_deleted=True)]
+    return found + [encode_item(thing) for kind in KINDS for thing in memory.store.things.select(kind)]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed:
     assert BROUGHT not in {record.id for record in mine.list()}
     assert mine.get(MINE).status == "active"
     for kind in KINDS:
-        assert not [thing for thing in mine.store.things.select(kind) if BROUGHT in line_of(thing).decode()]
+        assert not [thing for thing in mine.store.things.select(kind) if BROUGHT in encode_item(thing).decode()]
     if deed not in ("supersede", "merge"):
         assert whole(mine) == before
 

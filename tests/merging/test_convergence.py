@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memglot import MemglotError, Memory
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.merging.memory_state import MemoryState, join_states
 from memglot.merging.records import conflicts_of
 from memglot.merging.registers import normalise, parse_path, path_name, set_time, split_record, stamp_edit
@@ -344,8 +344,8 @@ def twins(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
 
 def agreed(memory: Memory) -> list[bytes]:
     """All that two stores must agree about."""
-    found = [line_of(record) for record in memory.list(with_deleted=True)]
-    return found + [line_of(thing) for kind in COMPARED for thing in memory.store.things.select(kind)]
+    found = [encode_item(record) for record in memory.list(with_deleted=True)]
+    return found + [encode_item(thing) for kind in COMPARED for thing in memory.store.things.select(kind)]
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memglot import Memory
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.model import Conflict, Entity, Foreign, Record, Relation, Supersession, Tombstone, times
 
 ID = "0190a0b0-0000-7000-8000-00000000000%d"
@@ -32,9 +32,9 @@ def present(at: int) -> Iterator[None]:
 
 def agreed(memory: Memory) -> list[bytes]:
     """All that two stores must agree about."""
-    found = [line_of(record) for record in memory.list(with_deleted=True)]
+    found = [encode_item(record) for record in memory.list(with_deleted=True)]
     kinds = (Entity, Relation, Supersession, Tombstone, Conflict)
-    return found + [line_of(thing) for kind in kinds for thing in memory.store.things.select(kind)]
+    return found + [encode_item(thing) for kind in kinds for thing in memory.store.things.select(kind)]
 
 
 class Two:

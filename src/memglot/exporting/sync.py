@@ -20,7 +20,7 @@ from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.audit_chain import is_audit
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.read import read_inputs
-from memglot.formats.core.sidecar import name_of
+from memglot.formats.core.sidecar import kind_name
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.syntax.json_sections import sections
@@ -201,7 +201,7 @@ def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> Non
         if isinstance(thing, Tombstone) and thing.id in alive:
             found.deletes.append(thing.id)
         else:
-            found.others[name_of(thing)] += 1
+            found.others[kind_name(thing)] += 1
 
 
 def _tells(remote: Record, field: str) -> bool:

@@ -13,8 +13,8 @@ from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.proof import Prover, file_digest
 from memglot.formats.core.read import read_source
-from memglot.formats.core.sidecar import BesideSum, beside_count, beside_path, line_of
-from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
+from memglot.formats.core.sidecar import LineProver, encode_item, sidecar_count, sidecar_path
+from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
 from memglot.model import Item, Record, owner_of
@@ -101,11 +101,11 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
         amiss = ["something that is no memory was dropped, added or edited: an entity, a relation, an audit row"]
     # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
     problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
-    place = beside_path(path)
-    if place is not None and beside_count(place) != end.beside:
+    place = sidecar_path(path)
+    if place is not None and sidecar_count(place) != end.beside:
         problems.append(_file(place.name, "was cut off, edited, or is another export's"))
     elif place is None and end.beside:
-        problems.append(_file(path.name + BESIDE, "is missing"))
+        problems.append(_file(path.name + SIDECAR, "is missing"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
 
 
@@ -119,7 +119,7 @@ def _compare(said: Proof, found: Proof) -> list[str]:
 
 def _prove(source: Source, format: Format, report: Report, options: ReadOptions) -> tuple[Prover, Prover, str]:
     """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
-    prover, alone, rest = Prover(), Prover(), BesideSum()
+    prover, alone, rest = Prover(), Prover(), LineProver()
     record: Record | None = None
     riders: list[Item] = []
     for item, _ in read_source(source, format, report, options):
@@ -129,7 +129,7 @@ def _prove(source: Source, format: Format, report: Report, options: ReadOptions)
             record, riders = item, []
             alone.add(record)
             continue
-        rest.add(line_of(item))
+        rest.add(encode_item(item))
         if record is not None and owner_of(item) == record.id:
             riders.append(item)
     if record is not None:
@@ -158,7 +158,7 @@ def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdic
         problems = [_digest()]
     if not problems and format.folder.digest_file is None:
         problems = _compare(proof.end, joint.end())
-    if not proof.beside_is_whole():
+    if not proof.leftovers_are_intact():
         problems.append(_file(FOLDER_PROOF, "was edited"))
     count = joint.count if format.folder.digest_file is None else proof.end.count
     return Verdict(str(folder), "altered" if problems else "whole", format.name, count, problems)

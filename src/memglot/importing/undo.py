@@ -9,7 +9,7 @@ import msgspec
 from memglot.display import many
 from memglot.editing.history import find_import
 from memglot.editing.supersede import undo_supersession
-from memglot.formats.core.sidecar import name_of
+from memglot.formats.core.sidecar import kind_name
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, parse_revision, set_conflicts
 from memglot.merging.redirects import RedirectChanges, merged_into, update_redirects
 from memglot.model import (
@@ -134,7 +134,7 @@ class _Undoing:
         stays = {id for _, id in self.kept}
         gone: list[Thing] = []
         for thing in list(self._store.things.in_batches(self._batches)):
-            key = _key(name_of(thing), thing_key(thing))
+            key = _key(kind_name(thing), thing_key(thing))
             # What hangs on a memory that stays, stays too.
             if owner_of(thing) in stays or key in self.kept:
                 continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from memglot.formats.core.sidecar import name_of
+from memglot.formats.core.sidecar import kind_name
 from memglot.merging.memory_state import (
     MemoryState,
     known_of_deleted,
@@ -258,6 +258,6 @@ def _replace(store: Store, old: Thing, new: Thing | None, at: int, action: str, 
         # Otherwise the next file of a machine that does not know of it would restore it.
         scope = next((record.scope for record in store.records.get([owner_of(new or old)])), DEFAULT_SCOPE)
         store.things.put([link_tombstone(old, at, scope)], batch)
-    revision = Revision(kind=name_of(old), key=thing_key(old), at=at, action=action, before=to_builtins(old))
+    revision = Revision(kind=kind_name(old), key=thing_key(old), at=at, action=action, before=to_builtins(old))
     revision.batch, revision.previous_batch = batch, origin
     store.history.add_revisions([revision])

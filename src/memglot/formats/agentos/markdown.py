@@ -18,7 +18,7 @@ from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, Re
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
-from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.note_layout import NotePlace, first_vault, is_untouched, mirror, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
@@ -147,7 +147,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None:
         raise NeedsFolder("agentos-markdown", "standard output")
     space = options.space or target.path.resolve().name
-    with writing_notes(target, digest_file, plain=options.plain) as notes:
+    with open_note_folder(target, digest_file, plain=options.plain) as notes:
         files = NoteFiles(notes, target.path)
         for bundle in bundles(items, notes, report):
             _write_note(bundle, files, report, options, space)

@@ -112,20 +112,20 @@ def write_program(
             prover.add(record)
             relations = [rider for rider in riders if isinstance(rider, Relation)]
             rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
-            end = prover.end(target.beside_count, alone=True) if last else None
+            end = prover.end(target.sidecar_count, alone=True) if last else None
             bundle = (record, rest, last)
             own = find_space(record, brain)
             trace = trace_from_record(bundle, own, PROGRAM, report, plain=options.plain, end=end, known=known)
             buffer.written_ids.add(record.id, trace.id)
             for relation in relations:
-                buffer.beside(relation, report)
+                buffer.add_leftover(relation, report)
             out.write(before + _pretty(_trace_row(trace, own)))
             before = b",\n    "
         out.write(b"\n  ]" if prover.count else b"]")
         buffer.write(out, report)
         out.write(b"\n}\n")
     buffer.written_ids.close()
-    report.proof = prover.end(target.beside_count, alone=True)
+    report.proof = prover.end(target.sidecar_count, alone=True)
 
 
 def _trace_row(trace: Trace, brain: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class _ProgramBuffer:
         self._meta_of: str | None = None
         self._sections = {table: section for section, table in TABLES.items()} | {NODES: "nodes"}
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Add an item to its list, or to the sidecar if it has none."""
         if isinstance(item, Entity):
             self._keep("entities", msgspec.to_builtins(item))
@@ -173,7 +173,7 @@ class _ProgramBuffer:
             else:
                 self._keep(self._sections[item.table], {"brain_id": own, **item.row})
         else:
-            self._target.beside(item, report)
+            self._target.add_leftover(item, report)
 
     def _has_list(self, blob: Blob) -> bool:
         """Return True if the object can store a row: settings of one brain, and nodes with an id."""

@@ -17,7 +17,7 @@ from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, damaged
 from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
 from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
-from memglot.formats.core.sidecar import item_of
+from memglot.formats.core.sidecar import decode_item
 from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
 from memglot.formats.syntax.sqlite_input import database
@@ -174,7 +174,7 @@ class _BrainReader:
         for number, line in enumerate(self._lines(ITEM), 1):
             self._report.item = number
             try:
-                yield item_of(line.encode())
+                yield decode_item(line.encode())
             except BadRecord as error:
                 self._report.fault(f"{OURS}: {error}", item=number)
         self._report.item = None

@@ -29,7 +29,7 @@ from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, TraceRow, par
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
 from memglot.formats.core.proof import Prover
-from memglot.formats.core.sidecar import key_of, line_of, name_of
+from memglot.formats.core.sidecar import display_key, encode_item, kind_name
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import (
     PROGRAM,
@@ -165,7 +165,7 @@ class _BrainWriter:
 
     # Other tables
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Add an item to its table, or to our own if it has none."""
         if isinstance(item, Entity):
             self._entity(item)
@@ -183,9 +183,9 @@ class _BrainWriter:
 
     def _write_item(self, item: Item) -> None:
         if self._plain:
-            self._report.dropped(name_of(item), key_of(item))
+            self._report.dropped(kind_name(item), display_key(item))
         else:
-            self._write_own(ITEM, line_of(item).decode())
+            self._write_own(ITEM, encode_item(item).decode())
 
     def _write_own(self, kind: str, value: str) -> None:
         self._db.execute(f"INSERT INTO {OURS} VALUES (?, ?)", (kind, value))

@@ -76,14 +76,16 @@ Bundle: TypeAlias = tuple[Record, list[Thing], bool]
 """A record, what rides with it, and whether it is the last."""
 
 
-class Shelf(Protocol):
+class Leftovers(Protocol):
     """Where things go that belong to no record."""
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Keep an item there."""
 
 
-def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_deleted: bool = False) -> Iterator[Bundle]:
+def bundles(
+    items: Iterable[Item], target: Leftovers, report: Report, *, with_deleted: bool = False
+) -> Iterator[Bundle]:
     """Group items for a writer of records; what belongs to no record goes beside the file.
 
     So do deleted records, unless the format has a place for them.
@@ -94,7 +96,7 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_delete
     for item in items:
         if isinstance(item, Record):
             if item.status == DELETED and not with_deleted:
-                target.beside(item, report)
+                target.add_leftover(item, report)
                 continue
             if current is not None:
                 count += 1
@@ -107,7 +109,7 @@ def bundles(items: Iterable[Item], target: Shelf, report: Report, *, with_delete
         elif current is not None and type(item) in _RIDERS and owner_of(item) == current.id:
             riders.append(item)
         else:
-            target.beside(item, report)
+            target.add_leftover(item, report)
     if current is not None:
         yield current, riders, True
 

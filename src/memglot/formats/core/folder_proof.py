@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, Unreadable
-from memglot.formats.core.sidecar import BesideSum, item_of
+from memglot.formats.core.sidecar import LineProver, decode_item
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.model import Item
 from memglot.report import Proof
@@ -77,13 +77,13 @@ class FolderProof:
         """What belongs to no note; what is wrong with a line comes in its place."""
         for line in self._beside_lines():
             try:
-                yield item_of(line)
+                yield decode_item(line)
             except BadRecord as error:
                 yield error
 
-    def beside_is_whole(self) -> bool:
+    def leftovers_are_intact(self) -> bool:
         """Tell whether what belongs to no note is as it was written."""
-        found = BesideSum()
+        found = LineProver()
         for path, slot in self.slots():
             found.add(msgspec.json.encode({path: slot})[1:-1])
         for line in self._beside_lines():

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.formats.core.note_folder import Notes
+from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace
 
 # The name of a file that is being replaced is a little longer while that goes on.
@@ -32,7 +32,7 @@ def digest_file(path: Path) -> str | None:
 class NoteFiles:
     """Puts notes at the paths they ask for, or beside them where another note was first."""
 
-    def __init__(self, notes: Notes, folder: Path) -> None:
+    def __init__(self, notes: NoteFolder, folder: Path) -> None:
         self._notes = notes
         self._taken = DiskMap()
         self._folders: set[str] = set()

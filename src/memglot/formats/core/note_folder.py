@@ -15,7 +15,7 @@ from memglot.display import first_few, plural
 from memglot.errors import Unreadable
 from memglot.files import replace_file
 from memglot.formats.core.folder_proof import FolderProof, entry_of
-from memglot.formats.core.sidecar import BesideSum, line_of, name_of
+from memglot.formats.core.sidecar import LineProver, encode_item, kind_name
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.formats.core.target import FolderTarget, Target
 from memglot.model import Item
@@ -25,7 +25,7 @@ Digest = Callable[[Path], "str | None"]
 """Tells the digest of the record in a note, or `None` where there is none."""
 
 
-class Notes:
+class NoteFolder:
     """Writes the files of a folder, and in the end its proof. Stands in for a `Target` that items go beside of."""
 
     def __init__(self, target: FolderTarget, digest_of: Digest, plain: bool) -> None:
@@ -119,12 +119,12 @@ class Notes:
             return False
         return relative not in self._before or self._digest_of(place) != self._before[relative]
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Keep what belongs to no note."""
         if self._plain:
-            report.dropped(name_of(item), str(getattr(item, "id", "")))
+            report.dropped(kind_name(item), str(getattr(item, "id", "")))
         else:
-            self._beside.append(msgspec.json.decode(line_of(item)))
+            self._beside.append(msgspec.json.decode(encode_item(item)))
 
     def finish(self, format: str, report: Report) -> Proof:
         """Remove the notes of memories that are gone, and write the proof as the last file."""
@@ -157,7 +157,7 @@ class Notes:
     def _write_proof(self, format: str, end: Proof) -> None:
         # One entry a line, so that a large proof can be read as a stream, and compared by eye.
         self._target.folder.mkdir(parents=True, exist_ok=True)
-        beside = BesideSum()
+        beside = LineProver()
         for line in self._slots:
             beside.add(line)
         for value in self._beside:
@@ -197,12 +197,12 @@ def _write_lines(out: Any, lines: Any) -> None:
 
 
 @contextmanager
-def writing_notes(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[Notes]:
+def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[NoteFolder]:
     """The folder at the target's path; a new one leaves no trace when the block fails."""
     assert target.path is not None
     folder = FolderTarget(target.path, force=target.force)
     try:
-        yield Notes(folder, digest_of, plain)
+        yield NoteFolder(folder, digest_of, plain)
     except BaseException:
         folder.abandon()
         raise

@@ -42,7 +42,7 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
         record, riders, last = bundle
         prover.add(record, riders)
         if last:
-            end = prover.end(target.beside_count)
+            end = prover.end(target.sidecar_count)
         yield bundle, end
     report.proof = end or prover.end()
 

@@ -17,8 +17,8 @@ from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
-from memglot.formats.core.sidecar import beside_items, beside_path
-from memglot.formats.core.source import BESIDE, FOLDER_PROOF, Source, walk
+from memglot.formats.core.sidecar import read_sidecar, sidecar_path
+from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
 from memglot.formats.core.zip import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record
@@ -88,7 +88,7 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOp
     else:
         for source in chain([] if first is None else [first], found):
             try:
-                if source.name.endswith(BESIDE):
+                if source.name.endswith(SIDECAR):
                     yield from _read_sidecar(source, used, report)
                 else:
                     used = yield from read_source(source, format, report, options)
@@ -156,7 +156,7 @@ def _valid(proof: FolderProof, report: SourceReport) -> Iterator[Item]:
 
 def _read_file(path: Path, name: str, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     used = yield from read_source(Source.file(path, name), format, report, options)
-    sidecar = beside_path(path)
+    sidecar = sidecar_path(path)
     if sidecar is not None:
         yield from _read_sidecar(Source.file(sidecar), used, report)
 
@@ -164,7 +164,7 @@ def _read_file(path: Path, name: str, format: Format | None, report: Report, opt
 def _read_sidecar(source: Source, format: Format | None, report: Report) -> Iterator[Read]:
     """Read the sidecar of a file in this format."""
     reading = SourceReport(report, source.name, format.name if format else "")
-    yield from _counted(beside_items(source, reading), reading)
+    yield from _counted(read_sidecar(source, reading), reading)
 
 
 def _read_folder(folder: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.core.source import BESIDE, Source
+from memglot.formats.core.source import SIDECAR, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
 from memglot.model.record_errors import bad_syntax
 from memglot.report import Proof, SourceReport
@@ -21,12 +21,12 @@ _NAMES = {struct: name for name, struct in _KINDS.items()}
 _END = b'{"end":'
 
 
-def name_of(item: Item) -> str:
+def kind_name(item: Item) -> str:
     """The word for what an item is."""
     return _NAMES[type(item)]
 
 
-def key_of(item: Item) -> str:
+def display_key(item: Item) -> str:
     """What tells an item from others of its kind, for people."""
     for field in ("id", "key", "record", "newer"):
         if value := getattr(item, field, None):
@@ -34,12 +34,12 @@ def key_of(item: Item) -> str:
     return ""
 
 
-def line_of(item: Item) -> bytes:
+def encode_item(item: Item) -> bytes:
     """An item as a line."""
-    return b'{"' + name_of(item).encode() + b'":' + canonical(item) + b"}"
+    return b'{"' + kind_name(item).encode() + b'":' + canonical(item) + b"}"
 
 
-def item_of(line: bytes) -> Item:
+def decode_item(line: bytes) -> Item:
     """The item in a line; raises `BadRecord`."""
     try:
         ((name, value),) = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).items()
@@ -53,7 +53,7 @@ def item_of(line: bytes) -> Item:
     return item
 
 
-class BesideSum:
+class LineProver:
     """Sums up lines for their end mark."""
 
     def __init__(self) -> None:
@@ -74,28 +74,28 @@ class BesideSum:
         return msgspec.json.encode({"end": self.end()})
 
 
-def beside_path(path: Path) -> Path | None:
+def sidecar_path(path: Path) -> Path | None:
     """The file beside a file of records, if there is one; a link is not followed."""
-    place = path.with_name(path.name + BESIDE)
+    place = path.with_name(path.name + SIDECAR)
     return place if place.is_file() and not place.is_symlink() else None
 
 
-def beside_items(source: Source, report: SourceReport) -> Iterator[Record | Thing]:
+def read_sidecar(source: Source, report: SourceReport) -> Iterator[Record | Thing]:
     """The items in the lines of a source."""
     for number, line in enumerate(source.stream, 1):
         report.line = report.item = number
         if line.startswith(_END):
             continue
         try:
-            yield item_of(line)
+            yield decode_item(line)
         except BadRecord as error:
             report.failed_record(error)
     source.close()
 
 
-def beside_count(place: Path) -> int | None:
+def sidecar_count(place: Path) -> int | None:
     """How many items lie beside a file; `None` where the end mark does not fit the lines."""
-    found = BesideSum()
+    found = LineProver()
     last = b""
     with open(place, "rb") as file:
         for line in file:

@@ -19,7 +19,7 @@ from memglot.report import Report
 
 BOM = b"\xef\xbb\xbf"
 FOLDER_PROOF = ".memglot.json"
-BESIDE = ".memglot.ndjson"
+SIDECAR = ".memglot.ndjson"
 CONFLICTS = "_conflicts"
 """The folder next to a store whose files show its conflicts."""
 CONFLICT_MARK = "<!-- memglot conflict of "
@@ -194,7 +194,7 @@ class _Skipped:
 
     def add(self, entry: os.DirEntry[str]) -> bool:
         """Return True for an entry to skip: a hidden file, a link, a sidecar or a conflict file."""
-        if entry.name.startswith(".") or entry.name.endswith(BESIDE) or _shows_conflict(entry):
+        if entry.name.startswith(".") or entry.name.endswith(SIDECAR) or _shows_conflict(entry):
             self._hidden += _files_in(entry) if self._vault and entry.name != FOLDER_PROOF else 0
             return True
         if entry.is_symlink():

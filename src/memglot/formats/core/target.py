@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
 from memglot.files import path_inside, replace_database, replace_file, sqlite_files, sync_file, temporary_path
-from memglot.formats.core.sidecar import BesideSum, key_of, line_of, name_of
-from memglot.formats.core.source import BESIDE, FOLDER_PROOF
+from memglot.formats.core.sidecar import LineProver, display_key, encode_item, kind_name
+from memglot.formats.core.source import FOLDER_PROOF, SIDECAR
 from memglot.model import Item
 from memglot.report import Report
 
@@ -30,7 +30,7 @@ class Target:
         self.plain = plain
         self._beside: BinaryIO | None = None
         self._beside_path: Path | None = None
-        self._beside_sum = BesideSum()
+        self._beside_sum = LineProver()
 
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
@@ -83,7 +83,7 @@ class Target:
     def check(self) -> None:
         """Refuse to overwrite something, unless that was asked for."""
         if self.path is not None and not self.force:
-            for place in (self.path, self.path.with_name(self.path.name + BESIDE)):
+            for place in (self.path, self.path.with_name(self.path.name + SIDECAR)):
                 if place.exists() or place.is_symlink():
                     raise TargetExists(str(place))
 
@@ -92,21 +92,21 @@ class Target:
         return self.path is not None and self.path.exists() and not self.path.is_file()
 
     @property
-    def beside_count(self) -> int:
+    def sidecar_count(self) -> int:
         """How many items went beside the file."""
         return self._beside_sum.count
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Keep what the format has no place for in `<out>.memglot.ndjson`; a stream has no such place."""
         if self.path is None or self.plain or self.is_special():
-            report.dropped(name_of(item), key_of(item))
+            report.dropped(kind_name(item), display_key(item))
             return
         if self._beside is None:
             self.check()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._beside_path = self.path.with_name(self.path.name + BESIDE)
+            self._beside_path = self.path.with_name(self.path.name + SIDECAR)
             self._beside = open(temporary_path(self._beside_path), "wb")
-        line = line_of(item)
+        line = encode_item(item)
         self._beside_sum.add(line)
         self._beside.write(line + b"\n")
 
@@ -119,7 +119,7 @@ class Target:
             self._beside = None
         elif self.path is not None:
             # What an earlier export left beside this file belongs to the file that was just replaced.
-            self.path.with_name(self.path.name + BESIDE).unlink(missing_ok=True)
+            self.path.with_name(self.path.name + SIDECAR).unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Clear away what was written beside a file that does not come to be."""

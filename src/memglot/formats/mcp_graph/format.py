@@ -14,7 +14,7 @@ import msgspec
 from memglot.formats.base import Format, NoteSupport, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles
 from memglot.formats.core.proof import Prover
-from memglot.formats.core.sidecar import BesideSum, line_of
+from memglot.formats.core.sidecar import LineProver, encode_item
 from memglot.formats.core.target import Target
 from memglot.formats.mcp_graph.lines import TOOL
 from memglot.formats.mcp_graph.reader import read_graph
@@ -62,7 +62,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
                     before = b"\n"
                 held = line
                 proof.add(line.items)
-            end = proof.end(target.beside_count)
+            end = proof.end(target.sidecar_count)
             if held is not None:
                 held.slot.end = end
                 out.write(before + _encoded(held, plain=options.plain))
@@ -80,7 +80,7 @@ class _GraphProver:
     """Digests the memories and other items of a file, in file order."""
 
     def __init__(self) -> None:
-        self._records, self._rest = Prover(), BesideSum()
+        self._records, self._rest = Prover(), LineProver()
 
     def add(self, items: list[Item]) -> None:
         """Add the items of a line."""
@@ -88,7 +88,7 @@ class _GraphProver:
             if isinstance(item, Record):
                 self._records.add(item)
             else:
-                self._rest.add(line_of(item))
+                self._rest.add(encode_item(item))
 
     def end(self, beside: int) -> Proof:
         """Return the proof of all added items."""

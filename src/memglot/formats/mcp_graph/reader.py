@@ -12,7 +12,7 @@ from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, note_foreign_slot, take_slot
-from memglot.formats.core.sidecar import item_of
+from memglot.formats.core.sidecar import decode_item
 from memglot.formats.core.source import Source
 from memglot.formats.mcp_graph.lines import (
     ENTITY,
@@ -103,7 +103,7 @@ class _GraphReader:
     def _add_items(self, slot: LineSlot) -> Iterator[Item]:
         for value in slot.also:
             try:
-                yield item_of(msgspec.json.encode(value))
+                yield decode_item(msgspec.json.encode(value))
             except BadRecord as error:
                 self._note_foreign_slot(error)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.mcp_graph.lines import ABOUT, NAME, NUMBER, POSITION, MemoryName, tool_extra
 from memglot.model import Entity, Record, Relation, Thing
 
@@ -88,7 +88,7 @@ class GraphTables:
 
     def add_record(self, record: Record, riders: list[Thing]) -> None:
         """Add a memory with its attached items."""
-        row = (record.id or None, msgspec.json.encode(record), b"\n".join(map(line_of, riders)))
+        row = (record.id or None, msgspec.json.encode(record), b"\n".join(map(encode_item, riders)))
         self._db.execute("INSERT INTO records (id, doc, riders) VALUES (?, ?, ?)", row)
 
     def add_entity(self, entity: Entity) -> None:
@@ -160,7 +160,7 @@ def _json(value: Any) -> str:
 
 
 def _things(lines: bytes) -> list[Any]:
-    return [item_of(line) for line in lines.split(b"\n")] if lines else []
+    return [decode_item(line) for line in lines.split(b"\n")] if lines else []
 
 
 def _count(value: Any) -> int | None:

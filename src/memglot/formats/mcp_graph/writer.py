@@ -10,7 +10,7 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.formats.core.carry import differences, pack_found
-from memglot.formats.core.sidecar import key_of, name_of
+from memglot.formats.core.sidecar import display_key, kind_name
 from memglot.formats.core.target import Target
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.mcp_graph.lines import (
@@ -61,7 +61,7 @@ class GraphBuffer:
                 self.tables.add_relation(rider)
         self.tables.add_record(record, [rider for rider in riders if not isinstance(rider, Relation)])
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Add an item that is not a memory."""
         if isinstance(item, Entity):
             self.tables.add_entity(item)
@@ -70,7 +70,7 @@ class GraphBuffer:
         elif isinstance(item, Blob) and _is_line(item) and self.counter.ignored_line(item.row) == item:
             self._lines.append(to_builtins(item))
         else:
-            self._target.beside(item, report)
+            self._target.add_leftover(item, report)
 
     def ignored_lines(self) -> Iterator[Blob]:
         """Yield the lines that the server ignores."""
@@ -79,7 +79,7 @@ class GraphBuffer:
 
     def keep_in_sidecar(self, relation: Relation, report: Report) -> None:
         """Move a relation without a line to the sidecar."""
-        self._target.beside(relation, report)
+        self._target.add_leftover(relation, report)
 
 
 def _is_line(blob: Blob) -> bool:
@@ -136,7 +136,7 @@ class LineWriter:
                 # A line that looks like a memory's must say that it is an entity.
                 line.slot.entity = carried
                 if self._plain:
-                    self._report.dropped(name_of(main), main.id)
+                    self._report.dropped(kind_name(main), main.id)
             else:
                 line.slot.entity = carried or None
             line.items.insert(0, main)
@@ -230,16 +230,16 @@ class LineWriter:
         if not self._plain:
             return found
         for field in found:
-            self._report.dropped(f"{name_of(thing)}.{field}", thing.id)
+            self._report.dropped(f"{kind_name(thing)}.{field}", thing.id)
         return {}
 
     def _add_items(self, line: GraphLine, items: Iterable[Item]) -> None:
         """Carry further items on a line."""
         for item in items:
             line.items.append(item)
-            line.slot.also.append({name_of(item): to_builtins(item)})
+            line.slot.also.append({kind_name(item): to_builtins(item)})
             if self._plain:
-                self._report.dropped(name_of(item), key_of(item))
+                self._report.dropped(kind_name(item), display_key(item))
 
 
 def _split_repeated(named_line: NamedLine, found: list[Observation]) -> tuple[list[Observation], list[Observation]]:

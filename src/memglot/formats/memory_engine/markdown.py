@@ -8,7 +8,7 @@ from memglot.errors import BadRecord, NeedsFolder
 from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.core.file_names import safe_name
-from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.proof import Prover, bundle_digest, file_digest
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -62,7 +62,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None or target.path.suffix.lower() == ".md":
         _write_file(items, target, report, options)
         return
-    with writing_notes(target, _digest_of, plain=options.plain) as notes:
+    with open_note_folder(target, _digest_of, plain=options.plain) as notes:
         for bundle in bundles(items, notes, report):
             text = to_text(bundle, report, options, None)
             notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
@@ -97,8 +97,8 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     with target.file() as out:
         if first is not None:
             prover.add(first[0], first[1])
-            out.write(to_text(first, report, options, prover.end(target.beside_count)))
-    report.proof = prover.end(target.beside_count)
+            out.write(to_text(first, report, options, prover.end(target.sidecar_count)))
+    report.proof = prover.end(target.sidecar_count)
 
 
 def to_text(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> bytes:

@@ -40,7 +40,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
             prover.add(record, riders)
             body.write(before + msgspec.json.encode(writing.row(record, riders)))
             before = b",\n"
-        end = prover.end(target.beside_count)
+        end = prover.end(target.sidecar_count)
         # The head has the proof of everything after it, so it is built last and written first.
         out.write(_head(end, writing.vectors, options))
         body.seek(0)

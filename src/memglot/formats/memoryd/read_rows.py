@@ -11,7 +11,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
-from memglot.formats.core.sidecar import name_of
+from memglot.formats.core.sidecar import kind_name
 from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
 from memglot.formats.memoryd.encryption import Cipher, cannot_open, needs_passphrase
@@ -241,7 +241,7 @@ def report_losses(record: Record, row: dict[str, Any], riders: Sequence[Thing], 
         if getattr(found, name) != getattr(record, name):
             report.dropped(name, record.id)
     for rider in riders:
-        report.dropped(name_of(rider), record.id)
+        report.dropped(kind_name(rider), record.id)
 
 
 def _wrong_hash() -> BadRecord:

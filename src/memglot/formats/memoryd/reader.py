@@ -13,7 +13,7 @@ from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.audit_chain import blob_of, sealed_in
 from memglot.formats.core.carry import KEY
-from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.source import Source
 from memglot.formats.memoryd.encryption import needs_passphrase
 from memglot.formats.memoryd.graph import read_entity, read_relation, read_supersession
@@ -107,7 +107,7 @@ class _FileReader:
         elif key == "memories":
             yield from _row(raw, value, self._file, self._report)
             if self._file.links:
-                self._waiting.extend([line_of(thing).decode() for thing in self._file.links])
+                self._waiting.extend([encode_item(thing).decode() for thing in self._file.links])
                 self._file.links = []
         elif key == "export_metadata":
             if isinstance(value, dict):
@@ -159,11 +159,11 @@ class _FileReader:
     def _own(self, row: dict[str, Any]) -> Iterator[Item]:
         """Yield an item from our own section."""
         if ENCRYPTED not in row:
-            yield item_of(msgspec.json.encode(row))
+            yield decode_item(msgspec.json.encode(row))
         elif self._file.cipher is None:
             self._encrypted += 1
         else:
-            item = item_of(self._file.cipher.decrypt(row[ENCRYPTED], KEY))
+            item = decode_item(self._file.cipher.decrypt(row[ENCRYPTED], KEY))
             if not isinstance(item, Relation) and isinstance(scope := getattr(item, "scope", None), str):
                 # A relation may be encrypted because of its ends; any other item because of its scope.
                 self._report.inputs.sensitive.add(scope)
@@ -188,7 +188,7 @@ class _FileReader:
     def _from_rows(self) -> Iterator[Item]:
         """Yield the links that are in rows but in no section."""
         for line in self._waiting:
-            thing = item_of(line.encode())
+            thing = decode_item(line.encode())
             assert isinstance(thing, (Relation, Supersession))
             if _link_key(thing) not in self._in_sections:
                 if isinstance(thing, Relation):

@@ -12,7 +12,7 @@ from memglot.formats.base import WriteOptions
 from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, scope_of, sealed_in
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.proof import Prover
-from memglot.formats.core.sidecar import BesideSum, item_of, key_of, line_of, name_of
+from memglot.formats.core.sidecar import LineProver, decode_item, display_key, encode_item, kind_name
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.memoryd.encryption import Cipher
 from memglot.formats.memoryd.graph import endpoint_text, entity_row, relation_row, supersession_row
@@ -57,7 +57,7 @@ class SectionBuffer:
         self._own: DiskList[Any] = DiskList()
         self._encrypted: DiskList[str] = DiskList()
         self.audit = ChainWriter()
-        self.sum = BesideSum()
+        self.sum = LineProver()
         self._identity: Document | None = None
 
     def close(self) -> None:
@@ -93,30 +93,30 @@ class SectionBuffer:
         """Return True if a scope is marked as sensitive, in the store or in the input."""
         return scope in self._marked or scope in self._report.inputs.sensitive
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Keep an item for its section."""
         if isinstance(item, (Record, Tombstone, Entity)) and self.is_sensitive(item.scope):
             # Items about it are encrypted too, wherever they are.
             self._encrypted_ids[item.id] = ""
         if type(item) in _NAMES:
-            self._things[_NAMES[type(item)]].append(line_of(item).decode())
+            self._things[_NAMES[type(item)]].append(encode_item(item).decode())
             if isinstance(item, Relation):
                 self._index_by_source(item)
         elif isinstance(item, Blob) and is_audit(item):
             self.audit.add(item)
         elif isinstance(item, Blob) and _is_section(item):
-            self._unknown.setdefault(item.row["section"], DiskList()).append(line_of(item).decode())
+            self._unknown.setdefault(item.row["section"], DiskList()).append(encode_item(item).decode())
         else:
             if isinstance(item, Document) and item.name == IDENTITY and not self._must_encrypt(item):
                 older = self._older_identity(item)
                 if self._options.plain:
                     for document in older:
-                        report.dropped(name_of(document), key_of(document))
+                        report.dropped(kind_name(document), display_key(document))
                     return
             if self._options.plain:
-                report.dropped(name_of(item), key_of(item))
+                report.dropped(kind_name(item), display_key(item))
             else:
-                self._own.append(line_of(item).decode())
+                self._own.append(encode_item(item).decode())
 
     def _index_by_source(self, relation: Relation) -> None:
         source = relation.source_record
@@ -149,10 +149,10 @@ class SectionBuffer:
         write_list(out, "audit_chain", self._audit_rows(scope))
         own, self._own = self._own, DiskList()
         for line in own:
-            (self._encrypted if self._must_encrypt(item_of(line.encode())) else self._own).append(line)
+            (self._encrypted if self._must_encrypt(decode_item(line.encode())) else self._own).append(line)
         if len(self._encrypted) and self.get_cipher() is None:
             for line in self._encrypted:
-                self.count_omitted(item_of(line.encode()))
+                self.count_omitted(decode_item(line.encode()))
 
     def write_last(self, out: BinaryIO) -> None:
         """Write the sections that memglot does not know, and our own."""
@@ -167,7 +167,7 @@ class SectionBuffer:
     def _rows(self, name: str) -> Iterator[dict[str, Any]]:
         plain_only = self._options.plain
         for line in self._things[name]:
-            item: Any = item_of(line.encode())
+            item: Any = decode_item(line.encode())
             if self._must_encrypt(item):
                 self._encrypted.append(line)
                 continue
@@ -188,7 +188,7 @@ class SectionBuffer:
     def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
         for row in self.audit.rows(scope, None if self._options.plaintext else self._encrypt_row):
             if sealed_in(row) is None and (blob := blob_of(row)) is not None:
-                self.sum.add(line_of(blob))
+                self.sum.add(encode_item(blob))
             yield row
 
     def _encrypt_row(self, row: dict[str, Any], secret: bool) -> str | None:
@@ -199,7 +199,7 @@ class SectionBuffer:
         if cipher is None or blob is None:
             self._omitted_items += 1
             return ""
-        self.sum.add(line_of(blob))
+        self.sum.add(encode_item(blob))
         return cipher.encrypt(_encode(row), KEY)
 
     def graph_keys(self, record: Record, riders: list[Thing], *, encrypted: bool) -> dict[str, Any]:
@@ -237,9 +237,9 @@ class SectionBuffer:
         return any(end.id in self._encrypted_ids if end.entity else end.id != record.id for end in ends)
 
     def _write_unknown(self, out: BinaryIO, name: str, spool: DiskList[Any]) -> None:
-        blobs = [item_of(line.encode()) for line in spool] if len(spool) == 1 else ()
+        blobs = [decode_item(line.encode()) for line in spool] if len(spool) == 1 else ()
         if len(blobs) == 1 and isinstance(blobs[0], Blob) and blobs[0].row["item"] is None:
-            self.sum.add(line_of(blobs[0]))
+            self.sum.add(encode_item(blobs[0]))
             out.write(b",\n" + _encode(name) + b": " + _encode(blobs[0].row["value"]))
             return
         write_list(out, name, self._unknown_rows(spool))
@@ -251,11 +251,11 @@ class SectionBuffer:
 
     def _carried_rows(self) -> Iterator[Any]:
         for line in self._own:
-            self._count(item_of(line.encode()), line)
+            self._count(decode_item(line.encode()), line)
             yield msgspec.Raw(line.encode())
         if self.cipher is not None:
             for line in self._encrypted:
-                self._count(item_of(line.encode()), line)
+                self._count(decode_item(line.encode()), line)
                 yield {ENCRYPTED: self.cipher.encrypt(line, KEY)}
 
     def _count(self, item: Item, line: str) -> None:

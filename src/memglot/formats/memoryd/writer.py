@@ -13,7 +13,7 @@ from memglot import __version__
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import KEY, bundles, pack_found
 from memglot.formats.core.proof import Prover
-from memglot.formats.core.sidecar import line_of
+from memglot.formats.core.sidecar import encode_item
 from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.memoryd.chunks import ChunkWriter
@@ -108,9 +108,9 @@ class _FileWriter:
         vectors = [rider for rider in riders if isinstance(rider, Embedding)]
         for rider in riders:
             if not isinstance(rider, Embedding):
-                self.buffer.beside(rider, self._report)
+                self.buffer.add_leftover(rider, self._report)
         for vector in vectors:
-            self.buffer.sum.add(line_of(vector))
+            self.buffer.sum.add(encode_item(vector))
         numbers = numbers_of(vectors[0].vector) if vectors else None
         if numbers is None:
             return [*vectors]

@@ -13,7 +13,7 @@ from memglot.errors import NeedsFolder
 from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
-from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import HOMES
@@ -38,7 +38,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None:
         raise NeedsFolder("obsidian", "standard output")
     vault = options.space or target.path.resolve().name
-    with writing_notes(target, digest_file, plain=options.plain) as notes:
+    with open_note_folder(target, digest_file, plain=options.plain) as notes:
         writer = VaultWriter(notes, target.path, vault, report, options)
         for bundle in bundles(items, writer, report):
             writer.add(bundle)

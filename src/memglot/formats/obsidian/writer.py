@@ -11,9 +11,9 @@ from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, pack_found
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles
-from memglot.formats.core.note_folder import Notes
+from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace, is_untouched, note_slot, places_of
-from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.trace import written_id
 from memglot.formats.obsidian.links import is_in_text
 from memglot.formats.obsidian.note import RESIDUE, TOOL, default_path, split_body
@@ -28,21 +28,21 @@ _LONGEST = 80
 class VaultWriter:
     """Writes memories as notes; those with related notes wait until all notes have names."""
 
-    def __init__(self, notes: Notes, folder: Path, vault: str, report: Report, options: WriteOptions) -> None:
+    def __init__(self, notes: NoteFolder, folder: Path, vault: str, report: Report, options: WriteOptions) -> None:
         self._notes, self._vault, self._report, self._options = notes, vault, report, options
         self._files = NoteFiles(notes, folder)
         self._names = DiskMap()
         self._waiting: DiskList[Any] = DiskList()
         self._bytes: DiskList[Any] = DiskList()
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Keep a note that is not text for its path, and any other item without a note."""
         path = item.row.get("path") if isinstance(item, Blob) and isinstance(item.row, dict) else None
         if isinstance(item, Blob) and (item.tool, item.table) == (TOOL, "notes") and isinstance(path, str):
             # It is written only if no memory uses the path: the note may be text by now.
             vault = item.key.removesuffix(path).removesuffix("/")
             self._bytes.append({"path": path, "vault": vault, "data": b64encode(item.data or b"").decode()})
-        self._notes.beside(item, report)
+        self._notes.add_leftover(item, report)
 
     def add(self, bundle: Bundle) -> None:
         """Write a memory's note, or postpone it."""
@@ -63,7 +63,7 @@ class VaultWriter:
             slot = pack_found(slot, record, rest, self._report, self._options.plain)
             self._files.put(path, text.encode(), slot)
         elif any(not relation.object.entity for relation in fresh):
-            lines = [line_of(item).decode() for item in (record, *riders)]
+            lines = [encode_item(item).decode() for item in (record, *riders)]
             self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
         else:
             self._write(path, record, riders, _related_before(places))
@@ -71,7 +71,7 @@ class VaultWriter:
     def finish(self) -> None:
         """Write the postponed notes."""
         for value in self._waiting:
-            record, *riders = (item_of(line.encode()) for line in value["lines"])
+            record, *riders = (decode_item(line.encode()) for line in value["lines"])
             assert isinstance(record, Record)
             things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
             self._write(value["path"], record, things, self._related(things, value["related"]))

@@ -16,7 +16,7 @@ from memglot.errors import NeedsFolder, Unreadable
 from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
-from memglot.formats.core.note_folder import writing_notes
+from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.repo.nodes import RESIDUE, TOOL
@@ -48,7 +48,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     for name in ("", NODES, RELATIONS, OWN_FOLDER):
         refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
-    with exclusive(folder), writing_notes(place, digest_file, plain=options.plain) as notes:
+    with exclusive(folder), open_note_folder(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
             writer.add(bundle)

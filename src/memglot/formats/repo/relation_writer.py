@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memglot.disk import DiskList, DiskMap
-from memglot.formats.core.note_folder import Notes
+from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.repo.carry_file import CarryLine, CarryLines, digest
 from memglot.formats.repo.existing import ExistingStore
 from memglot.formats.repo.naming import NodeNames, is_valid_path
@@ -25,7 +25,14 @@ class RelationWriter:
     """Writer of relations. Add all relations first, so that those with an id of their own get it."""
 
     def __init__(
-        self, notes: Notes, existing: ExistingStore, names: NodeNames, lines: CarryLines, report: Report, *, plain: bool
+        self,
+        notes: NoteFolder,
+        existing: ExistingStore,
+        names: NodeNames,
+        lines: CarryLines,
+        report: Report,
+        *,
+        plain: bool,
     ) -> None:
         self._notes, self._existing, self._names = notes, existing, names
         self._lines, self._report, self._plain = lines, report, plain

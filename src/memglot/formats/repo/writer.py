@@ -12,8 +12,8 @@ from memglot.disk import DiskList, DiskMap, SortedLines
 from memglot.display import first_few, plural
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
-from memglot.formats.core.note_folder import Notes
-from memglot.formats.core.sidecar import item_of, line_of
+from memglot.formats.core.note_folder import NoteFolder
+from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.repo.carry_file import CARRY, CarryHead, CarryLine, CarryLines, digest
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.existing import ExistingStore
@@ -42,7 +42,7 @@ from memglot.report import Report
 class StorageWriter:
     """Writer of a store. Memories are collected first, since nodes refer to each other by ids."""
 
-    def __init__(self, notes: Notes, folder: Path, report: Report, options: WriteOptions) -> None:
+    def __init__(self, notes: NoteFolder, folder: Path, report: Report, options: WriteOptions) -> None:
         self._notes, self._folder, self._report, self._options = notes, folder, report, options
         self._existing = ExistingStore(folder)
         self._names = NodeNames(self._existing)
@@ -59,21 +59,21 @@ class StorageWriter:
         self._links = RelationWriter(notes, self._existing, self._names, self._lines, report, plain=options.plain)
         self._space = self._origin = ""
 
-    def beside(self, item: Item, report: Report) -> None:
+    def add_leftover(self, item: Item, report: Report) -> None:
         """Collect the settings, the sync marker, events and relations; pass other items on to the sidecar file."""
         if isinstance(item, Blob) and item.tool == TOOL and item.table in self._files:
             self._files[item.table][item.key] = item
         elif isinstance(item, Blob) and item.tool == TOOL and item.table == LOG and event_of(item) is not None:
-            self._events.append(line_of(item).decode())
+            self._events.append(encode_item(item).decode())
         elif isinstance(item, Tombstone):
-            self._tombstones.append(line_of(item).decode())
+            self._tombstones.append(encode_item(item).decode())
             self._deleted_ids[item.id] = True
         elif isinstance(item, Relation):
             # In some formats relations are not attached to memories.
             self._links.add(item)
-            self._loose.append(line_of(item).decode())
+            self._loose.append(encode_item(item).decode())
         else:
-            self._notes.beside(item, report)
+            self._notes.add_leftover(item, report)
 
     def add(self, bundle: Bundle) -> None:
         """Add a memory, and the items attached to it."""
@@ -87,7 +87,7 @@ class StorageWriter:
                 self._newer[item.older] = item.newer
             elif isinstance(item, Relation):
                 self._links.add(item)
-        self._bundles.append([line_of(item).decode() for item in (record, *attached)])
+        self._bundles.append([encode_item(item).decode() for item in (record, *attached)])
 
     def finish(self) -> None:
         """Write everything."""
@@ -95,13 +95,13 @@ class StorageWriter:
         self._names.assign(frozenset({self._space, self._origin}), project_of(config))
         self._links.space = self._space
         for lines in self._bundles:
-            record, *attached = (item_of(line.encode()) for line in lines)
+            record, *attached = (decode_item(line.encode()) for line in lines)
             assert isinstance(record, Record)
             self._write(record, [item for item in attached if not isinstance(item, Record)])
         for text in self._loose:
-            relation = item_of(text.encode())
+            relation = decode_item(text.encode())
             if isinstance(relation, Relation) and not self._is_stored(relation, ""):
-                self._notes.beside(relation, self._report)
+                self._notes.add_leftover(relation, self._report)
         self._keep_others()
         self._put_carry(config, made)
         # The carry file says which memory is which node. It is written first, so that a stopped export can be repeated.
@@ -224,18 +224,18 @@ class StorageWriter:
             elif raw is not None:
                 self._notes.put_all({path: raw}, counts=False)
             for blob in blobs.values():
-                self._notes.beside(blob, self._report)
+                self._notes.add_leftover(blob, self._report)
 
     def _put_events(self) -> None:
         """Write the event log, or add the missing events to it."""
         lines, opens = SortedLines(), False
         last = -1
         for text in self._events:
-            blob = item_of(text.encode())
+            blob = decode_item(text.encode())
             assert isinstance(blob, Blob)
             event = event_of(blob)
             if event is None or event[0] != self._origin:
-                self._notes.beside(blob, self._report)
+                self._notes.add_leftover(blob, self._report)
                 continue
             lines.add(f"{event[1]:020d} {event[2]}".encode())
             if event[1] > last:
@@ -252,11 +252,11 @@ class StorageWriter:
         """Pass tombstones on to the sidecar file, except those that the event log implies."""
         implied = DiskMap()
         for tombstone in self._deletions.tombstones(self._space, self._names.has_node):
-            implied[tombstone.id] = line_of(tombstone).decode()
+            implied[tombstone.id] = encode_item(tombstone).decode()
         for text in self._tombstones:
-            item = item_of(text.encode())
+            item = decode_item(text.encode())
             if implied.get(getattr(item, "id", "")) != text:
-                self._notes.beside(item, self._report)
+                self._notes.add_leftover(item, self._report)
 
     def _missing(self, texts: Iterator[bytes]) -> list[bytes]:
         """Return the lines that are missing in the log, each as often as it occurs."""
