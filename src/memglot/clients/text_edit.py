@@ -31,8 +31,8 @@ class TextEdit(NamedTuple):
         start = min(self.start, earlier.start)
         grown = len(earlier.text) - (earlier.end - earlier.start)
         end = earlier.end if self.end <= earlier.start else max(earlier.end, self.end - grown)
-        whole = self.apply(earlier.apply(before))
-        return TextEdit(start, end, whole[start : len(whole) - (len(before) - end)])
+        result = self.apply(earlier.apply(before))
+        return TextEdit(start, end, result[start : len(result) - (len(before) - end)])
 
 
 def unified_diff(path: str, before: str, edit: TextEdit, *, hide: Collection[Literal["old", "new"]] = ()) -> str:
