@@ -66,7 +66,7 @@ bench-formats: $(STAMP)  ## the formats of other tools
 	$(BIN)/python bench/formats.py
 
 bench-mcp: $(STAMP)  ## what agents wait for
-	$(BIN)/python bench/agents.py
+	$(BIN)/python bench/mcp_server.py
 
 bench-repo: $(STAMP)  ## project memory
 	$(BIN)/python bench/repo.py

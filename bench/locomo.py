@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from finders import MEBIBYTE, PLAIN, Find, Ours, Plain, Sizes, sizes, timed, times
+from search_modes import MEBIBYTE, PLAIN, Find, Ours, Plain, Sizes, sizes, timed, times
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open domain", 4: "single-hop", 5: "adversarial"}
 CUTS = (5, 10, 20)

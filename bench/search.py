@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import locomo
-import noted
+import notes_recall
 import search_speed
-from finders import MODES
+from search_modes import MODES
 
 DEFAULT = Path(__file__).parents[2] / "shared/bench/locomo-dev.json"
 PARTS = ("recall", "notes", "speed")
@@ -34,10 +34,10 @@ def main() -> None:
         if "recall" in parts:
             found["locomo"] = recall(options, Path(name))
         if "notes" in parts:
-            found["notes"] = noted.measure(options.modes, Path(name))
-            print(noted.table(found["notes"]), "\n", flush=True)
+            found["notes"] = notes_recall.measure(options.modes, Path(name))
+            print(notes_recall.table(found["notes"]), "\n", flush=True)
             if options.missed:
-                print(noted.missed(found["notes"]), "\n", flush=True)
+                print(notes_recall.missed(found["notes"]), "\n", flush=True)
         if "speed" in parts:
             found["speed"] = speed(options, Path(name))
     if options.json:

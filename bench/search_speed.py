@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 import msgspec
 from core import DATA
-from finders import MEBIBYTE, Find, Times, sizes, timed, times
 from records import words
+from search_modes import MEBIBYTE, Find, Times, sizes, timed, times
 
 from memglot import Memory
 

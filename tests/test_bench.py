@@ -14,10 +14,10 @@ if not BENCH.exists():
     pytest.skip("the benchmarks are in the repository only", allow_module_level=True)
 sys.path.append(str(BENCH))
 
-import crowd  # noqa: E402
-import finders  # noqa: E402
+import concurrent_clients  # noqa: E402
 import locomo  # noqa: E402
-import noted  # noqa: E402
+import notes_recall  # noqa: E402
+import search_modes  # noqa: E402
 
 from memglot import Memory  # noqa: E402
 
@@ -85,35 +85,37 @@ def test_recall_is_the_mean_share_of_the_evidence() -> None:
 
 
 def test_the_baseline_asks_for_any_word_that_is_no_stop_word() -> None:
-    assert finders.any_word("What did the Cat's owner say?") == '"cat" OR "owner" OR "say"'
-    assert finders.any_word("who is it") == '"who" OR "is" OR "it"'
+    assert search_modes.any_word("What did the Cat's owner say?") == '"cat" OR "owner" OR "say"'
+    assert search_modes.any_word("who is it") == '"who" OR "is" OR "it"'
 
 
 def test_every_question_over_notes_names_notes_that_are_there() -> None:
-    notes, questions = noted.read_notes(), noted.read_questions()
+    notes, questions = notes_recall.read_notes(), notes_recall.read_questions()
     keys = {note.key for note in notes}
     assert len(keys) == len(notes) > 150
-    assert {question.kind for question in questions} == set(noted.KINDS)
+    assert {question.kind for question in questions} == set(notes_recall.KINDS)
     assert all(question.notes and question.notes <= keys for question in questions)
     assert len({question.text for question in questions}) == len(questions) >= 150
 
 
 def test_the_first_right_note_counts_by_its_rank() -> None:
-    question = noted.Question("keyword", "q", frozenset({"a", "b"}))
-    assert noted._answer(question, ["x", "a", "b"]) == noted.Answer("keyword", [0, 1, 1], 0.5)
-    assert noted._answer(question, ["a"]) == noted.Answer("keyword", [1, 0.5, 0.5], 1)
-    assert noted._answer(question, []).reciprocal == 0
+    question = notes_recall.Question("keyword", "q", frozenset({"a", "b"}))
+    assert notes_recall._answer(question, ["x", "a", "b"]) == notes_recall.Answer("keyword", [0, 1, 1], 0.5)
+    assert notes_recall._answer(question, ["a"]) == notes_recall.Answer("keyword", [1, 0.5, 0.5], 1)
+    assert notes_recall._answer(question, []).reciprocal == 0
 
 
-def test_a_crowd_is_told_of_what_it_lost(tmp_path: Path) -> None:
+def test_lost_memories_are_reported(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "store.db") as memory:
         kept, other = memory.add("kept"), memory.add("other")
-    outcome = crowd.Outcome()
+    outcome = concurrent_clients.Outcome()
     outcome.keep({"id": kept.id, "content": "kept"})
-    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == ["2 memories are there, 1 were answered"]
+    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == [
+        "2 memories are there, 1 were answered"
+    ]
     outcome.faults.clear()
     outcome.keep({"id": other.id, "content": "another"})
-    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == ["1 of 2 were lost"]
+    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == ["1 of 2 were lost"]
     outcome.faults.clear()
     outcome.keep({"id": other.id, "content": "other"})
-    assert crowd.looked_over(tmp_path / "store.db", outcome).faults == []
+    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == []

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from finders import PLAIN, Find, Ours, Plain, timed, times
+from search_modes import PLAIN, Find, Ours, Plain, timed, times
 
 FOLDER = Path(__file__).parent / "notes"
 CUTS = (1, 5, 10)

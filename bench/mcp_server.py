@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import crowd
+import concurrent_clients
 import search_speed
 from core import Cost
-from finders import Find, Times, timed, times
+from search_modes import Find, Times, timed, times
 from thin_client import ThinClient
 
 from memglot import Memory
@@ -52,8 +52,8 @@ def main() -> None:
         if "search" in parts:
             search(folder)
         if "crowd" in parts:
-            for kind, run in {"stdio": crowd.over_stdio, "http": crowd.over_http}.items():
-                print(crowd.table(kind, run(folder / f"{kind}.db", options.seconds)), flush=True)
+            for kind, run in {"stdio": concurrent_clients.over_stdio, "http": concurrent_clients.over_http}.items():
+                print(concurrent_clients.table(kind, run(folder / f"{kind}.db", options.seconds)), flush=True)
 
 
 def served(store: Path) -> ThinClient:

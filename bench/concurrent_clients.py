@@ -19,8 +19,8 @@ from typing import Any
 
 import anyio
 import httpx2
-from finders import times
 from mcp.client.streamable_http import streamable_http_client
+from search_modes import times
 from search_speed import vocabulary
 from thin_client import ThinClient
 
