@@ -1,4 +1,4 @@
-# Everything a contributor does, each in one command. Only Python 3.11, make and git are needed to begin.
+# The tasks of a contributor, each in one command. You need only Python 3.11, make and git.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	touch $(STAMP)
 
-test: lint types unit wheel  ## what CI runs
+test: lint types unit wheel  ## everything that CI runs
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -28,10 +28,10 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n 2
 
-wheel: $(STAMP)  ## the built wheel, alone, in an environment of its own
+wheel: $(STAMP)  ## test the built wheel in a new environment
 	$(BIN)/python scripts/check_wheel.py
 
-test-clients: $(CLIENTS)/installed  ## npm's MCP Inspector drives every tool; needs Node.js with npm
+test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm
 	$(BIN)/pytest -n 2 tests/inspector/drive.py
 
 $(CLIENTS)/installed: tests/inspector/package-lock.json tests/inspector/package.json tests/inspector/.npmrc | $(STAMP)
@@ -41,11 +41,11 @@ $(CLIENTS)/installed: tests/inspector/package-lock.json tests/inspector/package.
 	cd $(CLIENTS) && npm ci --loglevel=error
 	touch $@
 
-fix: $(STAMP)  ## format, and mend what can be mended
+fix: $(STAMP)  ## format the code and apply automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-accept: $(STAMP)  ## take the present answers as the right ones; the review is the diff
+accept: $(STAMP)  ## rewrite goldens and CLI cases with the current output; review the diff
 	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/formats/test_goldens.py tests/cli/test_cli_cases.py
 
 docs: $(STAMP)  ## regenerate the generated parts of the docs
@@ -59,22 +59,22 @@ $(VENV)/demo: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $(VENV)/demo
 
-bench: $(STAMP)  ## ratios against bare scripts; see docs/performance.md
+bench: $(STAMP)  ## measure import and export against bare scripts; see docs/performance.md
 	$(BIN)/python bench/core.py
 
-bench-formats: $(STAMP)  ## the formats of other tools
+bench-formats: $(STAMP)  ## measure the formats of other tools
 	$(BIN)/python bench/formats.py
 
-bench-mcp: $(STAMP)  ## what agents wait for
+bench-mcp: $(STAMP)  ## measure the MCP server
 	$(BIN)/python bench/mcp_server.py
 
-bench-repo: $(STAMP)  ## project memory
+bench-repo: $(STAMP)  ## measure project memory
 	$(BIN)/python bench/repo.py
 
-bench-search: $(STAMP)  ## how well and how fast search finds
+bench-search: $(STAMP)  ## measure the quality and speed of search
 	$(BIN)/python bench/search.py
 
-bench-sync: $(STAMP)  ## memories.json
+bench-sync: $(STAMP)  ## measure memories.json
 	$(BIN)/python bench/sync.py
 
 clean:

@@ -1,8 +1,8 @@
-"""The bare baselines: no checks, no model, no audit, just the libraries.
+"""The bare baselines: only the libraries, without checks, model or audit log.
 
 `bare.py load FILE DB` decodes NDJSON with msgspec, hashes it and loads it with the store's indexes and FTS5.
 `bare.py dump DB FILE` selects and encodes every row.
-`bare.py notes FOLDER DB` reads, hashes and inserts every note of a folder. `bare.py copy FOLDER OUT` writes them anew.
+`bare.py notes FOLDER DB` reads, hashes and inserts every note of a folder. `bare.py copy FOLDER OUT` writes them again.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import msgspec
 
 
 class Wire(msgspec.Struct):
-    """A line."""
+    """A line of NDJSON."""
 
     content: str
     id: str
@@ -60,7 +60,7 @@ def fill(rows: Iterable[tuple[Any, ...]], database: str) -> None:
 
 
 def load(source: str, database: str) -> None:
-    """Load as fast as the libraries go."""
+    """Load NDJSON into SQLite as fast as the libraries can."""
     decode = msgspec.json.Decoder(Wire).decode
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -74,7 +74,7 @@ def load(source: str, database: str) -> None:
 
 
 def dump(database: str, target: str) -> None:
-    """A bare SELECT and encode, in the order of an export."""
+    """Select and encode all rows in the order of an export."""
     db = apsw.Connection(database)
     encode = msgspec.json.Encoder().encode_into
     buffer = bytearray()
@@ -101,7 +101,7 @@ def notes(folder: str, database: str) -> None:
 
 
 def copy(folder: str, target: str) -> None:
-    """Write every note of a folder anew."""
+    """Write every note of a folder again."""
     texts = {path.relative_to(folder): path.read_bytes() for path in sorted(Path(folder).rglob("*.md"))}
     for path, text in texts.items():
         place = Path(target) / path

@@ -1,4 +1,4 @@
-"""The bare baseline of the MCP server: the SDK's own server over stdio with one tool that answers what it is given."""
+"""The bare baseline of the MCP server: the SDK's own server over stdio with one tool that returns its argument."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Eight clients that write and read one store at once: what they get done, how long each waits, what is lost.
+"""Let eight clients write and read one store at the same time, and measure throughput, waits and losses.
 
-Over stdio each client has a server process of its own, and is a thin one. Over HTTP the SDK's own clients share one.
+Over stdio each client is a `ThinClient` with its own server process. Over HTTP eight clients of the SDK share one.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ TOKEN = "a-token-for-the-benchmark"
 PATIENCE = 60
 
 Ask = tuple[str, dict[str, Any]]
-# What a server loads on use is loaded before anything is measured.
+# Load what a server loads on first use before anything is measured.
 FIRST: list[Ask] = [("me_memory_create", {"content": "the first"}), ("me_memory_search", {"query": "first"})]
 
 
 class Outcome:
-    """What a crowd did: the calls by tool with their times, what must be in the store now, and what went wrong."""
+    """The calls by tool with their times, the memories that must be stored now, and the problems."""
 
     def __init__(self) -> None:
         self.taken: dict[str, list[float]] = {}
@@ -48,12 +48,12 @@ class Outcome:
         self.faults: list[str] = []
 
     def keep(self, answer: dict[str, Any] | None) -> None:
-        """Remember a memory that was answered, if it is one."""
+        """Record a memory that the server returned."""
         if answer is not None and "id" in answer:
             self.kept[answer["id"]] = answer["content"]
 
     def note(self, client: int, tool: str, began: float) -> None:
-        """Note a call that was answered, well or not."""
+        """Record a call that was answered, with or without an error."""
         self.taken.setdefault(tool, []).append((time.perf_counter() - began) * 1000)
         self.by_client[client] += 1
 
@@ -63,8 +63,8 @@ def _words() -> list[str]:
     return vocabulary()[:3_000]
 
 
-def deeds(client: int, until: float, outcome: Outcome) -> Generator[Ask, dict[str, Any] | None, None]:
-    """What one client does: each call that is to be made is answered with its structure, or nothing where it failed."""
+def calls(client: int, until: float, outcome: Outcome) -> Generator[Ask, dict[str, Any] | None, None]:
+    """Yield the calls of one client; the caller sends back the structured result, or None for an error."""
     source, words = random.Random(client), _words()
     own: list[str] = []
     number = 0
@@ -83,16 +83,16 @@ def deeds(client: int, until: float, outcome: Outcome) -> Generator[Ask, dict[st
         yield "me_memory_search", {"query": " ".join(source.choices(words, k=2))}
         if own:
             id, content = source.choice(own), text()
-            # Until it is answered it may be either, but nobody asks before that.
+            # The text is certain only once the call is answered, and is not read before.
             if (yield "me_memory_update", {"id": id, "content": content}) is not None:
                 outcome.kept[id] = content
             got = yield "me_memory_get", {"id": id}
             if got is not None and got["content"] != outcome.kept[id]:
-                outcome.faults.append(f"{id} was read as it is not")
+                outcome.faults.append(f"{id} was read with a wrong text")
 
 
 def over_stdio(store: Path, seconds: float) -> Outcome:
-    """Eight servers, each with a thin client in a thread."""
+    """Run eight servers, each with a thin client in a thread."""
     outcome = Outcome()
     _words()
     log = store.with_suffix(".log")
@@ -103,7 +103,7 @@ def over_stdio(store: Path, seconds: float) -> Outcome:
             outcome.keep(server.call(tool, **arguments))
 
     def work(client: int, server: ThinClient, until: float) -> None:
-        script = deeds(client, until, outcome)
+        script = calls(client, until, outcome)
         answer: dict[str, Any] | None = None
         while True:
             try:
@@ -113,7 +113,7 @@ def over_stdio(store: Path, seconds: float) -> Outcome:
             began = time.perf_counter()
             try:
                 answer = server.call(tool, **arguments)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            except Exception as error:  # noqa: BLE001 - every failure is counted
                 answer = None
                 outcome.errors[str(error)] += 1
             outcome.note(client, tool, began)
@@ -129,11 +129,11 @@ def over_stdio(store: Path, seconds: float) -> Outcome:
     outcome.seconds = time.perf_counter() - began
     for server in servers:
         server.end()
-    return looked_over(store, outcome)
+    return checked(store, outcome)
 
 
 def over_http(store: Path, seconds: float) -> Outcome:
-    """One server and eight clients of the SDK."""
+    """Run one server and eight clients of the SDK."""
     outcome = Outcome()
     server = subprocess.Popen(
         [sys.executable, "-m", "memglot", "--store", str(store), "mcp", "--transport", "http", "--port", "0"],
@@ -149,7 +149,7 @@ def over_http(store: Path, seconds: float) -> Outcome:
     finally:
         server.terminate()
         server.wait(PATIENCE)
-    return looked_over(store, outcome)
+    return checked(store, outcome)
 
 
 async def _crowd(url: str, seconds: float, outcome: Outcome) -> None:
@@ -179,7 +179,7 @@ async def _client(
                     outcome.errors[str(first.content)] += 1
             waiting.release()
             await ready.wait()
-            script = deeds(number, time.perf_counter() + seconds, outcome)
+            script = calls(number, time.perf_counter() + seconds, outcome)
             answer: dict[str, Any] | None = None
             while True:
                 try:
@@ -194,15 +194,15 @@ async def _client(
                 outcome.note(number, tool, began)
 
 
-def looked_over(store: Path, outcome: Outcome) -> Outcome:
-    """Look for everything that was answered, and let the store check itself."""
+def checked(store: Path, outcome: Outcome) -> Outcome:
+    """Check that every memory that was returned is stored, and run `doctor` and `audit verify`."""
     with Memory.open(store, write=False) as memory:
         held = {record.id: record.content for record in memory.list()}
     lost = [id for id, content in outcome.kept.items() if held.get(id) != content]
     if lost:
         outcome.faults.append(f"{len(lost)} of {len(outcome.kept)} were lost")
     if len(held) != len(outcome.kept) and not outcome.errors:
-        outcome.faults.append(f"{len(held)} memories are there, {len(outcome.kept)} were answered")
+        outcome.faults.append(f"{len(held)} memories are stored, {len(outcome.kept)} were returned")
     for check in (["doctor"], ["audit", "verify"]):
         command = [sys.executable, "-m", "memglot", "--store", str(store), *check]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -212,9 +212,12 @@ def looked_over(store: Path, outcome: Outcome) -> Outcome:
 
 
 def table(kind: str, outcome: Outcome) -> str:
-    """What happened, for people."""
+    """Return the outcome as a table."""
     calls = sum(len(values) for values in outcome.taken.values())
-    rows = [f"| {CLIENTS} clients over {kind} | calls | a second | p50, ms | p95, ms | longest, ms |", "|---" * 6 + "|"]
+    rows = [
+        f"| {CLIENTS} clients over {kind} | calls | per second | p50, ms | p95, ms | longest, ms |",
+        "|---" * 6 + "|",
+    ]
     for tool, values in outcome.taken.items():
         taken = times(values)
         rows.append(

@@ -1,6 +1,7 @@
-"""Speed and memory of import, export and start-up, as ratios against bare scripts in the same run.
+"""Measure the speed and memory of import, export and start-up against bare scripts in the same run.
 
-CPU time of the whole process, start-up included; each figure is the best of three. `make bench` runs it.
+Times are CPU times of the complete process including start-up; each figure is the best of three. Run it with
+`make bench`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ REPEAT = 3
 
 
 class Cost(NamedTuple):
-    """What a process used."""
+    """CPU time and peak memory of a process."""
 
     cpu: float
     peak: float
 
 
 def run(*command: str | Path) -> Cost:
-    """Run a command to its end; its output goes nowhere."""
+    """Run a command, discard its output, and return what it used."""
     pid = os.fork()
     if pid == 0:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -53,7 +54,7 @@ def memglot(store: Path, *arguments: str | Path) -> Cost:
 
 
 def compare(what: str, bare: Callable[[], Cost], ours: Callable[[], Cost]) -> None:
-    """Run two deeds by turns, so that a slow spell of the machine meets both, and show the cheapest of each."""
+    """Run two commands alternately, so that a slow phase of the machine affects both, and print the best of each."""
     pairs = [(bare(), ours()) for _ in range(REPEAT)]
     row(what, *(min(costs, key=lambda cost: cost.cpu) for costs in zip(*pairs, strict=True)))
 
@@ -74,7 +75,7 @@ def main() -> None:
 
 
 def speed(folder: Path, first: Path, more: Path) -> None:
-    """Import, export, start-up."""
+    """Measure import, export and start-up."""
     store, bare_store = folder / "store.db", folder / "bare.db"
 
     def load() -> Cost:
@@ -112,7 +113,7 @@ def speed(folder: Path, first: Path, more: Path) -> None:
 
 
 def memory(folder: Path) -> None:
-    """Peaks of importing ever larger files."""
+    """Measure the peak memory of importing larger and larger files."""
     for count in (100_000, 1_000_000):
         lines = ndjson(DATA / f"{count}.ndjson", count)
         for path in (lines, array(DATA / f"{count}.json", lines)):
@@ -133,7 +134,7 @@ def clear(store: Path) -> None:
 
 
 def row(what: str, bare: Cost, ours: Cost) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     print(f"| {what} | {bare.cpu:.3f} | {ours.cpu:.3f} | {bare.cpu / ours.cpu:.2f} | {ours.peak:.0f} |", flush=True)
 
 

@@ -1,7 +1,7 @@
-"""Speed of other tools' formats, as ratios in the same run: traces beside our own NDJSON, vaults beside bare loops.
+"""Measure the formats of other tools in the same run: traces against NDJSON, vaults against bare loops.
 
-CPU time of the whole process, start-up included, best of three by turns. `make bench-formats` runs it; `--large` adds
-the imports of 200,000, and `--gigabyte` a ChatGPT export of that size.
+Times are CPU times of the complete process including start-up, best of three alternating runs. Run it with
+`make bench-formats`; `--large` adds the imports of 200,000, and `--gigabyte` a ChatGPT export of that size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GIGABYTE = 1 << 30
 
 
 def traces(path: Path, count: int) -> Path:
-    """Traces as AgentOS's page spells them, one a line, made once."""
+    """Make a file of traces as AgentOS documents them, one per line, unless it exists."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as out:
@@ -53,7 +53,7 @@ def _trace(number: int, content: str) -> dict[str, Any]:
 
 
 def vault(folder: Path, count: int, length: int) -> Path:
-    """Notes of about so many words with front matter, tags and links to each other, made once."""
+    """Make a folder of notes with front matter, tags and links to each other, unless it exists."""
     if not folder.exists():
         source = random.Random(3)
         vocabulary = words(random.Random(1), 5_000)
@@ -68,7 +68,7 @@ def vault(folder: Path, count: int, length: int) -> Path:
 
 
 def chats(path: Path, size: int) -> Path:
-    """A ChatGPT export of about so many bytes, made once."""
+    """Make a ChatGPT export of about this size in bytes, unless it exists."""
     if not path.exists():
         source, vocabulary = random.Random(5), words(random.Random(1), 5_000)
         with open(path, "wb") as out:
@@ -106,7 +106,7 @@ def _chat(number: int, source: random.Random, vocabulary: list[str]) -> dict[str
 
 
 def rates(folder: Path, count: int) -> None:
-    """Imports of traces, beside that of as many memories as NDJSON."""
+    """Compare imports of traces with NDJSON imports of as many memories."""
     from records import ndjson
 
     store = folder / "store.db"
@@ -125,7 +125,7 @@ def rates(folder: Path, count: int) -> None:
 
 
 def vaults(folder: Path, count: int, length: int) -> None:
-    """Import and export of a vault, against reading, hashing and inserting, and against writing, in a bare loop."""
+    """Compare import and export of a vault with bare loops that read, hash and insert, or write."""
     notes = vault(DATA / f"vault-{count}-{length}", count, length)
     store, bare_store = folder / f"vault-{length}.db", folder / "bare.db"
 

@@ -1,4 +1,4 @@
-"""Recall on LoCoMo-shaped files: do the turns that answer a question stand among the first hits?
+"""Measure recall on files with LoCoMo's structure: are the turns that answer a question among the first results?
 
 A memory is one turn, added with its session, the session's date and its speaker, and nothing else. Recall is the mean,
 over all questions with evidence, of found evidence turns / evidence turns.
@@ -21,7 +21,7 @@ _TURN = re.compile(r"D\d+:\d+")
 
 
 class Turn(NamedTuple):
-    """What is added: a key that is unique in the file, a text, and what goes into `meta`."""
+    """A turn to add: a key that is unique in the file, a text, and its `meta`."""
 
     key: str
     text: str
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, and the keys of the turns that answer it."""
+    """A question, and the keys of the turns that answer it."""
 
     text: str
     category: int
@@ -45,7 +45,7 @@ class Conversation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one way of searching found: a recall at each cut for every question, and the times of the searches."""
+    """Results of one search mode: recall at each cutoff for every question, and the search times."""
 
     recalls: list[tuple[int, list[float]]]
     taken: list[float]
@@ -81,7 +81,7 @@ def _turns(conversation: dict[str, Any], name: str) -> Iterator[Turn]:
 
 
 def measure(groups: list[list[Conversation]], modes: list[str], folder: Path) -> dict[str, Outcome]:
-    """Search each group of conversations in a store of its own."""
+    """Search each group of conversations in a separate store."""
     outcomes = {name: Outcome([], [], []) for name in (PLAIN, *modes)}
     for number, group in enumerate(groups):
         plain, ours = Plain(folder / f"plain-{number}.db"), Ours(folder / f"ours-{number}.db")
@@ -100,7 +100,7 @@ def measure(groups: list[list[Conversation]], modes: list[str], folder: Path) ->
 
 
 def _ask(find: Find, questions: list[Question], outcome: Outcome) -> None:
-    find(questions[0].text, CUTS[-1])  # what is loaded on use is loaded
+    find(questions[0].text, CUTS[-1])  # Load what is loaded on first use.
     for question in questions:
         found = timed(find, question.text, CUTS[-1], outcome.taken)
         shares = [len(question.evidence.intersection(found[:cut])) / len(question.evidence) for cut in CUTS]
@@ -108,7 +108,7 @@ def _ask(find: Find, questions: list[Question], outcome: Outcome) -> None:
 
 
 def figures(outcomes: dict[str, Outcome]) -> dict[str, Any]:
-    """The outcomes as JSON shows them; recall in percent at each cut."""
+    """Return the outcomes as JSON values; recall in percent at each cutoff."""
     return {name: _figures(name, outcome) for name, outcome in outcomes.items()}
 
 
@@ -135,7 +135,7 @@ def _mean(shares: list[list[float]]) -> list[float]:
 
 
 def table(title: str, found: dict[str, Any]) -> str:
-    """A table of figures."""
+    """Return the figures as a table."""
     first = next(iter(found.values()))
     names = ["all", *(name for name in CATEGORIES.values() if name in first)]
     head = [title, *(f"{name} {'/'.join(map(str, CUTS))}" if name == "all" else name for name in names)]
@@ -149,7 +149,7 @@ def table(title: str, found: dict[str, Any]) -> str:
 
 
 def with_own_sessions(conversation: Conversation) -> Conversation:
-    """The same conversation with sessions that no other has."""
+    """Return the conversation with session names that no other one has."""
     turns = [
         turn._replace(meta=turn.meta | {"session": f"{conversation.name} {turn.meta['session']}"})
         for turn in conversation.turns

@@ -1,7 +1,7 @@
-"""What the MCP server costs, beside a bare server of the SDK and beside the engine, in the same run.
+"""Compare the MCP server with a bare server of the SDK and with calls in process, in the same run.
 
-`make bench-mcp` runs it. The client of the figures over stdio is a thin one, `thin_client.py`, so that its own work
-counts for little; the clients over HTTP are the SDK's, whose work is in the figures.
+Run it with `make bench-mcp`. The stdio client is `thin_client.py`, whose own work takes little time; the HTTP clients
+are those of the SDK, whose work is part of the figures.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def main() -> None:
     """Measure and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     for part in PARTS:
-        parser.add_argument(f"--{part}", action="store_true", help="only this part, and others that are named")
-    parser.add_argument("--seconds", type=float, default=60, help="how long the crowd writes")
+        parser.add_argument(f"--{part}", action="store_true", help="run only this part, and others that are given")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of the part with concurrent clients")
     options = parser.parse_args()
     parts = [part for part in PARTS if getattr(options, part)] or PARTS
-    # Users have compiled modules; a setting of a developer's must not count.
+    # Users have compiled modules, so ignore a developer's setting that prevents them.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
     with tempfile.TemporaryDirectory() as name:
@@ -57,17 +57,17 @@ def main() -> None:
 
 
 def served(store: Path) -> ThinClient:
-    """Our server on a store."""
+    """Return the command that starts our server on a store."""
     return ThinClient(sys.executable, "-m", "memglot", "--store", store, "mcp")
 
 
 def bare() -> ThinClient:
-    """The SDK's server with one tool."""
+    """Return the command that starts the bare server."""
     return ThinClient(sys.executable, BARE)
 
 
 def start(folder: Path) -> None:
-    """CPU time from the start over greeting, list of tools and one call to the end, the best of several by turns."""
+    """Measure the CPU time of start, handshake, list of tools, one call and exit; best of several alternating runs."""
 
     def answered(server: ThinClient, tool: str, **arguments: Any) -> Cost:
         server.begin()
@@ -81,9 +81,9 @@ def start(folder: Path) -> None:
         "me_memory_search": lambda: answered(served(folder / "start.db"), "me_memory_search", query="hello"),
         "me_memory_tree": lambda: answered(served(folder / "start.db"), "me_memory_tree"),
     }
-    for deed in deeds.values():
-        deed()
-    costs = [{name: deed() for name, deed in deeds.items()} for _ in range(REPEAT)]
+    for call in deeds.values():
+        call()
+    costs = [{name: call() for name, call in deeds.items()} for _ in range(REPEAT)]
     print(
         "| start, tools/list, one call | best, CPU s | worst, CPU s | times bare | peak, MiB |\n|---|---|---|---|---|"
     )
@@ -96,7 +96,7 @@ def start(folder: Path) -> None:
 
 
 def create(folder: Path) -> None:
-    """Many memories, one after the other: over stdio, in process, and the bare tool, by turns."""
+    """Create many memories in sequence, alternating between stdio, calls in process and the bare tool."""
     texts = random.Random(2)
     words = search_speed.vocabulary()[:5_000]
     taken: dict[str, list[float]] = {"bare echo": [], "Memory.add": [], "me_memory_create": []}
@@ -109,13 +109,13 @@ def create(folder: Path) -> None:
         }
         plain.begin()
         ours.begin()
-        for deed in finders.values():
-            deed("the first one, which loads what is loaded on use")
+        for call in finders.values():
+            call("the first one, which loads what is loaded on use")
         for _ in range(CREATES):
             text = " ".join(texts.choices(words, k=texts.randint(10, 40)))
-            for name, deed in finders.items():
+            for name, call in finders.items():
                 began = time.perf_counter()
-                deed(text)
+                call(text)
                 taken[name].append((time.perf_counter() - began) * 1000)
     used = {"bare echo": plain.end().cpu, "me_memory_create": ours.end().cpu}
     print(f"| {CREATES:,} calls | mean, ms | p50, ms | p95, ms | longest, ms | CPU of the server, s |")
@@ -131,7 +131,7 @@ def create(folder: Path) -> None:
 
 
 def search(folder: Path) -> None:
-    """The same queries of a store of many memories, over stdio and in process, by turns."""
+    """Run the same queries on a large store, alternating between stdio and calls in process."""
     store = filled(folder)
     plain, ours = bare(), served(store)
     plain.begin()
@@ -173,7 +173,7 @@ def _over(server: ThinClient, key: str) -> Find:
 
 
 def filled(folder: Path) -> Path:
-    """A store of many memories with vectors."""
+    """Make a store of many memories with vectors."""
     store = folder / "filled.db"
     with Memory.open(store) as memory:
         memory.import_from(search_speed.file_of(MEMORIES))

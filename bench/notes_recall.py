@@ -1,7 +1,7 @@
-"""Recall over notes of many kinds: what people and coding agents keep, and how they ask for it.
+"""Measure recall on notes of many kinds, as people and coding agents write them and ask for them.
 
-The notes stand in `bench/notes/*.txt`. A line `%% id | title | tags | tree` begins one, and its text follows. They are
-added in an order that mixes topics, so that notes beside each other have nothing to do with each other.
+The notes are in `bench/notes/*.txt`. A line `%% id | title | tags | tree` begins one, and its text follows. They are
+added in an order that mixes topics, so that adjacent notes are unrelated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Note(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, in which manner, and the keys of the notes that answer it."""
+    """A question, its kind, and the keys of the notes that answer it."""
 
     kind: str
     text: str
@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """How one question went: recall at each cut, and one over the rank of the first right note."""
+    """The result of one question: recall at each cutoff, and the reciprocal rank of the first right note."""
 
     kind: str
     recalls: list[float]
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
 
 def read_notes(folder: Path = FOLDER) -> list[Note]:
-    """All notes, topics mixed, in the same order on every run."""
+    """Return all notes, topics mixed, in the same order on every run."""
     found = [note for path in sorted(folder.glob("*.txt")) for note in _notes(path.read_text(encoding="utf-8"))]
     random.Random(11).shuffle(found)
     return found
@@ -61,17 +61,17 @@ def _notes(text: str) -> Iterator[Note]:
 
 
 def read_questions(folder: Path = FOLDER) -> list[Question]:
-    """All questions."""
+    """Return all questions."""
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     values = [json.loads(line) for line in lines]
     return [Question(value["kind"], value["question"], frozenset(value["notes"])) for value in values]
 
 
 def measure(modes: list[str], folder: Path) -> dict[str, Any]:
-    """Ask plain FTS5, whose text is title, tags, tree and content, and every mode.
+    """Search with plain FTS5, over title, tags, tree and content, and in every mode.
 
-    The figures are percent by kind: recall at each cut, which is the share of the right notes that could stand there,
-    then the mean of one over the rank of the first right note, none counted as 0.
+    The figures are percentages by kind: recall at each cutoff, relative to the right notes that fit there, then the
+    mean reciprocal rank of the first right note; a missing note counts as 0.
     """
     plain, ours = Plain(folder / "plain-notes.db"), Ours(folder / "notes.db")
     notes, questions = read_notes(), read_questions()
@@ -87,7 +87,7 @@ def measure(modes: list[str], folder: Path) -> dict[str, Any]:
 
 def _figures(find: Find, questions: list[Question]) -> dict[str, Any]:
     taken: list[float] = []
-    find(questions[0].text, CUTS[-1])  # what is loaded on use is loaded
+    find(questions[0].text, CUTS[-1])  # Load what is loaded on first use.
     answers = [_answer(question, timed(find, question.text, CUTS[-1], taken)) for question in questions]
     spent = times(taken)
     return {
@@ -107,13 +107,13 @@ def _answer(question: Question, found: list[str]) -> Answer:
 
 
 def _mean(answers: list[Answer]) -> list[float]:
-    """Recall at each cut, then the mean reciprocal rank."""
+    """Return recall at each cutoff, then the mean reciprocal rank."""
     columns = [[*answer.recalls, answer.reciprocal] for answer in answers]
     return [round(100 * statistics.fmean(column), 1) for column in zip(*columns, strict=True)]
 
 
 def table(found: dict[str, Any]) -> str:
-    """A table of figures."""
+    """Return the figures as a table."""
     head = ["notes", f"all {'/'.join(map(str, CUTS))}/MRR", *KINDS, "p50, ms", "p95, ms"]
     rows = [head, ["---"] * len(head)]
     for name, values in found.items():
@@ -123,6 +123,6 @@ def table(found: dict[str, Any]) -> str:
 
 
 def missed(found: dict[str, Any]) -> str:
-    """The questions to which a mode had no right note among the first."""
+    """Return the questions for which a mode found no right note among the first results."""
     lines = [f"{name}: {'; '.join(values['missed'])}" for name, values in found.items() if values["missed"]]
     return "\n".join(lines)

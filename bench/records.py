@@ -10,12 +10,12 @@ _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za br
 
 
 def words(source: random.Random, count: int) -> list[str]:
-    """A vocabulary in which, as in a language, some words are much more common than others."""
+    """Return a vocabulary in which some words are much more common than others, as in a natural language."""
     return ["".join(source.choices(_SYLLABLES, k=source.randint(1, 4))) for _ in range(count)]
 
 
 def lines(count: int, *, with_ids: bool = True, first: int = 0) -> Iterator[bytes]:
-    """So many memories as NDJSON lines."""
+    """Yield memories as NDJSON lines."""
     source = random.Random(7 + first)
     vocabulary = words(random.Random(1), 20_000)
     weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
@@ -31,7 +31,7 @@ def lines(count: int, *, with_ids: bool = True, first: int = 0) -> Iterator[byte
 
 
 def ndjson(path: Path, count: int, first: int = 0) -> Path:
-    """A file of lines, made once."""
+    """Make an NDJSON file, unless it exists."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as out:
@@ -41,7 +41,7 @@ def ndjson(path: Path, count: int, first: int = 0) -> Path:
 
 
 def array(path: Path, source: Path) -> Path:
-    """The same memories as one JSON array."""
+    """Make a file with the same memories as one JSON array."""
     if not path.exists():
         with open(source, "rb") as file, open(path, "wb") as out:
             before = b"[\n"

@@ -1,6 +1,7 @@
-"""Speed of project memory, at 1,000 and 10,000 nodes, beside a bare script that reads every file of the store once.
+"""Measure project memory with 1,000 and 10,000 nodes against a bare script that reads every file of the store once.
 
-CPU time of the whole process, start-up and git included, best of three by turns. `make bench-repo` runs it.
+Times are CPU times of the complete process including start-up and git, best of three alternating runs. Run it with
+`make bench-repo`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main() -> None:
 
 
 def store(root: Path, count: int) -> Path:
-    """A repository with a committed project memory: files, nodes with anchors and relations, one sync."""
+    """Make a repository with a committed project memory: files, nodes with anchors and relations, one sync."""
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
     for number in range(count):
@@ -58,14 +59,14 @@ def store(root: Path, count: int) -> Path:
     run_here(root, "sync")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "synced")
-    # What was written a moment ago is read again, since its times may not show another change.
+    # Recently written files are read again, because their times may not show another change.
     time.sleep(3)
     run_here(root, "status")
     return root
 
 
 def node(number: int, source: random.Random, vocabulary: list[str]) -> dict[str, object]:
-    """A node of some fifty words."""
+    """Return a node of about fifty words."""
     kind = ("feature", "decision", "gotcha", "question")[number % 4]
     related = [{"predicate": "related_to", "to": f"{kind}.n{number - 4}"}] if number >= 4 else []
     found: dict[str, object] = {
@@ -77,7 +78,7 @@ def node(number: int, source: random.Random, vocabulary: list[str]) -> dict[str,
 
 
 def commands(root: Path, count: int) -> None:
-    """One save, query, status and sync."""
+    """Measure a save, a query, a status and a sync."""
     numbers = iter(range(1_000))
     source = random.Random(8)
     vocabulary = words(random.Random(7), 2_000)
@@ -107,7 +108,7 @@ def run_here(root: Path, *arguments: str, stdin: object = None) -> None:
 
 
 def git(root: Path, *arguments: str) -> None:
-    """Run git as nobody in particular."""
+    """Run git with a fixed author."""
     identity = ("-c", "user.name=T", "-c", "user.email=t@e.x", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
 

@@ -1,7 +1,7 @@
-"""How well and how fast search finds, beside plain FTS5 in the same run. `make bench-search` runs it.
+"""Measure the quality and speed of search against plain FTS5 in the same run. Run it with `make bench-search`.
 
-Recall over the turns of LoCoMo's conversations and over the notes in `bench/notes`, then the time of a search in
-stores of 10,000 and 100,000 memories, and with `--million` of a million. Threads are left as a user has them.
+It measures recall on the turns of LoCoMo's conversations and on the notes in `bench/notes`, then search times in stores
+of 10,000 and 100,000 memories, and with `--million` of a million. Thread settings are the defaults.
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recall", action="store_true", help="only this part; so with --notes and --speed")
+    parser.add_argument("--recall", action="store_true", help="run only this part; the same for --notes and --speed")
     parser.add_argument("--notes", action="store_true")
     parser.add_argument("--speed", action="store_true")
-    parser.add_argument("--million", action="store_true", help="a million memories too, which takes minutes")
-    parser.add_argument("--file", type=Path, default=DEFAULT, help="a LoCoMo-shaped file")
+    parser.add_argument("--million", action="store_true", help="also measure a million memories, which takes minutes")
+    parser.add_argument("--file", type=Path, default=DEFAULT, help="a file with LoCoMo's structure")
     parser.add_argument(
         "--modes", type=lambda text: text.split(","), default=list(MODES), help="such as fulltext,hybrid"
     )
-    parser.add_argument("--missed", action="store_true", help="name the questions over notes that found no right one")
-    parser.add_argument("--json", type=Path, help="a file for the figures")
+    parser.add_argument("--missed", action="store_true", help="list the questions on notes that found no right note")
+    parser.add_argument("--json", type=Path, help="output file for the figures")
     return parser.parse_args()
 
 
 def recall(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Recall of turns: one conversation at a time, all in one store, and so with sessions that have names of their own.
+    """Measure the recall of turns: one conversation at a time, all in one store, and all with unique session names.
 
-    In the mixed store `session_1` is the name of a session of every conversation, as it would be after two imports.
+    In the mixed store `session_1` is the name of a session of every conversation, as after two imports.
     """
     if not options.file.exists():
-        print(f"no {options.file.name}: recall of turns is left out\n")
+        print(f"no {options.file.name}: skipped the recall of turns\n")
         return {}
     conversations = locomo.read(options.file)
     texts = [turn.text for conversation in conversations for turn in conversation.turns]
     found: dict[str, Any] = {"texts_a_second": embedded(texts)}
-    print(f"the table embeds {found['texts_a_second']:,} turns a second of CPU, the tokenizer alone {cut(texts):,}\n")
+    print(f"the table embeds {found['texts_a_second']:,} turns per second of CPU, the tokenizer alone {cut(texts):,}\n")
     apart = [locomo.with_own_sessions(conversation) for conversation in conversations]
     for number, (title, groups) in enumerate(
         {
@@ -88,7 +88,7 @@ def recall(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def embedded(texts: list[str]) -> int:
-    """How many texts the built-in table embeds in a second of CPU, once it is loaded."""
+    """Return how many texts per second of CPU the built-in table embeds once it is loaded."""
     from memglot.embed import embedder
 
     table = embedder()
@@ -99,7 +99,7 @@ def embedded(texts: list[str]) -> int:
 
 
 def cut(texts: list[str]) -> int:
-    """How many texts the tokenizers library cuts into words in a second of CPU: the bare baseline."""
+    """Return how many texts per second of CPU the tokenizers library splits into words: the bare baseline."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     cutter = BertPreTokenizer()
@@ -110,7 +110,7 @@ def cut(texts: list[str]) -> int:
 
 
 def speed(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    """The time of a search in ever larger stores; a million memories are searched by their words alone."""
+    """Measure search times in larger and larger stores; a million memories are searched by keyword only."""
     found = []
     for count in (10_000, 100_000, *([1_000_000] if options.million else [])):
         modes = [mode for mode in options.modes if count < 1_000_000 or mode == "fulltext"]

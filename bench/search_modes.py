@@ -1,4 +1,4 @@
-"""What is asked in the search benchmarks: memglot in each mode and, beside it, plain FTS5 in a bare script."""
+"""What the search benchmarks compare: memglot in each mode, and plain FTS5 in a bare script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODES = ("fulltext", "semantic", "hybrid")
 PLAIN = "plain FTS5"
 MEBIBYTE = 1 << 20
 
-# Words that say nothing of what is looked for. Only the bare script uses them.
+# Stop words. Only the bare script uses them.
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be been before being but by can could did do does doing done for
     from had has have having he her hers him his how i if in into is it its just me might more most much must my no not
@@ -30,7 +30,7 @@ Find = Callable[[str, int], list[str]]
 
 
 class Times(NamedTuple):
-    """How long one search took, in milliseconds."""
+    """Median and 95th percentile of search times, in milliseconds."""
 
     p50: float
     p95: float
@@ -38,19 +38,19 @@ class Times(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What a store takes on the disk, in bytes: all of it, its full text, its vectors."""
+    """Sizes on disk in bytes: the complete store, its full-text index, its vectors."""
 
     store: int
     text: int
     vectors: int
 
     def of(self, mode: str) -> int:
-        """What the index of a mode takes."""
+        """Return the size of the index that a mode uses."""
         return {"semantic": self.vectors, "hybrid": self.text + self.vectors}.get(mode, self.text)
 
 
 class Plain:
-    """FTS5 as anyone would set it up: one column, porter, stop words out of the query, the other words joined by OR."""
+    """FTS5 with common settings: one column, porter stemmer, a query without stop words, joined by OR."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -59,21 +59,21 @@ class Plain:
         self._keys: list[str] = []
 
     def add(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Keep texts under keys of the caller's."""
+        """Add texts with the caller's keys."""
         with self.db:
             for key, text in texts:
                 self._keys.append(key)
                 self.db.execute("INSERT INTO notes (rowid, text) VALUES (?, ?)", (len(self._keys), text))
 
     def find(self, query: str, limit: int) -> list[str]:
-        """The keys of the best texts."""
+        """Return the keys of the best texts."""
         match = any_word(query)
         rows: Any = self.db.execute("SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT ?", (match, limit))
         return [self._keys[number - 1] for (number,) in rows]
 
 
 class Ours:
-    """A store of memglot, asked through its public face; memories go by keys of the caller's."""
+    """A memglot store, searched through its public API; the caller identifies memories by its own keys."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -81,11 +81,11 @@ class Ours:
         self._keys: dict[str, str] = {}
 
     def add(self, key: str, content: str, **fields: Any) -> None:
-        """Keep a memory."""
+        """Add a memory."""
         self._keys[self.memory.add(content, **fields).id] = key
 
     def finder(self, mode: str) -> Find:
-        """What asks in one mode."""
+        """Return a function that searches in one mode."""
 
         def find(query: str, limit: int) -> list[str]:
             return [self._keys[hit.id] for hit in self.memory.search(query, limit=limit, mode=mode)]
@@ -94,13 +94,13 @@ class Ours:
 
 
 def any_word(query: str) -> str:
-    """An FTS5 query for texts with any of the words; where all are stop words, with any of those."""
+    """Return an FTS5 query for texts with any of the words; stop words count only if there are no others."""
     words = re.findall(r"\w+", query.lower())
     return " OR ".join(f'"{word}"' for word in [word for word in words if word not in STOP_WORDS] or words)
 
 
 def timed(find: Find, query: str, limit: int, taken: list[float]) -> list[str]:
-    """Ask, and note how many milliseconds it took."""
+    """Search, and record the time in milliseconds."""
     start = time.perf_counter()
     found = find(query, limit)
     taken.append((time.perf_counter() - start) * 1000)
@@ -108,16 +108,16 @@ def timed(find: Find, query: str, limit: int, taken: list[float]) -> list[str]:
 
 
 def times(taken: list[float]) -> Times:
-    """The middle one, and the one that 19 of 20 stay below."""
+    """Return the median and the 95th percentile."""
     return Times(statistics.median(taken), statistics.quantiles(taken, n=20)[-1], statistics.fmean(taken))
 
 
 def sizes(path: Path) -> Sizes:
-    """Measure a store's file, page by page."""
+    """Measure the file of a store, page by page."""
     db = apsw.Connection(str(path))
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     rows: Any = db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%fts5%'")
-    # The texts themselves, which FTS5 keeps where nobody else does, are no index.
+    # Do not count the texts themselves, which FTS5 stores if no other table does.
     texts = {f"{name}_{part}" for (name,) in rows for part in ("data", "idx", "docsize", "config")}
     pages: Any = db.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
     taken: dict[str, int] = dict(pages)

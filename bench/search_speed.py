@@ -1,8 +1,8 @@
-"""How long a search takes in stores of ten thousand to a million memories, beside a bare FTS5 query of the same terms.
+"""Measure search times in stores of ten thousand to a million memories against a bare FTS5 query of the same terms.
 
-The memories are word-like text whose words are as unevenly common as those of a language; they come in by an import
-of NDJSON and are embedded by `Memory.embed()`. The bare query is asked over the same texts, of an FTS5 table of its own
-in a file of its own: `ORDER BY rank LIMIT 10`, the terms joined by OR, as ours are, and once more joined by AND.
+The memories are random words with a natural frequency distribution; they are imported from NDJSON and embedded by
+`Memory.embed()`. The bare query searches the same texts in a separate FTS5 table and file: `ORDER BY rank LIMIT 10`,
+the terms joined by OR, as memglot does, and once more joined by AND.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _ASK = f"SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT {LIMIT}
 
 
 def vocabulary() -> list[str]:
-    """Words, the most common first; each stands there once."""
+    """Return distinct words, the most common first."""
     source = random.Random(3)
     return list(dict.fromkeys(words(source, VOCABULARY * 2)))[:VOCABULARY]
 
 
 def lines(count: int) -> Iterator[bytes]:
-    """So many memories of about 45 words as NDJSON."""
+    """Yield memories of about 45 words as NDJSON lines."""
     source, known = random.Random(count), vocabulary()
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(known))))
     encode = msgspec.json.Encoder().encode
@@ -46,7 +46,7 @@ def lines(count: int) -> Iterator[bytes]:
 
 
 def file_of(count: int) -> Path:
-    """The memories in a file, made once."""
+    """Make a file of memories, unless it exists."""
     path = DATA / f"zipf-{count}.ndjson"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def file_of(count: int) -> Path:
 
 
 def queries(seed: int = 5) -> list[str]:
-    """Queries of one to six words, common and rare ones mixed; nobody asks for the ten commonest words alone."""
+    """Return queries of one to six words, common and rare, none of only the ten most common words."""
     source, known = random.Random(seed), vocabulary()
     found = []
     for number in range(QUERIES):
@@ -68,7 +68,7 @@ def queries(seed: int = 5) -> list[str]:
 
 
 def bare(source: Path, path: Path) -> apsw.Connection:
-    """A table of full text and nothing else over the same texts."""
+    """Make a bare full-text table of the same texts."""
     db = apsw.Connection(str(path))
     db.execute("PRAGMA journal_mode=WAL").fetchall()
     db.execute(
@@ -85,7 +85,7 @@ def bare(source: Path, path: Path) -> apsw.Connection:
 
 
 def measure(count: int, modes: list[str], folder: Path) -> dict[str, Any]:
-    """Ask a store of so many memories in every mode, by turns with the bare queries."""
+    """Search a store in every mode, alternating with the bare queries."""
     source, store = file_of(count), folder / f"{count}.db"
     db = bare(source, folder / f"bare-{count}.db")
     found: dict[str, Any] = {"count": count}
@@ -97,7 +97,7 @@ def measure(count: int, modes: list[str], folder: Path) -> dict[str, Any]:
             start = time.perf_counter()
             memory.embed()
             found["embed_s"] = round(time.perf_counter() - start, 1)
-    # Asked as a user asks: of a store that was opened anew, by one connection that stays open.
+    # Search as a user does: in a newly opened store, over one connection that stays open.
     with Memory.open(store, write=False) as memory:
         finders = {"bare, OR": _bare(db, " OR "), "bare, AND": _bare(db, " ")}
         finders |= {mode: _ours(memory, mode) for mode in modes}
@@ -123,12 +123,12 @@ def _ours(memory: Memory, mode: str) -> Find:
 
 
 def _times(finders: dict[str, Find]) -> dict[str, Times]:
-    """Every query is asked in every way before the next one, so that a slow spell of the machine meets all."""
+    """Run each query in every way before the next one, so that a slow phase of the machine affects all."""
     taken: dict[str, list[float]] = {name: [] for name in finders}
     asked = queries()
     for query in asked[:12]:
         for find in finders.values():
-            find(query, LIMIT)  # what is loaded on use is loaded
+            find(query, LIMIT)  # Load what is loaded on first use.
     for query in asked:
         for name, find in finders.items():
             timed(find, query, LIMIT, taken[name])
@@ -136,7 +136,7 @@ def _times(finders: dict[str, Find]) -> dict[str, Times]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """A table of figures."""
+    """Return the figures as a table."""
     title = f"{found['count']:,} memories"
     rows = [[title, "p50, ms", "p95, ms", "mean, ms", "p50, times bare OR", "mean, times bare OR"], ["---"] * 6]
     plain = found["bare, OR"]

@@ -1,6 +1,7 @@
-"""Speed of memories.json, as ratios in the same run: beside our own NDJSON, diff beside reading, sealing beside none.
+"""Measure memories.json in the same run: against NDJSON, diff against reading, encryption against none.
 
-CPU time of the whole process, start-up included, best of three by turns. `make bench-sync` runs it.
+Times are CPU times of the complete process including start-up, best of three alternating runs. Run it with
+`make bench-sync`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main() -> None:
 
 
 def exchange(folder: Path) -> None:
-    """Export and import beside NDJSON; a diff of two files beside reading them."""
+    """Compare export and import with NDJSON, and a diff of two files with reading them."""
     lines = ndjson(DATA / f"own-{COUNT}.ndjson", COUNT)
     store, other = folder / "store.db", folder / "other.db"
     out, file, second = folder / "out.ndjson", folder / "memories.json", folder / "second.json"
@@ -71,7 +72,7 @@ def exchange(folder: Path) -> None:
 
 
 def sealing(folder: Path) -> None:
-    """Sealing as many memories as one machine may hold of a sensitive scope, beside writing them in the clear."""
+    """Compare an encrypted export of a sensitive scope with the same export without encryption."""
     store, key = folder / "secret.db", folder / "key"
     key.write_text("correct horse battery staple\n")
     memglot(store, "import", ndjson(DATA / f"own-{SECRET}.ndjson", SECRET), "--json")

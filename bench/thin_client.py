@@ -1,4 +1,4 @@
-"""A thin client of a server over stdio: JSON-RPC lines over two pipes, so that its own work counts for little."""
+"""A minimal stdio client: JSON-RPC lines over two pipes, so that its own work takes little time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ VERSION = "2025-06-18"
 
 
 class Failed(Exception):
-    """A call that was answered by an error."""
+    """A call that was answered with an error."""
 
 
 class ThinClient:
-    """One server process, and one client of it that asks one thing after the other."""
+    """One server process, and one client that sends one request at a time."""
 
     def __init__(self, *command: str | Path, log: Path | None = None) -> None:
         with open(log or os.devnull, "ab") as errors:
@@ -35,13 +35,13 @@ class ThinClient:
         self._decode = msgspec.json.Decoder().decode
 
     def begin(self) -> None:
-        """Greet the server."""
+        """Do the handshake with the server."""
         client = {"name": "bench", "version": "1"}
         self.ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        """Ask, and wait for the answer."""
+        """Send a request, and wait for the answer."""
         number = next(self._numbers)
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}})
         assert self._process.stdout is not None
@@ -54,7 +54,7 @@ class ThinClient:
         raise Failed("the server is gone")
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool; the structured answer."""
+        """Call a tool, and return its structured result."""
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if answer.get("isError"):
             raise Failed(answer["content"][0]["text"])
@@ -66,7 +66,7 @@ class ThinClient:
         self._process.stdin.flush()
 
     def end(self) -> Cost:
-        """Close the pipes; what the server used in all its life."""
+        """Close the pipes, and return what the server used in total."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()

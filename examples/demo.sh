@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tour of the README: every command is shown before it runs, in a folder of its own.
+# The tour of `make demo`: shows and runs each command in a folder of its own.
 set -euo pipefail
 examples="$(cd "$(dirname "$0")" && pwd)"
 demo="$examples/../demo"
@@ -52,4 +52,4 @@ show memglot repo save --stdin < ../examples/project-memory.json
 show memglot repo query "who sends failed webhooks again?"
 show memglot repo status
 show memglot --store ../memories.db import .
-printf '\nAll of it lies in %s\n' "demo/"
+printf '\nAll files are in %s\n' "demo/"

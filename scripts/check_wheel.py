@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it alone in a new environment, and uses it there as a stranger would."""
+"""Build the wheel, install it in a new environment without extras, and use it there."""
 
 import json
 import os
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None, text: str = "") -> str:
-    """Run a command and return what it prints; its failure is ours."""
+    """Run a command and return its output; exit if it fails."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=env, input=text)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -38,8 +38,8 @@ def main() -> None:
             run(memglot, "verify", out, "--format", format, cwd=folder)
         (folder / "key").write_text("pass phrase\n")
         run(memglot, *store, "scope", "sensitive", "user", cwd=folder)
-        run(memglot, *store, "sync", "export", "--out=sealed.json", "--passphrase-file=key", cwd=folder)
-        run(memglot, "verify", "sealed.json", "--passphrase-file=key", cwd=folder)
+        run(memglot, *store, "sync", "export", "--out=encrypted.json", "--passphrase-file=key", cwd=folder)
+        run(memglot, "verify", "encrypted.json", "--passphrase-file=key", cwd=folder)
         project = folder / "project"
         project.mkdir()
         home = {**os.environ, "MEMORY_HOME": str(folder / "home")}
@@ -56,7 +56,7 @@ def main() -> None:
                 "params": {"name": "me_memory_search", "arguments": {}},
             },
         ]
-        said = run(
+        answer = run(
             memglot,
             *store,
             "mcp",
@@ -64,12 +64,12 @@ def main() -> None:
             cwd=folder,
             text="".join(json.dumps(line) + "\n" for line in lines),
         )
-        assert "from the wheel" in said, said
+        assert "from the wheel" in answer, answer
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
         assert (Path(typed.strip()) / "py.typed").exists()
         run(python, "-c", "from memglot.embed import embedder; assert embedder().embed(['a wheel']).any()", cwd=folder)
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
-    print("the wheel works in an environment of its own")
+    print("the wheel works in a new environment")
 
 
 if __name__ == "__main__":

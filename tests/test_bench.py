@@ -110,12 +110,12 @@ def test_lost_memories_are_reported(tmp_path: Path) -> None:
         kept, other = memory.add("kept"), memory.add("other")
     outcome = concurrent_clients.Outcome()
     outcome.keep({"id": kept.id, "content": "kept"})
-    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == [
-        "2 memories are there, 1 were answered"
+    assert concurrent_clients.checked(tmp_path / "store.db", outcome).faults == [
+        "2 memories are stored, 1 were returned"
     ]
     outcome.faults.clear()
     outcome.keep({"id": other.id, "content": "another"})
-    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == ["1 of 2 were lost"]
+    assert concurrent_clients.checked(tmp_path / "store.db", outcome).faults == ["1 of 2 were lost"]
     outcome.faults.clear()
     outcome.keep({"id": other.id, "content": "other"})
-    assert concurrent_clients.looked_over(tmp_path / "store.db", outcome).faults == []
+    assert concurrent_clients.checked(tmp_path / "store.db", outcome).faults == []
