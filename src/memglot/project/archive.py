@@ -64,7 +64,7 @@ def unpack(path: Path, shown: str, folder: Path) -> list[str]:
     folder.mkdir(parents=True)
     try:
         for archive, member in _members(path):
-            name = _inside(member.name)
+            name = _path_inside(member.name)
             if name is None or not (member.isfile() or member.isdir() or member.issym() or member.islnk()):
                 raise bad_backup(shown, _bad_member(member.name))
             if member.issym() or member.islnk():
@@ -79,10 +79,10 @@ def unpack(path: Path, shown: str, folder: Path) -> list[str]:
     return links
 
 
-def lacks(path: Path, name: str) -> bool:
+def lacks_file(path: Path, name: str) -> bool:
     """Return True if an archive is intact but has no file of this name at its top."""
     try:
-        return not any(_inside(member.name) == name and member.isfile() for _, member in _members(path))
+        return not any(_path_inside(member.name) == name and member.isfile() for _, member in _members(path))
     except (*_BROKEN, OSError):
         return False
 
@@ -90,7 +90,7 @@ def lacks(path: Path, name: str) -> bool:
 def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     """Yield the entries of an archive. Raises `ValueError` if they are too many or too large."""
     left = MAX_BYTES
-    with _opened(path) as archive:
+    with _open(path) as archive:
         for count, member in enumerate(archive, 1):
             left -= max(member.size, 0)
             if count > MAX_MEMBERS or left < 0:
@@ -99,7 +99,7 @@ def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+def _open(path: Path) -> Iterator[tarfile.TarFile]:
     with _Bounded(path, "rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
         yield archive
 
@@ -137,7 +137,7 @@ def _compare(path: Path, digests: dict[str, str | None]) -> None:
     """Compare a new archive with the digests of its files. Raises `BackupDiffers`."""
     due = {name: digest for name, digest in digests.items() if digest is not None}
     try:
-        with _opened(path) as archive:
+        with _open(path) as archive:
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is not None and due.pop(member.name, None) != _digest(content):
@@ -155,7 +155,7 @@ def _digest(source: IO[bytes]) -> str:
     return found.hexdigest()
 
 
-def _inside(name: str) -> str | None:
+def _path_inside(name: str) -> str | None:
     """Return the path of an entry below the folder, empty for the folder itself; None if it leads out of it."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or "\0" in name or ".." in parts or any(character in name for character in _ELSEWHERE):

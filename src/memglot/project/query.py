@@ -89,7 +89,7 @@ def _blocks(snapshot: Snapshot, nodes: list[Node], budget: int) -> tuple[list[st
         room = left - tokens_of(head)
         if blocks and room <= 0:
             return blocks, True
-        blocks.append(f"{head}\n{_beginning(body, room * _UNITS_PER_TOKEN - 1)}…")
+        blocks.append(f"{head}\n{_cut(body, room * _UNITS_PER_TOKEN - 1)}…")
         return blocks, True
     return blocks, False
 
@@ -110,10 +110,10 @@ def _title(node: Node) -> str:
 def _short(text: str, units: int) -> str:
     """Return a text on one line, cut to a maximum length."""
     line = one_line(text)
-    return line if units_of(line) <= units else _beginning(line, units - 1) + "…"
+    return line if units_of(line) <= units else _cut(line, units - 1) + "…"
 
 
-def _beginning(text: str, units: int) -> str:
+def _cut(text: str, units: int) -> str:
     """Return the beginning of a text, cut at a character, word or line end."""
     return text[: cut_position(text, len(cut(text, units)))]
 

@@ -46,11 +46,13 @@ def rank(snapshot: Snapshot, question: str) -> list[RankedNode]:
     found = _by_words(snapshot, question)
     for word in (question.strip(), *question.split()):
         bare = word.strip("`'\",.;:!?()")
-        _exact(found, snapshot.node(bare), _EXACT_ID)
-        _exact(found, snapshot.node_by_body(bare.removeprefix(FOLDER + "/")), _EXACT_BODY_PATH)
+        _boost_exact_match(found, snapshot.node(bare), _EXACT_ID)
+        _boost_exact_match(found, snapshot.node_by_body(bare.removeprefix(FOLDER + "/")), _EXACT_BODY_PATH)
     if not found:
         return []
-    newest = sorted((item.node for item in found.values() if _is_current(item.node)), key=_age, reverse=True)[:_NEWEST]
+    newest = sorted((item.node for item in found.values() if _is_current(item.node)), key=_updated_at, reverse=True)[
+        :_NEWEST
+    ]
     fresh = {node.id for node in newest}
     for item in found.values():
         own = _KINDS[item.node.kind] + _STATUSES[item.node.status]
@@ -58,7 +60,7 @@ def rank(snapshot: Snapshot, question: str) -> list[RankedNode]:
     floor = _FLOOR * max(item.relevance for item in found.values())
     kept = [item for item in found.values() if item.relevance >= floor]
     kept.sort(key=lambda item: item.node.id)
-    kept.sort(key=lambda item: _age(item.node), reverse=True)
+    kept.sort(key=lambda item: _updated_at(item.node), reverse=True)
     kept.sort(key=lambda item: (-item.score, _KIND_ORDER.index(item.node.kind)))
     return kept[:_BEST]
 
@@ -104,7 +106,7 @@ def _beginning(term: str) -> str:
     return term[: max(5, len(term) - 4)] if len(term) > 5 and term.isascii() else ""
 
 
-def _exact(found: dict[str, RankedNode], node: Node | None, boost: float) -> None:
+def _boost_exact_match(found: dict[str, RankedNode], node: Node | None, boost: float) -> None:
     if node is not None:
         item = found.setdefault(node.id, RankedNode(node, 0.0))
         item.relevance = max(item.relevance, 0.0) + boost
@@ -114,5 +116,5 @@ def _is_current(node: Node) -> bool:
     return node.status not in ("stale", "superseded")
 
 
-def _age(node: Node) -> str:
+def _updated_at(node: Node) -> str:
     return node.updated_at

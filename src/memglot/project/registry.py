@@ -29,7 +29,7 @@ Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
 _FILE = "projects.json"
 _LOCK = "projects.lock"
-_UNNAMEABLE = re.compile(r"[^0-9A-Za-z.-]")
+_NOT_IN_FILE_NAMES = re.compile(r"[^0-9A-Za-z.-]")
 _PUNCTUATION = {character: rank for rank, character in enumerate("_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$")}
 
 
@@ -148,7 +148,9 @@ class Registry:
 
     def _name_for_invalid(self) -> Path:
         """Return a new name for an invalid file, so that its contents are not lost."""
-        return self.home / f"projects.invalid-{_UNNAMEABLE.sub('-', local_time(export_time()))}-{os.getpid()}.json"
+        return (
+            self.home / f"projects.invalid-{_NOT_IN_FILE_NAMES.sub('-', local_time(export_time()))}-{os.getpid()}.json"
+        )
 
     def _warn(self, note: str) -> None:
         if note not in self.warnings:
@@ -237,10 +239,10 @@ def _is_readable(root: Path) -> bool:
 
 def _order(row: Row) -> tuple[Any, ...]:
     project = row["project"]
-    return tuple(_collated(text) for text in (project["name"], project["id"], row["project_root"]))
+    return tuple(_sort_key(text) for text in (project["name"], project["id"], row["project_root"]))
 
 
-def _collated(text: str) -> tuple[Any, ...]:
+def _sort_key(text: str) -> tuple[Any, ...]:
     """Return a key that sorts as people do: by letters, then accents, then case, lower case first."""
     plain = unicodedata.normalize("NFKD", text)
     letters = "".join(character for character in plain if not unicodedata.combining(character))

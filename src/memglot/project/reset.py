@@ -19,7 +19,7 @@ import msgspec
 
 from memglot.display import first_few, plural
 from memglot.files import sync_folder
-from memglot.project.archive import BackupDiffers, bad_backup, lacks, pack, unpack
+from memglot.project.archive import BackupDiffers, bad_backup, lacks_file, pack, unpack
 from memglot.project.project import Project
 from memglot.project.registry import Registry, open_registry, project_at
 from memglot.project.storage.errors import ProjectError, cannot_write, reason_of, unsafe_path
@@ -30,7 +30,7 @@ from memglot.settings import export_time
 
 _NAME = re.compile(r"memory-(\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z)-[0-9a-f-]{36}\.tar\.gz")
 _TIME = "%Y-%m-%dT%H-%M-%S"
-_STAY = (BACKUPS, LOCK, "projects.json", "projects.lock")
+_KEPT = (BACKUPS, LOCK, "projects.json", "projects.lock")
 _UNPACKED = "restoring-"
 """Prefix of the folder that a backup is unpacked in, followed by the backup's name. If it exists and the store does
 not, a restore of that backup was killed."""
@@ -90,7 +90,7 @@ def backups(project: Project) -> list[dict[str, Any]]:
         for entry in os.scandir(project.folder / BACKUPS):
             if (named := _NAME.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
                 known = entry.stat()
-                row = {"name": entry.name, "path": _shown(entry.name), "size": known.st_size}
+                row = {"name": entry.name, "path": _backup_path(entry.name), "size": known.st_size}
                 found.append((named[1], known.st_mtime_ns, row | {"created_at": _iso_time(named[1])}))
     return [row for _, _, row in sorted(found, key=lambda each: each[:2], reverse=True)]
 
@@ -106,17 +106,17 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
     if not (project.folder / BACKUPS).is_dir():
         raise _no_backup(f"{FOLDER}/{BACKUPS}", name, [])
     with locked(project.folder, "restore"):
-        chosen = _chosen(project, name)
-        unpacked, links = _unpack(project, chosen)
+        backup_name = _select_backup(project, name)
+        unpacked, links = _unpack(project, backup_name)
         _finish_save(project)
         present = _entries(project)
         replaced = _pack(project, present) if _is_store(present) else None
         _remove(project, present, replaced)
-        restored = _move_in(project, unpacked, chosen)
+        restored = _move_to_store(project, unpacked, backup_name)
         _clear_unpacked(project)
     if links:
         project.warnings.append(f"Skipped {plural(len(links), 'link')} in the backup: {first_few(links)}.")
-    return {"restored": restored, "backup_path": _shown(chosen), "replaced_backup": replaced}
+    return {"restored": restored, "backup_path": _backup_path(backup_name), "replaced_backup": replaced}
 
 
 def clear_all(registry: Registry, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
@@ -146,35 +146,37 @@ def _failure(project: Project, code: str, message: str) -> dict[str, Any]:
     return {"error": {"code": code, "message": message}, "warnings": project.warnings}
 
 
-def _unpack(project: Project, chosen: str) -> tuple[Path, list[str]]:
+def _unpack(project: Project, backup_name: str) -> tuple[Path, list[str]]:
     """Unpack a backup next to the store; return the folder, and the links that were left out."""
-    folder = project.folder / BACKUPS / (_UNPACKED + chosen) / str(uuid4())
+    folder = project.folder / BACKUPS / (_UNPACKED + backup_name) / str(uuid4())
     try:
-        links = unpack(project.folder / BACKUPS / chosen, _shown(chosen), folder)
+        links = unpack(project.folder / BACKUPS / backup_name, _backup_path(backup_name), folder)
         if not (folder / CONFIG).is_file():
-            raise bad_backup(_shown(chosen), "it contains no `config.json`, so it is not a store (`tar -tzf` lists it)")
+            raise bad_backup(
+                _backup_path(backup_name), "it contains no `config.json`, so it is not a store (`tar -tzf` lists it)"
+            )
         if hasattr(os, "sync"):
             os.sync()  # One call for all files is far cheaper than one each.
     except OSError as error:
         _clear_unpacked(project)
-        raise cannot_write(_shown(chosen), reason_of(error)) from error
+        raise cannot_write(_backup_path(backup_name), reason_of(error)) from error
     except ProjectError:
         _clear_unpacked(project)
         raise
     return folder, links
 
 
-def _move_in(project: Project, unpacked: Path, chosen: str) -> list[str]:
+def _move_to_store(project: Project, unpacked: Path, backup_name: str) -> list[str]:
     """Move an unpacked store to its place; return the names of its entries."""
     # The index is rebuilt from the files; a journal in it would be trusted, whoever wrote it.
-    names = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (*_STAY, INDEX))
+    names = sorted(entry.name for entry in os.scandir(unpacked) if entry.name not in (*_KEPT, INDEX))
     try:
         # The config is moved last: until then, no command treats the folder as a store.
         for name in sorted(names, key=lambda each: each == CONFIG):
             os.replace(unpacked / name, project.folder / name)
         sync_folder(project.folder)
     except OSError as error:
-        raise _removal_failed(FOLDER, reason_of(error), _shown(chosen)) from error
+        raise _removal_failed(FOLDER, reason_of(error), _backup_path(backup_name)) from error
     return names
 
 
@@ -198,7 +200,7 @@ def _entries(project: Project) -> list[str]:
     if project.folder.is_symlink():
         raise unsafe_path(FOLDER)
     try:
-        names = [entry.name for entry in os.scandir(project.folder) if entry.name not in _STAY]
+        names = [entry.name for entry in os.scandir(project.folder) if entry.name not in _KEPT]
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(names, key=lambda name: (name != CONFIG, name))
@@ -217,7 +219,7 @@ def _pack(project: Project, names: list[str]) -> str:
     folder = project.folder / BACKUPS
     if folder.is_symlink():
         raise unsafe_path(f"{FOLDER}/{BACKUPS}")
-    name = f"memory-{_stamp(project)}-{uuid4()}.tar.gz"
+    name = f"memory-{_backup_time(project)}-{uuid4()}.tar.gz"
     try:
         folder.mkdir(exist_ok=True)
         for part in folder.glob("memory-*.part"):  # Left by a killed reset; this one holds the lock.
@@ -227,10 +229,10 @@ def _pack(project: Project, names: list[str]) -> str:
         raise _backup_failed(FOLDER, reason_of(error)) from error
     except BackupDiffers as error:
         raise _backup_failed(FOLDER, str(error)) from error
-    return _shown(name)
+    return _backup_path(name)
 
 
-def _stamp(project: Project) -> str:
+def _backup_time(project: Project) -> str:
     """Return the time for a backup's name: now, but always after the newest, whatever the clock says."""
     now = datetime.fromtimestamp(export_time() / 1_000_000, UTC)
     if known := backups(project):
@@ -262,7 +264,7 @@ def _remove(project: Project, names: list[str], backup: str | None) -> None:
         raise _removal_failed(FOLDER, reason_of(error), backup) from error
 
 
-def _chosen(project: Project, name: str | None) -> str:
+def _select_backup(project: Project, name: str | None) -> str:
     """Return the backup to restore. That of a killed restore precedes newer ones, which the restore made itself."""
     folder = project.folder / BACKUPS
     if project.folder.is_symlink() or folder.is_symlink():
@@ -277,7 +279,7 @@ def _chosen(project: Project, name: str | None) -> str:
         if begun:
             return begun[0]
     # The rest that a killed reset leaves is packed too, but is not a store. A damaged backup is not skipped silently.
-    complete = next((each for each in known if not lacks(folder / each, CONFIG)), None)
+    complete = next((each for each in known if not lacks_file(folder / each, CONFIG)), None)
     if complete is None:
         raise _no_backup(f"{FOLDER}/{BACKUPS}", None, known)
     return complete
@@ -289,7 +291,7 @@ def _clear_unpacked(project: Project) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _shown(name: str) -> str:
+def _backup_path(name: str) -> str:
     return f"{FOLDER}/{BACKUPS}/{name}"
 
 

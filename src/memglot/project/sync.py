@@ -111,13 +111,13 @@ def compare(
     if git is None:
         raise git_required()
     head = git.head()
-    base = _base(git, read_marker(project.folder), head, project.warnings)
+    base = _base_commit(git, read_marker(project.folder), head, project.warnings)
     files = repository_files(git)
     committed = git.changes(base) if base is not None else []
     working = git.working() if base is not None else None
     changed = changed_files(git, base, [*committed, *(working or ())]) if base is not None else Files(())
     found = _Comparison([node for node in sorted(nodes, key=lambda node: node.id) if node.is_live], files, changed)
-    renamed = _renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
+    renamed = _find_renamed(git, committed, working, files, found.orphaned) if found.orphaned else {}
     found.cover(renamed.values())
     if unreadable:
         listed = first_few([one_line(path) for path in unreadable])
@@ -135,7 +135,7 @@ def compare(
         "changed_files_count": len(changed),
         "fresh": [node.id for node in found.fresh],
         "changed": found.changed_entries(),
-        "orphaned": [_orphan_entry(node, dead, renamed) for node, dead in found.orphaned],
+        "orphaned": [_orphaned_entry(node, dead, renamed) for node, dead in found.orphaned],
         "unanchored": [node.id for node in found.unanchored],
         "coverage_gaps": found.gaps(),
         "save_skeleton": found.skeleton(renamed),
@@ -144,7 +144,7 @@ def compare(
     }
 
 
-def _base(git: Git, marker: Marker | None, head: str | None, warnings: list[str]) -> str | None:
+def _base_commit(git: Git, marker: Marker | None, head: str | None, warnings: list[str]) -> str | None:
     if head is None:
         warnings.append(
             "The repository has no commits yet: all anchors were checked against the present files, and the sync "
@@ -204,7 +204,7 @@ def _text(content: bytes | None) -> str:
     return (content or b"").decode(errors="surrogateescape")
 
 
-def _renamed(
+def _find_renamed(
     git: Git,
     committed: list[FileChange],
     working: list[FileChange] | None,
@@ -235,7 +235,7 @@ def _can_be_saved(anchor: str) -> bool:
         return False
 
 
-def _orphan_entry(node: Node, dead: list[str], renamed: dict[str, str]) -> dict[str, Any]:
+def _orphaned_entry(node: Node, dead: list[str], renamed: dict[str, str]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": node.id, "anchors": dead}
     moved = [{"anchor": anchor, "to": renamed[anchor]} for anchor in dead if anchor in renamed]
     return entry | {"renamed": moved} if moved else entry

@@ -49,10 +49,10 @@ class Draft:
         self._nodes: dict[str, _DraftNode] = {}
         self._links: dict[str, _DraftLink] = {}
         """Relations by path: after a merge two files may hold the same relation."""
-        self._at: dict[str, list[_DraftLink]] = {}
+        self._links_by_node: dict[str, list[_DraftLink]] = {}
         """Relations by the ids of their two nodes."""
         self._link_ids: set[str] = set()
-        self._places: set[str] = set()
+        self._new_places: set[str] = set()
         self.events: list[dict[str, Any]] = []
         self._changed_ids: dict[tuple[str, str], dict[str, None]] = {
             (what, how): {} for what in ("memory", "relations") for how in ("created", "updated", "deleted")
@@ -113,7 +113,7 @@ class Draft:
         for ending in (".json", ".md"):
             if (self._snapshot.project.folder / (place + ending)).exists():
                 raise _path_taken(memory_path(place + ending))
-        self._places.add(place)
+        self._new_places.add(place)
         sidecar: dict[str, Any] = {
             "id": id,
             "type": kind,
@@ -133,7 +133,7 @@ class Draft:
         self._log("memory.created", id)
 
     def _is_taken(self, place: str) -> bool:
-        return place in self._places or self._snapshot.has_path(place + ".json")
+        return place in self._new_places or self._snapshot.has_path(place + ".json")
 
     def _update(self, change: dict[str, Any]) -> None:
         node = self._require(change["id"], "")
@@ -197,7 +197,7 @@ class Draft:
         """Return the relations from and to a node, ordered by id."""
         for link in self._snapshot.links(id):
             self._load_link(link)
-        found = [link for link in self._at.get(id, ()) if not link.deleted]
+        found = [link for link in self._links_by_node.get(id, ()) if not link.deleted]
         return sorted(found, key=lambda link: str(link.fields["id"]))
 
     def _load_link(self, link: Link) -> None:
@@ -208,7 +208,7 @@ class Draft:
         self._links[link.path] = link
         self._link_ids.add(link.fields["id"])
         for id in {link.fields["from"], link.fields["to"]}:
-            self._at.setdefault(id, []).append(link)
+            self._links_by_node.setdefault(id, []).append(link)
 
     def _add_relation(self, change: dict[str, Any], new_ids: set[str], field: str) -> None:
         subject, predicate, object = key = (change["from"], change["predicate"], change["to"])
@@ -224,7 +224,7 @@ class Draft:
         place = self._snapshot.layout.link_place(id, self._is_taken) + ".json"
         fields = {"id": id, "from": subject, "predicate": predicate, "to": object, "status": "active"}
         fields |= confidence | {"created_at": self._now, "updated_at": self._now}
-        self._places.add(place.removesuffix(".json"))
+        self._new_places.add(place.removesuffix(".json"))
         self._add_link(_DraftLink(fields, place, False, True))
         self._log("relation.created", id)
 
