@@ -1,4 +1,4 @@
-"""Writes notes into a folder, each at a path of its own that the system can hold."""
+"""Find a path for each note in a folder that is free and valid on this system."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from memglot.disk import DiskList, DiskMap
 from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace
 
-# The name of a file that is being replaced is a little longer while that goes on.
-_LONGEST = 240
-_DEEPEST = 40
+# While a file is replaced, its temporary name is a little longer.
+_MAX_NAME_BYTES = 240
+_MAX_DEPTH = 40
 
 
 def digest_file(path: Path) -> str | None:
-    """The digest of a note's bytes: what must come back byte for byte is proved by its bytes."""
+    """Return the digest of a note's bytes, for notes that must be restored byte for byte."""
     try:
         with open(path, "rb") as file:
             return file_digest(file, "sha256").hexdigest()
@@ -30,18 +30,18 @@ def digest_file(path: Path) -> str | None:
 
 
 class NoteFiles:
-    """Puts notes at the paths they ask for, or beside them where another note was first."""
+    """Writes notes at the paths they ask for, or at similar ones if these are taken."""
 
     def __init__(self, notes: NoteFolder, folder: Path) -> None:
         self._notes = notes
         self._taken = DiskMap()
         self._folders: set[str] = set()
         self._later: DiskList[Any] = DiskList()
-        self._tells_case = _tells_case(folder)
+        self._is_case_sensitive = _is_case_sensitive(folder)
 
     def free(self, path: str, fallback: str, vault: str = "") -> str:
-        """A path that no other note has; the one asked for, if the system can hold it."""
-        path = path if can_hold(path) and not self._clashes(path) else fallback
+        """Reserve a free path: the one asked for, if it is valid on this system."""
+        path = path if is_valid_path(path) and not self._is_below_note(path) else fallback
         stem, dot, extension = path.rpartition(".")
         number = 1
         while self._key(path) in self._taken or self._key(path) in self._folders:
@@ -55,10 +55,10 @@ class NoteFiles:
         return path
 
     def _key(self, path: str) -> str:
-        return path if self._tells_case else unicodedata.normalize("NFC", path).lower()
+        return path if self._is_case_sensitive else unicodedata.normalize("NFC", path).lower()
 
-    def _clashes(self, path: str) -> bool:
-        """Tell whether a folder of the path is a note already."""
+    def _is_below_note(self, path: str) -> bool:
+        """Return True if a folder of the path is already the path of a note."""
         parent = path.rpartition("/")[0]
         while parent:
             if self._key(parent) in self._taken:
@@ -67,18 +67,18 @@ class NoteFiles:
         return False
 
     def later(self, places: list[NotePlace], content: str, fallback: str) -> None:
-        """Write further notes of a content, once all memories have their places."""
+        """Write more notes with the same content after all memories have their paths."""
         for place in places:
             value = {"place": msgspec.to_builtins(place), "content": content, "fallback": fallback}
             self._later.append(value)
 
     def raw(self, place: NotePlace, data: bytes, fallback: str) -> None:
-        """Write a note that is no text, unless a memory stands in its place by now."""
+        """Write a note that is not text, unless a memory has its path."""
         if self._taken.get(self._key(place.path)) != place.vault:
             self.put(self.free(place.path, fallback, place.vault), data, counts=False)
 
     def finish(self) -> None:
-        """Write the notes that were left for later, unless a memory of its own stands there by now."""
+        """Write the notes that were left for later, unless a memory has their path."""
         for value in self._later:
             place = msgspec.convert(value["place"], NotePlace)
             if self._taken.get(self._key(place.path)) == place.vault and place.vault:
@@ -92,8 +92,8 @@ class NoteFiles:
         self._notes.put(path, text, sha256(text).digest(), slot, counts=counts)
 
 
-def _tells_case(folder: Path) -> bool:
-    """Tell whether the system tells upper from lower case in names, by trying."""
+def _is_case_sensitive(folder: Path) -> bool:
+    """Return True if file names are case-sensitive in a folder; try it out."""
     place = folder.resolve()
     while not place.is_dir():
         place = place.parent
@@ -104,11 +104,11 @@ def _tells_case(folder: Path) -> bool:
         return False
 
 
-def can_hold(path: str) -> bool:
-    """Tell whether a path stays in its folder, is not hidden, and can be a file on this system."""
+def is_valid_path(path: str) -> bool:
+    """Return True if a path stays in its folder, is not hidden, and is valid on this system."""
     parts = path.split("/")
     if "\0" in path or not path.lower().endswith((".md", ".markdown")) or not path.isprintable():
         return False
-    if len(parts) > _DEEPEST or os.name == "nt" and any(sign in path for sign in '\\:*?"<>|'):
+    if len(parts) > _MAX_DEPTH or os.name == "nt" and any(character in path for character in '\\:*?"<>|'):
         return False
-    return all(part and not part.startswith(".") and len(part.encode()) <= _LONGEST for part in parts)
+    return all(part and not part.startswith(".") and len(part.encode()) <= _MAX_NAME_BYTES for part in parts)

@@ -1,7 +1,9 @@
-"""Folders of notes being written, with the proof as the last of their files."""
+"""Write a folder of notes; the proof is the last of its files."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -12,179 +14,266 @@ import msgspec
 
 from memglot.disk import DiskList, SortedLines
 from memglot.display import first_few, plural
-from memglot.errors import Unreadable
-from memglot.files import replace_file
+from memglot.errors import CannotWrite, TargetExists, Unreadable
+from memglot.files import path_inside, replace_file, sync_file, temporary_path
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import LineProver, encode_item, kind_name
 from memglot.formats.core.source import FOLDER_PROOF
-from memglot.formats.core.target import FolderTarget, Target
+from memglot.formats.core.target import Target
 from memglot.model import Item
 from memglot.report import Proof, Report
 
 Digest = Callable[[Path], "str | None"]
-"""Tells the digest of the record in a note, or `None` where there is none."""
+"""Returns the digest of the record in a note, or `None` if there is none."""
+
+
+@contextmanager
+def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[NoteFolder]:
+    """Open the folder at the target's path; remove a new one if the block fails."""
+    assert target.path is not None
+    folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force)
+    try:
+        yield folder
+    except BaseException:
+        folder.discard()
+        raise
 
 
 class NoteFolder:
-    """Writes the files of a folder, and in the end its proof. Stands in for a `Target` that items go beside of."""
+    """A folder of notes. A new one appears when it is complete; one from an earlier export is updated in place."""
 
-    def __init__(self, target: FolderTarget, digest_of: Digest, plain: bool) -> None:
-        self._target = target
+    def __init__(self, path: Path, digest_of: Digest, *, plain: bool, force: bool) -> None:
+        self._path = path
         self._digest_of = digest_of
         self._plain = plain
+        self._force = force
+        self._exists = path.exists()
+        if path.is_symlink() and not self._exists or self._exists and not path.is_dir():
+            raise TargetExists(str(path))
+        is_ours = (path / FOLDER_PROOF).is_file()
+        if self._exists and not is_ours and not force and any(path.iterdir()):
+            raise TargetExists(str(path))
+        self._folder = path if self._exists else temporary_path(path)
+        self._subfolders: set[str] = set()
         self._files = SortedLines()
         self._slots = SortedLines()
-        self._beside: DiskList[Any] = DiskList()
-        self._before = _files_before(target)
+        self._leftovers: DiskList[Any] = DiskList()
+        self._before = self._files_before()
         self._edited: list[str] = []
         self.count = 0
+
+    @property
+    def is_new(self) -> bool:
+        """Return True if the folder did not exist before."""
+        return not self._exists
 
     def put(
         self, relative: str, text: bytes, digest: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True
     ) -> None:
-        """Write one note; `digest` is the digest of its record. A note that its owner edited since is kept.
+        """Write one note; `digest` is the digest of its record. A note that was edited since is kept.
 
-        `slot` is what the proof carries for a note that must stay as it is. A further note of a memory does not count.
+        `slot` is what the proof carries for a note that must not change. Another note of the same memory does not
+        count.
         """
-        if self._target.differs(relative, text):
+        if self._differs(relative, text):
             if self._is_edited(relative):
                 self._edited.append(relative)
             else:
-                self._target.put(relative, text)
-        self._vouch(relative, digest.hex())
+                self._write(relative, text)
+        self._add_digest(relative, digest.hex())
         if slot and not self._plain:
             self._slots.add(msgspec.json.encode({relative: slot})[1:-1])
         self.count += counts
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the folder was not there before."""
-        return not self._target.existing
-
     def put_all(
         self, files: Mapping[str, bytes], *, counts: bool = True, keep: bool = False, known: bool = False
     ) -> None:
-        """Write files that belong together, such as a note and what describes it: where one was edited, all stay.
+        """Write files that belong together, such as a note and its description; if one was edited, keep all.
 
-        With `keep` they stay as they are in any case; edits that are `known` to the writer are no hindrance.
+        With `keep` they are kept in any case; `known` edits were already read by the writer, and are overwritten.
         """
-        changed = [relative for relative, text in files.items() if self._target.differs(relative, text)]
+        changed = [relative for relative, text in files.items() if self._differs(relative, text)]
         kept = keep or (not known and any(map(self._is_edited, changed)))
         for relative, text in files.items():
             if kept and relative in changed:
                 self._edited.append(relative)
             elif relative in changed:
-                self._target.put(relative, text)
-            self._vouch(relative, sha256(text).hexdigest())
+                self._write(relative, text)
+            self._add_digest(relative, sha256(text).hexdigest())
         self.count += counts
 
     def put_lines(self, relative: str, lines: Iterable[bytes], *, ended: bool = True) -> None:
-        """Write a file of many lines; one that is not `ended` has no newline at its end."""
-        self._target.put_lines(relative, lines, ended=ended)
-        self.vouch(relative)
+        """Write a file line by line; a file that is not `ended` has no newline at its end."""
+        try:
+            with replace_file(self._inside(relative)) as out:
+                out.writelines(line + b"\n" for line in lines)
+                if not ended and out.tell():
+                    out.truncate(out.tell() - 1)
+        except OSError as error:
+            raise self._cannot_write(relative, error) from error
+        self.prove(relative)
 
     def append(self, relative: str, lines: Iterable[bytes]) -> None:
-        """Add lines to a file, which stays as it is before them."""
-        self._target.append(relative, lines)
-        self.vouch(relative)
+        """Append lines to a file."""
+        lines = list(lines)
+        try:
+            with open(self._inside(relative), "ab+") as out:
+                if lines and out.tell():
+                    out.seek(-1, os.SEEK_END)
+                    out.write(b"" if out.read(1) == b"\n" else b"\n")
+                out.writelines(line + b"\n" for line in lines)
+                sync_file(out)
+        except OSError as error:
+            raise self._cannot_write(relative, error) from error
+        self.prove(relative)
 
-    def vouch(self, relative: str) -> None:
-        """Prove a file that is in its place already."""
-        self._vouch(relative, self._digest_of(self._target.folder / relative) or "")
+    def prove(self, relative: str) -> None:
+        """Add an existing file to the proof."""
+        self._add_digest(relative, self._digest_of(self._folder / relative) or "")
 
-    def is_theirs(self, relative: str) -> bool:
-        """Tell whether a file that is there was never ours, or was edited since."""
-        return self._before.get(relative) != self._digest_of(self._target.folder / relative)
+    def is_foreign(self, relative: str) -> bool:
+        """Return True if an existing file was not written by memglot, or was edited since."""
+        return self._before.get(relative) != self._digest_of(self._folder / relative)
 
     def retain(self, relative: str, *, counts: bool = False) -> None:
-        """Leave a file that was written before as it is, and prove it as before."""
+        """Keep a file of an earlier export as it is, with its old proof."""
         digest = self._before.pop(relative, None)
         if digest is not None:
-            self._vouch(relative, digest)
+            self._add_digest(relative, digest)
             self.count += counts
 
     def release(self, relative: str) -> None:
-        """Leave a file that was written before to others: it is not removed, even if its memory is gone."""
+        """Keep a file of an earlier export, but no longer as a part of the export."""
         self._before.pop(relative, None)
 
-    def _vouch(self, relative: str, digest: str) -> None:
-        self._files.add(msgspec.json.encode({relative: digest})[1:-1])
-
-    def _is_edited(self, relative: str) -> bool:
-        """Tell whether a note that is there is not as we wrote it, or was never ours."""
-        if self._target.force or not self._target.existing:
-            return False
-        place = self._target.inside(relative)
-        if place is None or not place.exists():
-            return False
-        return relative not in self._before or self._digest_of(place) != self._before[relative]
-
     def add_leftover(self, item: Item, report: Report) -> None:
-        """Keep what belongs to no note."""
+        """Keep an item that belongs to no note."""
         if self._plain:
             report.dropped(kind_name(item), str(getattr(item, "id", "")))
         else:
-            self._beside.append(msgspec.json.decode(encode_item(item)))
+            self._leftovers.append(msgspec.json.decode(encode_item(item)))
 
     def finish(self, format: str, report: Report) -> Proof:
-        """Remove the notes of memories that are gone, and write the proof as the last file."""
-        whole = sha256()
+        """Remove the notes of memories that no longer exist, and write the proof as the last file."""
+        joint = sha256()
         for line in self._files:
             path, digest = entry_of(line)
-            whole.update(bytes.fromhex(digest))
+            joint.update(bytes.fromhex(digest))
             self._before.pop(path, None)
-        end = Proof(self.count, "sha256:" + whole.hexdigest())
-        # Where something could not be read, nobody knows whether a note's memory is really gone.
-        for path, digest in self._before.items() if not len(report.errors) else ():
-            place = self._target.inside(path)
-            # Only what is still as we wrote it is ours to remove.
+        proof = Proof(self.count, "sha256:" + joint.hexdigest())
+        self._remove_old(report)
+        if self._edited:
+            kept = f"kept {plural(len(self._edited), 'note')} edited since the last export"
+            names = first_few(sorted(self._edited))
+            report.note(f"{kept}: {names}; import them, or use `--force` to overwrite them")
+        if self._plain:
+            (self._folder / FOLDER_PROOF).unlink(missing_ok=True)
+        else:
+            self._write_proof(format, proof)
+        if not self._exists:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            os.replace(self._folder, self._path)
+        return proof
+
+    def discard(self) -> None:
+        """Remove a new folder."""
+        if not self._exists:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _remove_old(self, report: Report) -> None:
+        """Remove notes of an earlier export that this one does not have, unless they were edited."""
+        if len(report.errors):
+            # After an error, the memory of such a note may still exist.
+            if self._before:
+                kept = f"kept {plural(len(self._before), 'note')} whose memory was not read this time"
+                report.note(f"{kept}: {first_few(sorted(self._before))}")
+            return
+        for path, digest in self._before.items():
+            place = path_inside(self._folder, path)
             if place is not None and place.is_file():
                 if self._digest_of(place) == digest:
                     place.unlink()
                 else:
                     self._edited.append(path)
-        if len(report.errors) and self._before:
-            report.note(_unsure(sorted(self._before)))
-        if self._edited:
-            report.note(_kept_notes(sorted(self._edited)))
-        if self._plain:
-            (self._target.folder / FOLDER_PROOF).unlink(missing_ok=True)
-        else:
-            self._write_proof(format, end)
-        self._target.finish()
-        return end
 
-    def _write_proof(self, format: str, end: Proof) -> None:
-        # One entry a line, so that a large proof can be read as a stream, and compared by eye.
-        self._target.folder.mkdir(parents=True, exist_ok=True)
-        beside = LineProver()
+    def _files_before(self) -> dict[str, str]:
+        """Return the notes of the last export with their digests; with `force`, a damaged proof is ignored."""
+        if not self._exists:
+            return {}
+        try:
+            before = FolderProof.at(self._folder)
+            return dict(before.files()) if before is not None else {}
+        except Unreadable:
+            if not self._force:
+                raise
+            return {}
+
+    def _differs(self, relative: str, content: bytes) -> bool:
+        """Return True if a file has other bytes or does not exist."""
+        if not self._exists:
+            return True
+        place = self._folder / relative
+        try:
+            return place.is_symlink() or not place.is_file() or place.read_bytes() != content
+        except OSError as error:
+            raise self._cannot_write(relative, error) from error
+
+    def _is_edited(self, relative: str) -> bool:
+        """Return True if an existing note was edited since the last export, or was never a part of it."""
+        if self._force or not self._exists:
+            return False
+        place = path_inside(self._folder, relative)
+        if place is None or not place.exists():
+            return False
+        return relative not in self._before or self._digest_of(place) != self._before[relative]
+
+    def _write(self, relative: str, content: bytes) -> None:
+        parent = os.path.dirname(relative)
+        place = os.path.join(self._folder, relative)
+        try:
+            if parent not in self._subfolders:
+                self._inside(parent or ".")
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                self._subfolders.add(parent)
+            if not self._exists:
+                with open(place, "wb", buffering=0) as out:
+                    out.write(content)
+            else:
+                with replace_file(Path(place)) as out:
+                    out.write(content)
+        except OSError as error:
+            raise self._cannot_write(relative, error) from error
+
+    def _inside(self, relative: str) -> Path:
+        place = path_inside(self._folder, relative)
+        if place is None:
+            raise OSError(0, "a link leads out of the folder")
+        return place
+
+    def _cannot_write(self, relative: str, error: OSError) -> CannotWrite:
+        return CannotWrite(str(self._path / relative), (error.strerror or str(error)).lower())
+
+    def _add_digest(self, relative: str, digest: str) -> None:
+        self._files.add(msgspec.json.encode({relative: digest})[1:-1])
+
+    def _write_proof(self, format: str, proof: Proof) -> None:
+        # One entry per line, so that a large proof can be read as a stream, and compared by eye.
+        self._folder.mkdir(parents=True, exist_ok=True)
+        rest = LineProver()
         for line in self._slots:
-            beside.add(line)
-        for value in self._beside:
-            beside.add(msgspec.json.encode(value))
-        head = {"format": format, "count": end.count, "digest": end.digest, "beside_digest": beside.end().digest}
-        with replace_file(self._target.folder / FOLDER_PROOF) as out:
+            rest.add(line)
+        for value in self._leftovers:
+            rest.add(msgspec.json.encode(value))
+        head = {"format": format, "count": proof.count, "digest": proof.digest, "beside_digest": rest.end().digest}
+        with replace_file(self._folder / FOLDER_PROOF) as out:
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
             if len(self._slots):
                 out.write(b'},"slots":{\n')
                 _write_lines(out, self._slots)
             out.write(b'},"beside":[\n')
-            _write_lines(out, (msgspec.json.encode(value) for value in self._beside))
+            _write_lines(out, (msgspec.json.encode(value) for value in self._leftovers))
             out.write(b"]}\n")
-
-
-def _files_before(target: FolderTarget) -> dict[str, str]:
-    """The notes that we wrote into this folder before; with `force`, a damaged proof counts for nothing."""
-    if not target.existing:
-        return {}
-    try:
-        before = FolderProof.at(target.folder)
-        return dict(before.files()) if before is not None else {}
-    except Unreadable:
-        if not target.force:
-            raise
-        return {}
 
 
 def _write_lines(out: Any, lines: Any) -> None:
@@ -194,26 +283,3 @@ def _write_lines(out: Any, lines: Any) -> None:
         before = b",\n"
     if before:
         out.write(b"\n")
-
-
-@contextmanager
-def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[NoteFolder]:
-    """The folder at the target's path; a new one leaves no trace when the block fails."""
-    assert target.path is not None
-    folder = FolderTarget(target.path, force=target.force)
-    try:
-        yield NoteFolder(folder, digest_of, plain)
-    except BaseException:
-        folder.abandon()
-        raise
-
-
-def _kept_notes(names: list[str]) -> str:
-    """Notes in a folder of ours that somebody else wrote in."""
-    kept = f"kept {plural(len(names), 'note')} edited since the last export: {first_few(names)}"
-    return f"{kept}; import them, or overwrite them with `--force`"
-
-
-def _unsure(names: list[str]) -> str:
-    """Notes that an export with errors does not dare to remove."""
-    return f"kept {plural(len(names), 'note')} whose memory was not read this time: {first_few(names)}"

@@ -147,7 +147,7 @@ class StorageWriter:
     def _leave_ends(self) -> None:
         """Keep the nodes of deleted memories that relations of others refer to."""
         for path in self._existing.ends:
-            if self._notes.is_theirs(path):
+            if self._notes.is_foreign(path):
                 for id in self._existing.ends[path]:
                     for file in self._existing.files_of(id):
                         self._notes.release(file)
@@ -220,7 +220,7 @@ class StorageWriter:
             own = blobs.pop(self._origin, None)
             raw = config if table == "config" else None if own is None else bytes_of(own)
             if self._existing.has_file(path) and not self._notes.is_new:
-                self._notes.vouch(path)
+                self._notes.prove(path)
             elif raw is not None:
                 self._notes.put_all({path: raw}, counts=False)
             for blob in blobs.values():
