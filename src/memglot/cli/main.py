@@ -41,7 +41,7 @@ COMMANDS: dict[str, str] = {
     "imports": "List past imports, newest first.",
     "link": "Add a relation between two memories or entities.",
     "list": "List memories, newest first.",
-    "mcp": "Serve agents over MCP, or connect a client.",
+    "mcp": "Serve agents over the Model Context Protocol, or connect a client with `install`.",
     "move": "Move a branch of the tree.",
     "relations": "List relations between memories and entities.",
     "repo": "Store knowledge about a project in its repository.",

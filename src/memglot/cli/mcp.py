@@ -34,7 +34,7 @@ _PORT = 8788
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"Port on 127.0.0.1 for HTTP; 0 means any free port.  [default: {_PORT}]",
+    help=f"Port on 127.0.0.1 for HTTP; 0 means any free port (default: {_PORT}).",
 )
 @click.option(
     "--token-file",

@@ -29,7 +29,8 @@ _LISTS = (
     # Create a decision and a relation to a feature.
     memglot repo save --stdin <<'EOF'
     {"task": "move retries", "nodes": [{"kind": "decision", "title": "Retries run in the worker",
-     "body": "Inline retries blocked requests.", "related": [{"predicate": "affects", "to": "feature.webhooks"}]}]}
+     "body": "Inline retries blocked requests.",
+     "related": [{"predicate": "affects", "to": "feature.webhooks"}]}]}
     EOF
     # Check a save without writing it.
     memglot repo save --stdin --dry-run < save.json
