@@ -30,7 +30,7 @@ from memglot.project.storage import shapes
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, stable_json
 from memglot.project.storage.lock import exclusive
-from memglot.project.storage.remote import one_spelling, remote_of
+from memglot.project.storage.remote import normalize_remote, remote_of
 from memglot.report import Report
 from repo_projects import feature, new_project, saved
 from strategies import JSON, TEXT, TIMES, ids, records
@@ -188,12 +188,12 @@ def test_a_node_keeps_what_the_model_has_no_home_for() -> None:
     ],
 )
 def test_one_remote_is_one_space_however_it_is_spelt(url: str) -> None:
-    assert one_spelling(url) == "github.com/Owner/Repo"
+    assert normalize_remote(url) == "github.com/Owner/Repo"
 
 
 @pytest.mark.parametrize("url", ["/srv/git/x.git", "../x", "file:///srv/x.git", "C:\\x\\y", "c:/x", "", "https://[x"])
 def test_a_path_on_this_machine_is_no_space(url: str) -> None:
-    assert one_spelling(url) is None
+    assert normalize_remote(url) is None
 
 
 def git(folder: Path, *arguments: str) -> None:

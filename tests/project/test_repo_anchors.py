@@ -186,7 +186,7 @@ def test_no_anchor_explodes(anchor: str) -> None:
 def test_a_glob_that_has_used_up_its_steps_means_nothing_further(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "ab" * 20 + "c"
     assert Glob("*(a|b)c").matches(path)
-    monkeypatch.setattr("memglot.project.glob_matcher.MOST_STEPS", 50)
+    monkeypatch.setattr("memglot.project.glob_matcher.MAX_STEPS", 50)
     assert not Glob("*(a|b)c").matches(path) and Glob("*(a|b)c").matches("ac")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conftest import SHARED
 from memglot.project.storage.markdown import first_heading, has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
-from memglot.project.storage.secrets import secrets_in
+from memglot.project.storage.secrets import find_secrets
 
 # Spelt in two parts, so that no scanner takes this file for a leak.
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3"
@@ -39,7 +39,7 @@ WARNED = {
 @pytest.mark.parametrize("frame", ["{}", "see {} there", "first\nsecond `{}`", "- ({})", "\tkey={}"])
 def test_a_secret_blocks_with_its_line_and_is_not_shown(rule: str, frame: str) -> None:
     text = frame.format(BLOCKED[rule])
-    found = [each for each in secrets_in(text) if each.severity == "block"]
+    found = [each for each in find_secrets(text) if each.severity == "block"]
     assert rule in {each.rule for each in found}
     assert {each.line for each in found} == {text.count("\n") + 1}
     for each in found:
@@ -48,7 +48,7 @@ def test_a_secret_blocks_with_its_line_and_is_not_shown(rule: str, frame: str) -
 
 @pytest.mark.parametrize("rule", WARNED)
 def test_what_may_be_a_secret_warns(rule: str) -> None:
-    found = secrets_in("one\n\n" + WARNED[rule] + "\nfour")
+    found = find_secrets("one\n\n" + WARNED[rule] + "\nfour")
     assert [(each.severity, each.rule, each.line) for each in found if each.rule == rule] == [("warn", rule, 3)]
     assert not [each for each in found if each.severity == "block"]
 
@@ -79,7 +79,7 @@ def test_what_may_be_a_secret_warns(rule: str) -> None:
     ],
 )
 def test_names_paths_addresses_and_placeholders_are_no_secrets(text: str) -> None:
-    assert secrets_in(text) == []
+    assert find_secrets(text) == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_names_paths_addresses_and_placeholders_are_no_secrets(text: str) -> Non
 )
 def test_hostile_texts_end(text: str) -> None:
     """A rule that looks back over all it has seen would not come to an end here."""
-    assert all(found.line == 1 for found in secrets_in(text))
+    assert all(found.line == 1 for found in find_secrets(text))
     assert conflict_line(text) is None
     assert first_heading(text) is None
 
@@ -104,7 +104,7 @@ def test_hostile_texts_end(text: str) -> None:
 @given(st.text())
 def test_any_text_can_be_searched(text: str) -> None:
     lines = text.count("\n") + 1
-    assert all(1 <= found.line <= lines for found in secrets_in(text))
+    assert all(1 <= found.line <= lines for found in find_secrets(text))
     assert (conflict_line(text) or 1) <= lines
 
 

@@ -1,4 +1,4 @@
-"""Anchors: the paths, folders and globs that tie a node to the code of its repository."""
+"""Anchors: paths, folders and globs that tie a node to code in the repository."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from memglot.project.glob_syntax import MOST_CHARACTERS
+from memglot.project.glob_syntax import MAX_CHARACTERS
 from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
-from memglot.project.storage import errors as messages
 from memglot.project.storage.errors import ProjectError, issue
 from memglot.project.storage.paths import FOLDER
 
@@ -18,23 +17,25 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def normalize_anchor(text: str) -> str:
-    """An anchor as it is kept: trimmed, without `./` before it. Raises `ValueError` with the reason it is none."""
+    """Return an anchor as it is stored: trimmed, without a leading `./`. Raise `ValueError` if it is not valid."""
     anchor = text.strip()
     for bad, reason in (
-        (not anchor, messages.ANCHOR_EMPTY),
-        (_CONTROLS.search(anchor), messages.ANCHOR_CONTROLS),
-        ("\\" in anchor, messages.ANCHOR_BACKSLASH),
-        ("://" in anchor, messages.ANCHOR_URL),
+        (not anchor, "Anchor must be a non-empty repo-relative glob."),
+        (_CONTROLS.search(anchor), "Anchor must not contain control characters."),
+        ("\\" in anchor, "Anchor must use forward slashes, not backslashes."),
+        ("://" in anchor, "Anchor must be a repo-relative glob, not a URL."),
     ):
         if bad:
             raise ValueError(reason)
     anchor = anchor.removeprefix("./")
+    is_storage = anchor == FOLDER or anchor.startswith(FOLDER + "/")
+    is_too_large = len(anchor) > MAX_CHARACTERS or (is_glob(anchor) and compile_glob(anchor) is None)
     for bad, reason in (
-        (anchor.startswith("/") or _DRIVE.match(anchor), messages.ANCHOR_ABSOLUTE),
-        (anchor in ("", "."), messages.ANCHOR_NOWHERE),
-        (".." in anchor.split("/"), messages.ANCHOR_LEAVES),
-        (anchor == FOLDER or anchor.startswith(FOLDER + "/"), messages.ANCHOR_STORAGE),
-        (len(anchor) > MOST_CHARACTERS or _is_too_large(anchor), messages.ANCHOR_LARGE),
+        (anchor.startswith("/") or _DRIVE.match(anchor), "Anchor must be repo-relative, not an absolute path."),
+        (anchor in ("", "."), "Anchor must reference a path inside the repository."),
+        (".." in anchor.split("/"), "Anchor must not contain `..` segments."),
+        (is_storage, "Anchor must not reference Memory storage under .memory/."),
+        (is_too_large, "Anchor must be at most 1,000 characters and expand to at most 1,000 patterns."),
     ):
         if bad:
             raise ValueError(reason)
@@ -42,9 +43,9 @@ def normalize_anchor(text: str) -> str:
 
 
 def check_anchors(anchors: Sequence[str], field: str) -> list[str]:
-    """The anchors of a node as they are kept, each once. Raises `ProjectError` with an issue for each bad one.
+    """Return the anchors of a node as they are stored, each once. Raise `ProjectError` with an issue per invalid one.
 
-    `field` is where they are in the input, as a JSON pointer: `/changes/0/anchors`.
+    `field` is their place in the input, as a JSON pointer: `/changes/0/anchors`.
     """
     kept: dict[str, None] = {}
     bad: list[tuple[int, str]] = []
@@ -59,10 +60,10 @@ def check_anchors(anchors: Sequence[str], field: str) -> list[str]:
 
 
 class Files:
-    """The files of a repository, to be asked which of them an anchor means.
+    """The files of a repository, and which of them match an anchor.
 
-    `opaque` are those of the paths that are folders whose files are not known: submodules that are not checked out.
-    An anchor that begins in one of them means that path.
+    `opaque` are paths that are folders with unknown files: submodules that are not checked out. An anchor that begins
+    with one of them matches that path.
     """
 
     def __init__(self, paths: Iterable[str], opaque: Iterable[str] = ()) -> None:
@@ -70,7 +71,7 @@ class Files:
         self._opaque = frozenset(opaque)
         self._all = frozenset(self.paths)
         self._found: dict[str, list[str]] = {}
-        self._alive: dict[str, bool] = {}
+        self._any: dict[str, bool] = {}
 
     def __contains__(self, path: object) -> bool:
         return path in self._all
@@ -79,20 +80,20 @@ class Files:
         return len(self.paths)
 
     def matches(self, anchor: str) -> list[str]:
-        """The files that an anchor means, sorted."""
+        """Return the files that match an anchor, sorted."""
         if anchor not in self._found:
             self._found[anchor] = self._match(_plain(anchor))
         return self._found[anchor]
 
     def any(self, anchor: str) -> bool:
-        """Tell whether an anchor means any file at all; this is quicker than to ask which."""
-        if anchor not in self._alive:
-            self._alive[anchor] = self._is_alive(_plain(anchor))
-        return self._alive[anchor]
+        """Return True if any file matches an anchor; this is faster than `matches`."""
+        if anchor not in self._any:
+            self._any[anchor] = self._has_match(_plain(anchor))
+        return self._any[anchor]
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """The folders that the files lie in, at every depth."""
+        """All folders that contain files, at every depth."""
         found: set[str] = set()
         for path in self.paths:
             folder = path.rpartition("/")[0]
@@ -102,7 +103,7 @@ class Files:
         return frozenset(found)
 
     def below(self, folder: str) -> list[str]:
-        """The files in a folder, at every depth."""
+        """Return the files in a folder, at every depth."""
         return self.paths[self._first(folder + "/") : self._first(folder + "0")]
 
     def _match(self, anchor: str) -> list[str]:
@@ -112,10 +113,10 @@ class Files:
         glob = _glob_of(anchor)
         if glob is not None:
             found += [path for path in self._candidates(glob) if glob.matches(path)]
-        return sorted({*found, *self._behind(anchor)})
+        return sorted({*found, *self._opaque_parents(anchor)})
 
-    def _is_alive(self, anchor: str) -> bool:
-        if anchor in self._all or anchor in self.folders or self._behind(anchor):
+    def _has_match(self, anchor: str) -> bool:
+        if anchor in self._all or anchor in self.folders or self._opaque_parents(anchor):
             return True
         glob = _glob_of(anchor)
         return glob is not None and any(map(glob.matches, self._candidates(glob)))
@@ -126,7 +127,7 @@ class Files:
             found = [path for name in glob.names for path in self._by_name.get(name, ())]
             return [path for path in found if path.startswith(prefix)] if prefix else found
         if prefix:
-            # `src/**` also means a file `src`.
+            # `src/**` also matches a file `src`.
             whole = [prefix[:-1]] if prefix[:-1] in self._all else []
             return whole + self.below(prefix[:-1])
         return self.paths
@@ -138,7 +139,7 @@ class Files:
             found.setdefault(path.rpartition("/")[2], []).append(path)
         return found
 
-    def _behind(self, anchor: str) -> list[str]:
+    def _opaque_parents(self, anchor: str) -> list[str]:
         if not self._opaque:
             return []
         folder = literal_prefix(anchor).rstrip("/") if is_glob(anchor) else anchor
@@ -161,12 +162,8 @@ def _glob_of(anchor: str) -> Glob | None:
     return compile_glob(anchor) if is_glob(anchor) else None
 
 
-def _is_too_large(anchor: str) -> bool:
-    return is_glob(anchor) and compile_glob(anchor) is None
-
-
 def _bad_anchors(field: str, reasons: Sequence[tuple[int, str]]) -> ProjectError:
-    """Anchors that are no globs of paths in the repository; `reasons` has the number of each and what is wrong."""
+    """Return the error for invalid anchors; `reasons` has the number of each and what is wrong with it."""
     issues = [issue("AnchorInvalid", reason, "<patch>", f"{field}/{number}") for number, reason in reasons]
     message = "Anchors must be repo-relative glob strings."
     return ProjectError("MemoryValidationFailed", message, {"field": field, "issues": issues})

@@ -14,7 +14,7 @@ from memglot.display import plural
 from memglot.project.save.errors import conflict_markers
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.hashes import canonical_json
-from memglot.project.storage.journal import Grown
+from memglot.project.storage.journal import Appended
 from memglot.project.storage.paths import EVENTS, FOLDER
 
 _MARKERS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
@@ -41,7 +41,7 @@ def parse_time(time: str | None) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def tail_of(path: Path) -> Tail:
+def read_tail(path: Path) -> Tail:
     """Return how a log ends; blank lines at its end do not count, and a missing log is empty.
 
     Raises `ProjectError` if it contains an unresolved merge conflict: appending would hide it.
@@ -65,10 +65,10 @@ def tail_of(path: Path) -> Tail:
     return Tail(end, b"", not line.endswith(b"\n"))
 
 
-def grown(tail: Tail, events: Iterable[dict[str, Any]]) -> Grown:
+def append_events(tail: Tail, events: Iterable[dict[str, Any]]) -> Appended:
     """Return the log with events appended to its intact part."""
     lines = b"".join(canonical_json(event) + b"\n" for event in events)
-    return Grown(tail.keep, (b"\n" if tail.lacks_newline else b"") + lines)
+    return Appended(tail.keep, (b"\n" if tail.lacks_newline else b"") + lines)
 
 
 def lost_events(snapshot: Snapshot, tail: Tail) -> list[dict[str, Any]]:

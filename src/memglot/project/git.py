@@ -1,4 +1,4 @@
-"""Git, as project memory asks it: paths come NUL-terminated, so that every name survives."""
+"""Run git for project memory; paths are NUL-terminated, so that every name is read correctly."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from memglot.settings import git_environment
 __all__ = ["NO_GIT", "FileChange", "Git", "Tree"]
 
 _MAX_PATHS = 200
-"""How many paths are asked for one by one; a command line ends somewhere."""
+"""Maximum number of paths on a command line."""
 _OUTSIDE = ("--", ".", f":(exclude){FOLDER}")
 _RENAMES = ("-M", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev")
-_UNTOLD = (f"{FOLDER}/index/", f"{FOLDER}/context/", f"{FOLDER}/exports/", f"{FOLDER}/recovery/", f"{FOLDER}/.lock")
+_NOT_DIRTY = (f"{FOLDER}/index/", f"{FOLDER}/context/", f"{FOLDER}/exports/", f"{FOLDER}/recovery/", f"{FOLDER}/.lock")
 
 
 class Tree(NamedTuple):
@@ -27,49 +27,49 @@ class Tree(NamedTuple):
 
     paths: list[str]
     opaque: list[str]
-    """Those of the paths that are folders git does not look into: submodules that are not checked out, and
-    repositories within this one that it knows nothing of."""
+    """Those of the paths that are folders git does not look into: submodules that are not checked out, and unknown
+    repositories within this one."""
 
 
 class Git:
-    """The repository that a folder lies in."""
+    """A git repository."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
     def find(cls, folder: Path) -> Git | None:
-        """The repository around a folder; `None` where there is none, or no git."""
+        """Return the repository of a folder; None if there is none, or git is not installed."""
         found = _run(["rev-parse", "--show-toplevel"], folder)
         if found is None or found.returncode or not found.stdout:
             return None
         return cls(Path(found.stdout.decode(errors="surrogateescape").rstrip("\n")))
 
     def run(self, *arguments: str) -> bytes:
-        """What a git command says. Raises `ProjectError` when it fails."""
+        """Return the output of a git command. Raise `ProjectError` if it fails."""
         found = _run(list(arguments), self.root)
         if found is None:
-            raise _git_failed(arguments[0], "git is not there")
+            raise _git_failed(arguments[0], "git is not installed")
         if found.returncode:
             raise _git_failed(arguments[0], found.stderr.decode(errors="replace").strip() or f"exit {found.returncode}")
         return found.stdout
 
     def ask(self, *arguments: str) -> bytes | None:
-        """What a git command says, or `None` where it fails: for questions whose answer may be no."""
+        """Return the output of a git command, or None if it fails, which may mean no."""
         found = _run(list(arguments), self.root)
         return None if found is None or found.returncode else found.stdout
 
     def dirty(self, paths: list[str]) -> list[str]:
-        """Which of these files are tracked, and differ from what is committed."""
+        """Return those of these files that are tracked and differ from the last commit."""
         asked = paths if len(paths) <= _MAX_PATHS else [FOLDER]
         wanted = set(paths)
         found = self.run("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--", *asked)
         entries = found.decode(errors="surrogateescape").split("\0")
-        # A file that was only ever staged is not in any commit, and its old text nowhere but here.
+        # A file that was only staged is not in any commit, and has no other copy.
         return sorted(entry[3:] for entry in entries if entry[3:] in wanted)
 
     def state(self) -> dict[str, Any]:
-        """Branch, commit, and whether `.memory` differs from what is committed, in one call."""
+        """Return the branch, the commit, and whether `.memory` differs from it."""
         state: dict[str, Any] = {"available": True, "branch": None, "commit": None, "dirty": False}
         arguments = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--", FOLDER)
         for entry in self.run(*arguments).decode(errors="surrogateescape").split("\0"):
@@ -80,38 +80,38 @@ class Git:
                 branch = entry.removeprefix("# branch.head ")
                 state["branch"] = None if branch == "(detached)" else branch
             elif entry and not entry.startswith("#"):
-                state["dirty"] = state["dirty"] or not _path_of(entry).startswith(_UNTOLD)
+                state["dirty"] = state["dirty"] or not _path_of(entry).startswith(_NOT_DIRTY)
         return state
 
     def head(self) -> str | None:
-        """The commit that is checked out; `None` where nothing is committed yet."""
+        """Return the commit that is checked out; None if there is no commit yet."""
         return _line(self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
 
     def is_ancestor(self, commit: str, other: str = "HEAD") -> bool:
-        """Tell whether one commit leads to another; also `False` where this clone does not have it."""
+        """Return True if a commit is an ancestor of another; False also if this clone does not have it."""
         return self.ask("merge-base", "--is-ancestor", commit, other) is not None
 
     def merge_base(self, commit: str, other: str = "HEAD") -> str | None:
-        """The last commit that two have in common."""
+        """Return the last common commit of two commits."""
         return _line(self.ask("merge-base", commit, other))
 
     def show(self, commit: str, path: str) -> bytes | None:
-        """A file as it was in a commit; `None` where it was not there."""
+        """Return a file as it was in a commit; None if it was not there."""
         return self.ask("cat-file", "blob", f"{commit}:{path}")
 
     def remote(self) -> str | None:
-        """Where the repository comes from: the address of `origin`, else of the first remote; never a password."""
+        """Return the URL of `origin`, else of the first remote, without a password."""
         names = (self.ask("remote") or b"").decode(errors="replace").split()
         if not names:
             return None
-        # What the configuration says, not what `insteadOf` makes of it: that is one user's affair.
+        # The configured URL, before `insteadOf` changes it, which only concerns one user.
         key = f"remote.{'origin' if 'origin' in names else names[0]}.url"
         found = (self.ask("config", "--get-all", "-z", key) or b"").decode(errors="replace").split("\0")[0]
         return without_password(found) or None
 
     @cached_property
     def tree(self) -> Tree:
-        """The files there are: tracked and not deleted, or untracked and not ignored; those of submodules too."""
+        """The files, including those of submodules: tracked and not deleted, or untracked and not ignored."""
         arguments = ("ls-files", "-z", "-t", "--stage", "--deleted", "--others", "--exclude-standard", *_OUTSIDE)
         found = read_files(_text(self.run(*arguments)))
         paths, opaque = [], []
@@ -119,14 +119,14 @@ class Git:
             below = self._below(path)
             paths += [f"{path}/{name}" for name in below.paths]
             opaque += [f"{path}/{name}" for name in below.opaque]
-            # One without any file is there nevertheless.
+            # A submodule without files exists nevertheless.
             opaque += [] if below.paths else [path]
         return Tree([*found.paths, *paths, *opaque, *found.nested], [*opaque, *found.nested])
 
     def _below(self, path: str) -> Tree:
-        """The files of a submodule; none where it is not checked out, or is broken."""
+        """Return the files of a submodule; none if it is not checked out, or broken."""
         inner = self.root / path
-        # Without its own `.git`, git would take the outer repository for the inner one.
+        # Without its own `.git`, git would use the outer repository.
         if not os.path.lexists(inner / ".git"):
             return Tree([], [])
         try:
@@ -135,20 +135,20 @@ class Git:
             return Tree([], [])
 
     def files(self) -> list[str]:
-        """The paths of all files there are; a submodule that is not checked out is one path."""
+        """Return the paths of all files; a submodule that is not checked out is one path."""
         return sorted(set(self.tree.paths))
 
     def changes(self, base: str) -> list[FileChange]:
-        """What differs between a commit and the one that is checked out; what was renamed has both names."""
+        """Return the changes between a commit and the one that is checked out, with renames."""
         return read_raw(_text(self.run("diff-tree", "-r", "-z", *_RENAMES, base, "HEAD", *_OUTSIDE)))
 
     def past_renames(self, commits: int) -> list[FileChange]:
-        """What was renamed in the last commits, newest first."""
+        """Return the renames in the last commits, newest first."""
         listed = ("log", f"-{commits}", "--format=", "--no-show-signature", "--raw", "-z", "--diff-filter=R")
         return read_raw(_text(self.ask(*listed, *_RENAMES, "HEAD", *_OUTSIDE) or b""))
 
     def working(self) -> list[FileChange]:
-        """What differs between the last commit and the files there are, staged or not; untracked files are `?`."""
+        """Return the changes of the working tree since the last commit, staged or not; untracked files are `?`."""
         arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--renames", "--ignored=no", *_OUTSIDE)
         return read_status(_text(self.run(*arguments)))
 
@@ -158,7 +158,7 @@ NO_GIT: dict[str, Any] = {"available": False, "branch": None, "commit": None, "d
 
 
 def _path_of(entry: str) -> str:
-    """The path in an entry of `git status --porcelain=v2`."""
+    """Return the path in an entry of `git status --porcelain=v2`."""
     fields = {"1": 8, "u": 10}.get(entry[0], 1)
     return entry.split(" ", fields)[-1]
 
@@ -173,7 +173,7 @@ def _line(output: bytes | None) -> str | None:
 
 def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[bytes] | None:
     try:
-        # Nothing is asked of the user, nothing is locked or fetched, and a name is never rewritten.
+        # Git must not ask the user, lock or fetch anything, or quote names.
         command = ["git", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", *arguments]
         return subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, env=git_environment(), check=False
@@ -183,6 +183,6 @@ def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[byte
 
 
 def _git_failed(command: str, reason: str) -> ProjectError:
-    """Git itself failed."""
+    """Return the error for a git command that failed."""
     details = {"command": command, "message": reason}
     return ProjectError("MemoryGitOperationFailed", f"`git {command}` failed: {reason}", details)

@@ -1,4 +1,4 @@
-"""What git's NUL-terminated answers say. Names are text in which bytes that are no UTF-8 survive as surrogates."""
+"""Parse NUL-terminated output of git. Bytes in names that are not UTF-8 become surrogates."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://[^/:@]*):[^/]*@", re.IGNORECASE)
 
 
 class FileChange(NamedTuple):
-    """One difference."""
+    """A change of one file."""
 
     status: str
-    """A letter of git's: `A`, `M`, `D`, `R`, `C`, `T`, `U`, and `?` for what is untracked."""
+    """Git's letter: `A`, `M`, `D`, `R`, `C`, `T`, `U`, or `?` for untracked files."""
     path: str
     old_path: str | None = None
-    """What it was called before, where it was renamed or copied."""
+    """The former path, if the file was renamed or copied."""
     is_submodule: bool = False
     blob: str | None = None
-    """The hash of what is gone, where a file was deleted since the last commit."""
+    """The hash of the content of a file that was deleted since the last commit."""
 
 
 class Listing(NamedTuple):
-    """What `git ls-files` lists."""
+    """Output of `git ls-files`."""
 
     paths: list[str]
     submodules: list[str]
     nested: list[str]
-    """Repositories within this one that it knows nothing of."""
+    """Unknown repositories within this one."""
 
 
 def read_files(output: str) -> Listing:
-    """The answer of `git ls-files -z -t --stage --deleted --others`."""
+    """Parse the output of `git ls-files -z -t --stage --deleted --others`."""
     tracked: dict[str, str] = {}
     deleted: set[str] = set()
     others: list[str] = []
@@ -47,14 +47,14 @@ def read_files(output: str) -> Listing:
             tracked[path] = about.partition(" ")[0]
             if tag == "R":
                 deleted.add(path)
-    # A submodule whose folder is gone is deleted like a file; one whose folder is empty is not checked out.
+    # A submodule without a folder was deleted, like a file; one with an empty folder is not checked out.
     there = {path: mode for path, mode in tracked.items() if path not in deleted}
     files = [path for path, mode in there.items() if mode != _GITLINK]
     return Listing([*files, *others], [path for path, mode in there.items() if mode == _GITLINK], nested)
 
 
 def read_raw(output: str) -> list[FileChange]:
-    """The answer of `git diff-tree -z`, or of `git log --raw -z`."""
+    """Parse the output of `git diff-tree -z` or `git log --raw -z`."""
     found = []
     entries = iter(output.split("\0"))
     for entry in entries:
@@ -69,7 +69,7 @@ def read_raw(output: str) -> list[FileChange]:
 
 
 def read_status(output: str) -> list[FileChange]:
-    """The answer of `git status --porcelain=v2 -z`."""
+    """Parse the output of `git status --porcelain=v2 -z`."""
     found: list[FileChange] = []
     entries = iter(output.split("\0"))
     for entry in entries:
@@ -92,11 +92,11 @@ def read_status(output: str) -> list[FileChange]:
 
 def _renamed(states: str, path: str, old: str, is_submodule: bool) -> list[FileChange]:
     if states[1] == "D":
-        # Renamed, and then deleted: neither name is left.
+        # Renamed and then deleted: neither file exists.
         return [FileChange("D", old, None, is_submodule), FileChange("D", path, None, is_submodule)]
     return [FileChange("C" if "C" in states else "R", path, old, is_submodule)]
 
 
 def without_password(address: str) -> str:
-    """The address of a remote without the password that may be in it; on the web, the user may be one too."""
+    """Return the URL of a remote without its password; for HTTP, also without the user, which may be a token."""
     return _PASSWORD.sub(r"\1@", _WEB_USER.sub(r"\1", address.strip()))

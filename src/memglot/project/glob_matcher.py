@@ -1,4 +1,4 @@
-"""Globs with groups that repeat or negate: all places in the path at once, as the bits of a number."""
+"""Match globs with repeating or negated groups. Sets of positions in a path are the bits of an integer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from memglot.project.glob_syntax import Class, Repeat, Row, Token, Wild
+from memglot.project.glob_syntax import CharacterClass, Repeat, Row, Token, Wild
 
-MOST_STEPS = 1_000_000
-"""How much one glob may do over all the paths of a repository; a glob that asks for more matches nothing further."""
+MAX_STEPS = 1_000_000
+"""Maximum number of steps of one glob over all paths; after that it matches nothing more."""
 
 
 class _Span(Enum):
-    """What `**` as a whole segment becomes."""
+    """`**` as a segment, joined with its slash."""
 
     FOLDERS = "**/"
     REST = "/**"
@@ -24,23 +24,23 @@ class _Span(Enum):
 _Step: TypeAlias = "Token | _Span"
 
 
-class _SpentError(Exception):
+class _OutOfSteps(Exception):
     pass
 
 
-class Machine:
-    """Rows of one glob."""
+class RepeatMatcher:
+    """Matcher of the rows of one glob."""
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = [_spans(row) for row in rows]
-        self._left = MOST_STEPS
+        self._left = MAX_STEPS
 
     def matches(self, path: str) -> bool:
-        """Tell whether one of the rows is the whole path."""
+        """Return True if one of the rows matches the path."""
         found = _Path(path)
         try:
             return any(self._run(steps, 1, found) >> len(path) for steps in self._rows)
-        except _SpentError:
+        except _OutOfSteps:
             return False
 
     def _run(self, steps: tuple[_Step, ...], places: int, path: _Path) -> int:
@@ -49,14 +49,14 @@ class Machine:
                 break
             self._left -= 1
             if self._left < 0:
-                raise _SpentError
+                raise _OutOfSteps
             places = self._repeat(step, places, path) if isinstance(step, Repeat) else path.step(step, places)
         return places
 
     def _repeat(self, step: Repeat, places: int, path: _Path) -> int:
-        if step.sign == "!":
+        if step.prefix == "!":
             return self._other(step, places, path)
-        reached = places if step.sign == "*" else 0
+        reached = places if step.prefix == "*" else 0
         fresh = places
         while fresh:
             found = self._any(step, fresh, path)
@@ -71,7 +71,7 @@ class Machine:
         return found
 
     def _other(self, step: Repeat, places: int, path: _Path) -> int:
-        """From each place, where everything but the options may end."""
+        """Return where a text other than the options may end, from each position."""
         found = 0
         while places:
             place = places & -places
@@ -81,32 +81,32 @@ class Machine:
 
 
 class _Path:
-    """A path, with the places of each of its signs."""
+    """A path, with the positions of each character."""
 
     def __init__(self, text: str) -> None:
-        self.signs: dict[str, int] = {}
-        for place, sign in enumerate(text):
-            self.signs[sign] = self.signs.get(sign, 0) | 1 << place
+        self.positions: dict[str, int] = {}
+        for place, character in enumerate(text):
+            self.positions[character] = self.positions.get(character, 0) | 1 << place
         self.all = (1 << len(text) + 1) - 1
-        self.slashes = self.signs.get("/", 0)
+        self.slashes = self.positions.get("/", 0)
         self.others = self.all >> 1 & ~self.slashes
         self.classes: dict[str, int] = {}
 
     def step(self, step: _Step, places: int) -> int:
-        """The places after a step, from each of the places before it."""
+        """Return the positions after a step, from each of the given positions."""
         if isinstance(step, str):
-            return (places & self.signs.get(step, 0)) << 1
-        if isinstance(step, Class):
+            return (places & self.positions.get(step, 0)) << 1
+        if isinstance(step, CharacterClass):
             return (places & self.class_places(step.pattern)) << 1
         if step is Wild.ANY:
             return (places & self.others) << 1
         if step in (Wild.STAR, Wild.STARS):
-            # The carry of an addition runs through a row of ones to the first place after it.
+            # The carry of an addition runs through a sequence of ones to the first position after it.
             return ((places & self.others) + self.others ^ self.others) | places
         return self.span(step, places)
 
     def span(self, step: _Step, places: int) -> int:
-        """The places after `**` as a whole segment."""
+        """Return the positions after `**` as a segment."""
         if step is _Span.FOLDERS:
             return places | self.slashes << 1 & ~_up_to(places)
         if step is _Span.REST:
@@ -114,10 +114,11 @@ class _Path:
         return self.all & ~_up_to(places) | places
 
     def class_places(self, pattern: str) -> int:
-        """The places of the signs of a class."""
+        """Return the positions of the characters in a class."""
         if pattern not in self.classes:
             matching = _class_pattern(pattern)
-            self.classes[pattern] = sum(places for sign, places in self.signs.items() if matching.match(sign))
+            found = (places for character, places in self.positions.items() if matching.match(character))
+            self.classes[pattern] = sum(found)
         return self.classes[pattern]
 
 
@@ -127,13 +128,13 @@ def _class_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _up_to(places: int) -> int:
-    """The lowest of the places and all before it; everything where there is none."""
+    """Return the lowest of the positions and all before it; all positions if there is none."""
     return (places & -places) * 2 - 1
 
 
 @lru_cache(maxsize=4_096)
 def _spans(row: Row) -> tuple[_Step, ...]:
-    """A row with each `**` that is a whole segment joined with its slash."""
+    """Return a row with each `**` that is a segment joined with its slash."""
     found: list[_Step] = []
     for place, token in enumerate(row):
         begins = place == 0 or row[place - 1] == "/"

@@ -1,4 +1,4 @@
-"""How a glob is read: into flat rows of tokens, one for each of the patterns that its alternatives stand for."""
+"""Parse globs into flat rows of tokens, one row for each pattern that the alternatives expand to."""
 
 from __future__ import annotations
 
@@ -7,75 +7,75 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-MOST_CHARACTERS = 1_000
-MOST_PATTERNS = 1_000
-MOST_SIGNS = 50_000
-"""How long all the patterns of a glob may be together."""
-MOST_DEPTH = 20
-_SIGNS = "@?*+!"
+MAX_CHARACTERS = 1_000
+MAX_PATTERNS = 1_000
+MAX_TOKENS = 50_000
+"""Maximum number of tokens in all patterns of a glob together."""
+MAX_DEPTH = 20
+_GROUP_PREFIXES = "@?*+!"
 _PLAIN = re.compile(r"[^@?*+!({\[]+")
 _RANGE = re.compile(r"(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(?:\.\.(-?\d{1,9}))?")
 
 
 class GlobTooLarge(Exception):
-    """A glob that stands for more patterns than anybody means."""
+    """The glob is too long, or expands to too many patterns."""
 
 
 class Wild(Enum):
-    """What stands for signs that are not named."""
+    """A wildcard."""
 
     STAR = "*"
     STARS = "**"
     ANY = "?"
 
 
-class Class(NamedTuple):
-    """One sign of several, as a regular expression; never a slash."""
+class CharacterClass(NamedTuple):
+    """A set of characters as a regular expression; it never matches a slash."""
 
     pattern: str
 
 
 class Choice(NamedTuple):
-    """One of several rows."""
+    """Alternatives."""
 
     options: tuple[tuple[Token, ...], ...]
 
 
 class Repeat(NamedTuple):
-    """`*(...)`, `+(...)` and `!(...)`, which no flat row can say."""
+    """`*(...)`, `+(...)` or `!(...)`, which cannot be expanded to flat rows."""
 
-    sign: str
+    prefix: str
     options: tuple[tuple[Token, ...], ...]
 
 
-Token: TypeAlias = str | Wild | Class | Choice | Repeat
+Token: TypeAlias = str | Wild | CharacterClass | Choice | Repeat
 Row: TypeAlias = tuple[Token, ...]
 
 
 def parse(text: str, with_names: bool = True) -> Row:
-    """The tokens of a glob.
+    """Return the tokens of a glob.
 
-    Brackets and plain parentheses are also names of folders in some web frameworks: with `with_names`, what they
-    enclose also stands for itself, brackets included.
+    Some web frameworks have folders with brackets or parentheses in their names: with `with_names`, they also match
+    themselves literally.
     """
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise GlobTooLarge
     return _Reader(text, with_names).read(0, len(text), 0)
 
 
 def expand(row: Row) -> list[Row]:
-    """The rows without choices that a row stands for."""
+    """Return the rows without alternatives that a row expands to."""
     found: list[Row] = [()]
     run: list[Token] = []
     for token in row:
         if isinstance(token, Choice):
             options = _expand_all(token.options)
-            if len(found) * len(options) > MOST_PATTERNS:
+            if len(found) * len(options) > MAX_PATTERNS:
                 raise GlobTooLarge
             found = [(*before, *run, *option) for before in found for option in options]
             run = []
         elif isinstance(token, Repeat):
-            run.append(Repeat(token.sign, tuple(_expand_all(token.options))))
+            run.append(Repeat(token.prefix, tuple(_expand_all(token.options))))
         else:
             run.append(token)
     return list(dict.fromkeys((*before, *run) for before in found))
@@ -83,7 +83,7 @@ def expand(row: Row) -> list[Row]:
 
 def _expand_all(options: Iterable[Row]) -> list[Row]:
     found = [row for option in options for row in expand(option)]
-    if len(found) > MOST_PATTERNS:
+    if len(found) > MAX_PATTERNS:
         raise GlobTooLarge
     return found
 
@@ -95,7 +95,7 @@ class _Reader:
         self.closes = _pairs(text)
 
     def read(self, start: int, end: int, depth: int) -> Row:
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise GlobTooLarge
         tokens: list[Token] = []
         place = start
@@ -110,31 +110,31 @@ class _Reader:
         return tuple(tokens)
 
     def token(self, place: int, depth: int) -> tuple[Iterable[Token], int]:
-        sign = self.text[place]
+        character = self.text[place]
         close = self.closes.get(place)
-        if sign in _SIGNS and self.text[place + 1 : place + 2] == "(" and place + 1 in self.closes:
+        if character in _GROUP_PREFIXES and self.text[place + 1 : place + 2] == "(" and place + 1 in self.closes:
             return self.group(place, depth)
-        if sign == "(" and close is not None:
+        if character == "(" and close is not None:
             options = self.options(place, close, "|", depth)
-            return (Choice((*options, *self.itself(place, close))),), close + 1
-        if sign == "{" and close is not None:
+            return (Choice((*options, *self.literal(place, close))),), close + 1
+        if character == "{" and close is not None:
             return self.braces(place, close, depth), close + 1
-        if sign == "[" and close is not None:
+        if character == "[" and close is not None:
             return self.bracket(place, close), close + 1
-        if sign == "*":
+        if character == "*":
             return self.stars(place)
-        return (Wild.ANY if sign == "?" else sign,), place + 1
+        return (Wild.ANY if character == "?" else character,), place + 1
 
     def group(self, place: int, depth: int) -> tuple[Iterable[Token], int]:
-        sign, close = self.text[place], self.closes[place + 1]
+        character, close = self.text[place], self.closes[place + 1]
         options = self.options(place + 1, close, "|", depth)
-        if sign in "@?":
-            return (Choice((*options, ()) if sign == "?" else options),), close + 1
-        return (Repeat(sign, options),), close + 1
+        if character in "@?":
+            return (Choice((*options, ()) if character == "?" else options),), close + 1
+        return (Repeat(character, options),), close + 1
 
     def stars(self, place: int) -> tuple[Iterable[Token], int]:
         end = place
-        # The last star of a run may belong to a group that follows.
+        # The last star may belong to a group that follows.
         while self.text[end : end + 1] == "*" and end + 1 not in self.closes:
             end += 1
         return (Wild.STAR if end - place == 1 else Wild.STARS,), max(end, place + 1)
@@ -147,7 +147,7 @@ class _Reader:
         steps = _steps(span) if span else None
         if steps is not None:
             return (Choice(tuple(tuple(step) for step in steps)),)
-        # Braces around a single thing choose nothing: they are part of the name.
+        # Braces around a single item are part of the name.
         return ("{", *options[0], "}")
 
     def bracket(self, place: int, close: int) -> Iterable[Token]:
@@ -155,7 +155,7 @@ class _Reader:
         token = _class_of(inner)
         if len(inner) < 2 or "-" in inner or inner[0] in "!^":
             return (token,)
-        return (Choice(((token,), *self.itself(place, close))),)
+        return (Choice(((token,), *self.literal(place, close))),)
 
     def options(self, place: int, close: int, separator: str, depth: int) -> tuple[Row, ...]:
         found, start, here = [], place + 1, place + 1
@@ -168,28 +168,28 @@ class _Reader:
             here += 1
         return (*found, self.read(start, close, depth + 1))
 
-    def itself(self, place: int, close: int) -> tuple[Row, ...]:
+    def literal(self, place: int, close: int) -> tuple[Row, ...]:
         return (tuple(self.text[place : close + 1]),) if self.with_names else ()
 
 
 def _pairs(text: str) -> dict[int, int]:
-    """Where each bracket that is closed, is closed."""
+    """Return the position of the closing bracket of each opening one."""
     found: dict[int, int] = {}
     opened: list[int] = []
     place = 0
     while place < len(text):
-        sign = text[place]
-        end = _bracket_end(text, place) if sign == "[" else None
+        character = text[place]
+        end = _bracket_end(text, place) if character == "[" else None
         if end is not None:
             found[place] = place = end
-        elif sign in "({":
+        elif character in "({":
             opened.append(place)
-        elif sign in ")}":
-            wanted = "(" if sign == ")" else "{"
+        elif character in ")}":
+            wanted = "(" if character == ")" else "{"
             at = next((number for number in range(len(opened) - 1, -1, -1) if text[opened[number]] == wanted), None)
             if at is not None:
                 found[opened[at]] = place
-                # What was opened since and not closed is no bracket.
+                # Brackets that were opened since and not closed are plain characters.
                 del opened[at:]
         place += 1
     return found
@@ -200,23 +200,24 @@ def _bracket_end(text: str, place: int) -> int | None:
     start += text[start : start + 1] in ("!", "^")
     start += text[start : start + 1] == "]"
     end = text.find("]", start)
-    # No sign of a path is a slash, so a bracket never reaches over one.
+    # A bracket never matches a slash, so it ends before one.
     return None if end < 0 or "/" in text[place:end] else end
 
 
-def _class_of(inner: str) -> Class:
+def _class_of(inner: str) -> CharacterClass:
     negated = inner[0] in "!^"
-    signs = inner[1:] if negated else inner
+    inner = inner[1:] if negated else inner
     parts, place = [], 0
-    while place < len(signs):
-        if signs[place + 1 : place + 2] == "-" and place + 2 < len(signs) and signs[place] <= signs[place + 2]:
-            parts.append(f"{re.escape(signs[place])}-{re.escape(signs[place + 2])}")
+    while place < len(inner):
+        first, dash, last = inner[place], inner[place + 1 : place + 2], inner[place + 2 : place + 3]
+        if dash == "-" and last and first <= last:
+            parts.append(f"{re.escape(first)}-{re.escape(last)}")
             place += 3
         else:
-            # Doubled signs mean something in a set of Python; escaped ones do not.
-            parts.append(re.escape(signs[place]) if signs[place] not in "&~|" else f"\\{signs[place]}")
+            # Doubled characters have a meaning in Python's sets; escaped ones do not.
+            parts.append(re.escape(first) if first not in "&~|" else f"\\{first}")
             place += 1
-    return Class(f"(?!/)[{'^' if negated else ''}{''.join(parts)}]")
+    return CharacterClass(f"(?!/)[{'^' if negated else ''}{''.join(parts)}]")
 
 
 def _steps(span: re.Match[str]) -> list[str] | None:
@@ -224,7 +225,7 @@ def _steps(span: re.Match[str]) -> list[str] | None:
     if first.isalpha() != last.isalpha():
         return None
     low, high = (ord(first), ord(last)) if first.isalpha() else (int(first), int(last))
-    if abs(high - low) // step >= MOST_PATTERNS:
+    if abs(high - low) // step >= MAX_PATTERNS:
         raise GlobTooLarge
     numbers = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)
     if first.isalpha():

@@ -1,8 +1,8 @@
-"""Globs over paths, by the rules of the tool's matcher, in time that grows with the path and never explodes.
+"""Match globs against paths, by the rules of the real tool, in time linear in the path even for hostile globs.
 
-`*`, `?` and `[...]` stay within a segment, `**` as a whole segment spans any number of them, `{a,b}` and `{1..3}`
-choose, and `!() ?() *() +() @()` are the extended groups. Names that begin with a dot are matched like all others,
-and case counts.
+`*`, `?` and `[...]` stay within a segment, `**` as a segment spans any number of segments, `{a,b}` and `{1..3}` are
+alternatives, and `!() ?() *() +() @()` are extended groups. Names that begin with a dot match like all others, and
+case matters.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from functools import cached_property, lru_cache
 
-from memglot.project.glob_matcher import Machine
+from memglot.project.glob_matcher import RepeatMatcher
 from memglot.project.glob_syntax import (
-    MOST_CHARACTERS,
-    MOST_SIGNS,
-    Class,
+    MAX_CHARACTERS,
+    MAX_TOKENS,
+    CharacterClass,
     GlobTooLarge,
     Repeat,
     Row,
@@ -28,34 +28,34 @@ _MAGIC = re.compile(r"[*?\[{(]|[!+@]\(")
 
 
 class Glob:
-    """A compiled glob. Raises `GlobTooLarge` where it is longer, or stands for more patterns, than anybody means."""
+    """A compiled glob. Raises `GlobTooLarge` if it is too long or expands to too many patterns."""
 
     def __init__(self, text: str) -> None:
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             raise GlobTooLarge
         self.negated = text.startswith("!") and not text.startswith("!(") and is_glob(text[1:])
         self.text = text[1:] if self.negated else text
         self.prefix = "" if self.negated else literal_prefix(self.text)
         """The folders, each with its slash, that every match begins with."""
         self._rest = _rest_of(self.text[len(self.prefix) :])
-        self._machine = Machine(self._rest.repeating) if self._rest.repeating else None
+        self._machine = RepeatMatcher(self._rest.repeating) if self._rest.repeating else None
         self.names = None if self.negated else self._rest.names
-        """The last segments that a match may have, where the glob names them; else `None`."""
+        """The last segments that a match may have; None if the glob does not determine them."""
 
     def matches(self, path: str) -> bool:
-        """Tell whether a path is meant."""
-        return (path == self.text or self._means(path)) is not self.negated
+        """Return True if a path matches."""
+        return (path == self.text or self._matches_pattern(path)) is not self.negated
 
-    def _means(self, path: str) -> bool:
+    def _matches_pattern(self, path: str) -> bool:
         if not path.startswith(self.prefix):
-            # `src/**` also means `src` itself.
+            # `src/**` also matches `src` itself.
             return self._rest.is_everything and path + "/" == self.prefix
         inner = path[len(self.prefix) :]
         return self._rest.matches(inner) or (self._machine is not None and self._machine.matches(inner))
 
 
 class _Rest:
-    """What of a glob comes after its plain folders; many globs of a memory differ in nothing else."""
+    """The part of a glob after its literal folders, which many globs of a store share."""
 
     def __init__(self, text: str) -> None:
         rows = _rows(text)
@@ -74,7 +74,7 @@ class _Rest:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        # Made when it is first asked for: most globs of a large memory have no path to try.
+        # Compiled when first needed: most globs of a large store have no candidate paths.
         return re.compile("|".join(map(_pattern_of, self._flat)) if self._flat else r"(?!)", re.DOTALL)
 
 
@@ -85,7 +85,7 @@ def _rest_of(text: str) -> _Rest:
 
 @lru_cache(maxsize=4_096)
 def compile_glob(text: str) -> Glob | None:
-    """A glob, or `None` where it is too large to be one."""
+    """Return a compiled glob, or None if it is too large."""
     try:
         return Glob(text)
     except GlobTooLarge:
@@ -93,7 +93,7 @@ def compile_glob(text: str) -> Glob | None:
 
 
 def is_glob(text: str) -> bool:
-    """Tell whether a text has anything that stands for something other than itself."""
+    """Return True if a text contains wildcards or groups."""
     if "*" in text or "?" in text:
         return True
     if _MAGIC.search(text) is None:
@@ -105,7 +105,7 @@ def is_glob(text: str) -> bool:
 
 
 def literal_prefix(text: str) -> str:
-    """The folders before the first segment of a glob that is no plain name: `src/api/` of `src/api/*.py`."""
+    """Return the folders before the first segment with a wildcard: `src/api/` of `src/api/*.py`."""
     found = _MAGIC.search(text)
     return text if found is None else text[: text.rfind("/", 0, found.start()) + 1]
 
@@ -114,9 +114,9 @@ def _rows(text: str) -> list[Row]:
     try:
         rows = expand(parse(text))
     except GlobTooLarge:
-        # Each bracket that may also be a name doubles the patterns; where that is too much, it is no name.
+        # Each bracket that may also be a name doubles the patterns; if these are too many, brackets are no names.
         rows = expand(parse(text, with_names=False))
-    if sum(map(len, rows)) > MOST_SIGNS:
+    if sum(map(len, rows)) > MAX_TOKENS:
         raise GlobTooLarge
     return rows
 
@@ -146,10 +146,10 @@ def _segments(row: Row) -> list[list[Token]]:
 
 
 def _pattern_of(row: Row) -> str:
-    """A row as a regular expression.
+    """Return a row as a regular expression.
 
-    Between two wildcards, what lies between is taken where it is found first, and never tried elsewhere: all of it has
-    one length, so that a later place could only leave less to match. That keeps hostile globs from exploding.
+    The text between two wildcards is matched at its first occurrence, and never tried elsewhere: it has a fixed length,
+    so that a later occurrence could only leave less to match. This prevents exponential backtracking.
     """
     groups: list[list[str]] = [[]]
     for segment in _segments(row):
@@ -160,7 +160,7 @@ def _pattern_of(row: Row) -> str:
     first, *others = groups
     if not others:
         return "/".join(first)
-    # `a/**/**/b` says no more than `a/**/b`.
+    # `a/**/**/b` is the same as `a/**/b`.
     others = [group for group in others[:-1] if group] + [others[-1]]
     found = "/".join(first)
     for number, group in enumerate(others):
@@ -180,7 +180,7 @@ def _segment_pattern(segment: list[Token]) -> str:
         if token in (Wild.STAR, Wild.STARS):
             chunks.append("")
         else:
-            chunks[-1] += _sign_pattern(token)
+            chunks[-1] += _token_pattern(token)
     first, *middle = chunks
     if not middle:
         return first
@@ -189,7 +189,7 @@ def _segment_pattern(segment: list[Token]) -> str:
     return found + (f"[^/]*{last}(?=/|\\Z)" if last else "[^/]*+")
 
 
-def _sign_pattern(token: Token) -> str:
-    if isinstance(token, Class):
+def _token_pattern(token: Token) -> str:
+    if isinstance(token, CharacterClass):
         return token.pattern
     return "[^/]" if token is Wild.ANY else re.escape(str(token))

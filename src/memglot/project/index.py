@@ -1,6 +1,6 @@
-"""The index of a store: its nodes and relations in SQLite, brought up to date by reading only what changed.
+"""The index of a store: its nodes and relations in SQLite, updated by reading only the files that changed.
 
-It is generated, lies in `.memory/index/`, and may be deleted at any time. Where it cannot be kept, it lies in memory.
+It is generated, is in `.memory/index/`, and may be deleted at any time. If it cannot be written, it is kept in memory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from memglot.project.storage.reader import StoreReader
 from memglot.project.tokenize import spaced_text
 
 FILE = f"{INDEX}/memglot.sqlite"
-"""Where it lies, below `.memory`."""
+"""Path of the index below `.memory`."""
 TOOLS_OWN = f"{INDEX}/memory.sqlite"
-"""The index of the real tool; it builds one anew when there is none, but does not see that its own is out of date."""
+"""The index of the real tool, which builds a missing one, but does not notice that its own is out of date."""
 _VERSION = 2
 _BUSY_MILLISECONDS = 10_000
 _SCHEMA = """
@@ -61,7 +61,7 @@ Stamp = str
 
 
 class Index:
-    """An index, open. `kept` tells whether it lies on disk; else it was made in memory, for this once."""
+    """An open index. `kept` is True if it is on disk, and False if it is in memory, for this process only."""
 
     def __init__(self, folder: Path, *, keep: bool = True) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class Index:
     def _open(self) -> apsw.Connection:
         place = self.folder / FILE
         if any(file.is_symlink() for file in sqlite_files(place)):
-            drop_index(self.folder)  # A repository may bring a link along, to a database of somebody else's.
+            drop_index(self.folder)  # A repository may contain a link to another database.
         for attempt in range(2):
             try:
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Index:
                 self._prepare(db)
                 return db
             except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
-                # Damaged, or of another version: it is generated, so it is made anew.
+                # Damaged, or of another version: it is generated, so it is built again.
                 if attempt == 0:
                     self._remove()
             except (apsw.Error, OSError, UnicodeEncodeError):
@@ -108,13 +108,13 @@ class Index:
         drop_index(self.folder)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the index."""
         self.db.close()
 
     def refresh(self, paths: Iterable[str] | None = None) -> None:
-        """Bring it up to date with the files; where these are given, no others have changed.
+        """Update the index from the files; if `paths` are given, no others have changed.
 
-        One that is damaged, or that others hold too long, is done without: all files are read again.
+        If it is damaged, or others hold it too long, it is replaced by one that reads all files again.
         """
         try:
             self._refresh(paths)
@@ -183,7 +183,7 @@ class Index:
                 IndexUpdate(self.db, self.folder, unsafe).apply(touched, gone, present)
 
     def rebuild(self) -> None:
-        """Forget everything, and read all files again."""
+        """Delete the index, and read all files again."""
         if self.kept:
             self.close()
             self._remove()
@@ -191,20 +191,20 @@ class Index:
         self.refresh()
 
     def rows(self, sql: str, *values: Any) -> Iterable[tuple[Any, ...]]:
-        """What a query finds."""
+        """Return the rows of an SQL query."""
         return self.db.execute(sql, values)
 
     def find(self, terms: list[str], beginnings: Iterable[str] = ()) -> list[tuple[int, float]]:
-        """Nodes with any of these words, or with words that begin so, by their place in the index.
+        """Return the nodes with any of these words or beginnings of words, by their place in the index.
 
-        Each with its bm25 score: the smaller the better.
+        Each has its bm25 score: the smaller the better.
         """
         wanted = [_phrase(term) for term in terms] + [_phrase(word) + "*" for word in beginnings if word]
         rows = self.db.execute(_FIND, (" OR ".join(wanted),)) if wanted else ()
         return [(int(seq), float(score)) for seq, score in rows]
 
     def counts(self, terms: list[str]) -> tuple[dict[str, int], int]:
-        """How many nodes have each of some words, and how many there are."""
+        """Return the number of nodes with each of some words, and the number of all nodes."""
         having = {}
         for term in terms:
             ((having[term],),) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (_phrase(term),))
@@ -213,7 +213,7 @@ class Index:
 
 
 def drop_index(folder: Path) -> None:
-    """Remove the index of a `.memory` folder; whoever needs it makes it anew."""
+    """Remove the index of a `.memory` folder; it is built again when needed."""
     for file in sqlite_files(folder / FILE):
         with suppress(OSError):
             file.unlink(missing_ok=True)
@@ -230,7 +230,7 @@ def _phrase(term: str) -> str:
 
 @contextmanager
 def _writing(db: apsw.Connection) -> Iterator[None]:
-    """A transaction that holds the right to write from its start: one that asks for it later may be refused at once."""
+    """Open a transaction that may write from its start: one that asks for that later may be refused at once."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -241,5 +241,5 @@ def _writing(db: apsw.Connection) -> Iterator[None]:
 
 
 def decoded(text: str) -> tuple[str, ...]:
-    """A list of texts as the index keeps it."""
+    """Return a list of texts from its form in the index."""
     return tuple(msgspec.json.decode(text, type=list[str])) if text != "[]" else ()

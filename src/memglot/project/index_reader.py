@@ -25,7 +25,7 @@ class IndexUpdate:
         self._unsafe = unsafe
 
     def apply(self, touched: Collection[str], gone: Collection[str], present: Mapping[str, str]) -> None:
-        """Read the touched files, and forget those that are gone."""
+        """Read the touched files, and remove those that are gone."""
         sidecars: set[str] = set()
         links: set[str] = set()
         if any(path.endswith(".md") for path in (*touched, *gone)):
@@ -45,7 +45,7 @@ class IndexUpdate:
                     row[0] for row in self._db.execute("SELECT path FROM nodes WHERE body_path = ?", (path,))
                 )
         for path in sorted(sidecars):
-            self._forget_node(path)
+            self._remove_node(path)
             if path not in gone:
                 self._read(path, self._add_node)
         for path in sorted(links):
@@ -56,7 +56,7 @@ class IndexUpdate:
         stamps = ((path, present[path]) for path in touched)
         self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", stamps)
 
-    def _forget_node(self, path: str) -> None:
+    def _remove_node(self, path: str) -> None:
         for (seq,) in list(self._db.execute("SELECT seq FROM nodes WHERE path = ?", (path,))):
             self._db.execute("DELETE FROM words WHERE rowid = ?", (seq,))
             self._db.execute("DELETE FROM nodes WHERE seq = ?", (seq,))

@@ -24,7 +24,7 @@ class Node(Struct, frozen=True):
     anchors: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     intent: str = ""
-    """The first sentence of its text."""
+    """The first sentence of the text."""
 
     @property
     def is_live(self) -> bool:
@@ -33,7 +33,7 @@ class Node(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """A relation."""
+    """A relation between two nodes."""
 
     id: str
     subject: str

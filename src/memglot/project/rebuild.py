@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from memglot.project.event_log import Tail, grown, lost_events, note_log_repaired, tail_of
+from memglot.project.event_log import Tail, append_events, lost_events, note_log_repaired, read_tail
 from memglot.project.project import Project
 from memglot.project.schemas import make_folders, missing_schemas
 from memglot.project.snapshot import Snapshot, snapshot_of
@@ -23,11 +23,11 @@ def rebuild(project: Project) -> dict[str, Any]:
         project.warnings.extend(finish_change(project.folder))
         with snapshot_of(project, rebuild=True) as snapshot:
             log = project.folder / EVENTS
-            tail = tail_of(log)
+            tail = read_tail(log)
             lost = _repair(project, snapshot, tail) if tail.torn else []
             event = {"actor": "cli", "event": "index.rebuilt", "timestamp": local_time(export_time())}
             make_folders(project.folder, snapshot.layout)
-            files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: grown(tail, [*lost, event])}
+            files: dict[str, Content] = {**missing_schemas(project.folder), EVENTS: append_events(tail, [*lost, event])}
             change_files(project.folder, files)
             return {
                 "index_rebuilt": snapshot.index.kept,

@@ -35,7 +35,7 @@ from memglot.project.storage import paths
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.remote import remote_of
-from memglot.project.storage.secrets import secrets_in
+from memglot.project.storage.secrets import find_secrets
 from memglot.report import Report
 
 
@@ -287,7 +287,7 @@ def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
 
 def _is_doubtful(text: str) -> bool:
     """Return True if a save would refuse a text, which should not be committed unseen."""
-    if any(finding.severity == "block" for finding in secrets_in(text)):
+    if any(finding.severity == "block" for finding in find_secrets(text)):
         return True
     return conflict_line(text) is not None or has_front_matter(text)
 

@@ -8,11 +8,11 @@ from typing import Any
 from memglot.project.storage import faults
 from memglot.project.storage.errors import issue
 from memglot.project.storage.faults import FileFault
-from memglot.project.storage.files import PART
+from memglot.project.storage.files import TEMPORARY_PREFIX
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.paths import BACKUPS, INDEX, LOCK, OWN_FOLDER, RECOVERY, memory_path
 from memglot.project.storage.reader import StoreReader, decode_json
-from memglot.project.storage.secrets import secrets_in
+from memglot.project.storage.secrets import find_secrets
 
 _SKIPPED = frozenset({INDEX, RECOVERY, BACKUPS, OWN_FOLDER, LOCK, "exports", "context"})
 """Entries of `.memory` that are not checked: generated files, copies, and what only memglot stores."""
@@ -66,7 +66,7 @@ class Findings:
         if (line := conflict_line(text)) is not None:
             self.add_error(faults.merge_conflict(path, line))
             return None
-        for found in secrets_in(text):
+        for found in find_secrets(text):
             report = self.error if found.severity == "block" else self.warn
             report("MemorySecretDetected", f"Line {found.line}: {found.message}", path, f"line {found.line}")
         return content, text
@@ -84,4 +84,4 @@ class Findings:
 
 
 def _is_skipped(path: str) -> bool:
-    return path in _SKIPPED or path.startswith(PART)
+    return path in _SKIPPED or path.startswith(TEMPORARY_PREFIX)

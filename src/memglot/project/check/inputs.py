@@ -9,7 +9,7 @@ from memglot.project.map import dead_anchors_in, render_map
 from memglot.project.markers import AGENT_FILES, MAP, extract_section
 from memglot.project.project import Project
 from memglot.project.snapshot import snapshot_of
-from memglot.project.storage.errors import INDEX_NOT_KEPT, ProjectError
+from memglot.project.storage.errors import ProjectError
 
 
 def check_project(project: Project) -> dict[str, Any]:
@@ -27,7 +27,9 @@ def _inputs(project: Project) -> dict[str, Any]:
     with snapshot_of(project) as snapshot:
         dead = dead_anchors_in(snapshot)
         text = render_map(snapshot.nodes(), dead)
-        problem = None if snapshot.index.kept or not project.config.memory.auto_index else INDEX_NOT_KEPT
+        problem = None
+        if project.config.memory.auto_index and not snapshot.index.kept:
+            problem = "it cannot be written, so every command reads all files"
     missing, stale = [], []
     for name in AGENT_FILES:
         path = project.root / name

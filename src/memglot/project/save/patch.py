@@ -14,7 +14,7 @@ from memglot.project.storage.errors import ProjectError, issue, schema_failed
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
-from memglot.project.storage.secrets import secrets_in
+from memglot.project.storage.secrets import find_secrets
 from memglot.project.storage.vocabulary import SAVED_KINDS, STATUSES, TAG
 
 MAX_BODY = 1 << 20
@@ -114,7 +114,7 @@ def check_contents(task: str, changes: list[Change]) -> list[str]:
     """Raise `ProjectError` for contents that must not be stored; return warnings for suspicious ones."""
     warnings, blocked = [], []
     for field, text in (("/source/task", task), *_texts(changes)):
-        for finding in secrets_in(text):
+        for finding in find_secrets(text):
             if finding.severity == "block":
                 blocked.append(
                     issue("MemorySecretDetected", finding.message, f"<patch>:{finding.line}", field)

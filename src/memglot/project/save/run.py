@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from memglot.project.event_log import Tail, grown, lost_events, note_log_repaired, tail_of
+from memglot.project.event_log import Tail, append_events, lost_events, note_log_repaired, read_tail
 from memglot.project.index import TOOLS_OWN, drop_index
 from memglot.project.map import update_map
 from memglot.project.project import Project
@@ -79,12 +79,12 @@ class _Plan:
         self._recovery = self._uncommitted_files()
 
     def _plan_log(self) -> None:
-        self._tail = tail_of(self._project.folder / EVENTS)
+        self._tail = read_tail(self._project.folder / EVENTS)
         lost = lost_events(self._snapshot, self._tail) if self._tail.torn else []
         if self._tail.torn:
             self._repairs.append(note_log_repaired(self._recovery_path(EVENTS), len(lost)))
             self._project.warnings.append(self._repairs[-1])
-        self._files[EVENTS] = grown(self._tail, [*lost, *self._draft.events])
+        self._files[EVENTS] = append_events(self._tail, [*lost, *self._draft.events])
 
     @cached_property
     def _recovery_folder(self) -> str:

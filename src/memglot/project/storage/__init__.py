@@ -1,1 +1,1 @@
-"""Storage of project memory, version 5: names, shapes, hashes, locks and files of `.memory/`."""
+"""Storage of project memory, version 5: paths, schemas, hashes, locks and files of `.memory/`."""

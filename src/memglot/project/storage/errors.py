@@ -1,6 +1,6 @@
-"""The messages of project memory. Their codes, texts and details are those of the tool whose storage it is.
+"""Errors of project memory. Their codes, texts and details are those of the real tool, since agents know them.
 
-Where memglot knows what to do next, it says so in the message itself: an envelope has no other place for it.
+Hints are part of the message: the JSON answer of a command has no other field for them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,11 @@ PRECONDITIONS = frozenset(
         "MemoryGitOperationFailed",
     }
 )
-"""The codes that mean a missing precondition, exit 3; all others are exit 1."""
-
-INDEX_NOT_KEPT = "it cannot be written; every command reads all files"
-"""Why an index is of no use."""
+"""Codes of missing preconditions, which exit with 3; all others exit with 1."""
 
 
 class ProjectError(MemglotError):
-    """What project memory answers when it cannot do what it was asked."""
+    """A failed command of project memory: a code, a message, and details for agents."""
 
     def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -40,50 +37,49 @@ class ProjectError(MemglotError):
 
 
 def issue(code: str, message: str, path: str, field: str | None = None) -> dict[str, Any]:
-    """One finding about a file."""
+    """Return an issue about a file, as `check` reports it."""
     return {"code": code, "message": message, "path": path, "field": field}
 
 
 def not_initialized(root: str, *, has_backup: bool = False) -> ProjectError:
-    """No project memory here."""
+    """Return the error for a project without memory."""
     message = "Memory is not initialized in this project. Run `memglot repo init`."
     if has_backup:
-        message = "Memory of this project was reset. Run `memglot repo restore`, or `memglot repo init` to begin anew."
+        message = "Memory of this project was reset. Run `memglot repo restore`, or `memglot repo init` to start again."
     return ProjectError("MemoryNotInitialized", message, {"project_root": root})
 
 
 def unsupported_version(found: object) -> ProjectError:
-    """Storage of another version."""
+    """Return the error for another storage version."""
     message = (
         f"Memory storage version {found} is not supported by this release. Run `memglot repo reset`, which keeps a "
-        "backup, then `memglot repo init` to begin anew."
+        "backup, then `memglot repo init` to start again."
     )
     details = {"path": ".memory/config.json", "supported_version": 5, "found_version": found}
     return ProjectError("MemoryUnsupportedStorageVersion", message, details)
 
 
 def git_required() -> ProjectError:
-    """An operation that needs git, outside of a repository or without the program."""
+    """Return the error for an operation that needs git, outside of a repository or without git."""
     message = (
-        "Git is required for this operation. Run it in a repository (`git init` makes one of this folder), with the "
-        "program `git` installed."
+        "Git is required for this operation. Install git, and run the command in a repository (`git init` creates one)."
     )
     return ProjectError("MemoryGitRequired", message)
 
 
 def schema_failed(issues: Sequence[dict[str, Any]]) -> ProjectError:
-    """Values that the shape of their file does not allow."""
+    """Return the error for values that a schema does not allow."""
     return ProjectError("MemorySchemaValidationFailed", "Schema validation failed.", {"issues": list(issues)})
 
 
 def unsafe_path(path: str) -> ProjectError:
-    """A place that leads out of the project by a link."""
-    message = f"`{path}` is, or lies behind, a symbolic link; project memory is neither read nor written through links."
+    """Return the error for a path that is, or leads through, a symbolic link."""
+    message = f"`{path}` is, or leads through, a symbolic link; project memory does not follow links."
     return ProjectError("MemoryValidationFailed", message, {"path": path})
 
 
 def cannot_write(path: str, reason: str) -> ProjectError:
-    """A tree that cannot be written: read-only, or the disk is full."""
+    """Return the error for a file that cannot be written, for example because the disk is full."""
     details = {"path": path, "message": reason}
     return ProjectError("MemoryInternalError", f"`{path}` cannot be written: {reason}. Nothing was changed.", details)
 
@@ -91,14 +87,3 @@ def cannot_write(path: str, reason: str) -> ProjectError:
 def reason_of(error: OSError) -> str:
     """Return the system's reason for a failure, without the path."""
     return error.strerror or type(error).__name__
-
-
-ANCHOR_EMPTY = "Anchor must be a non-empty repo-relative glob."
-ANCHOR_CONTROLS = "Anchor must not contain control characters."
-ANCHOR_BACKSLASH = "Anchor must use forward slashes, not backslashes."
-ANCHOR_URL = "Anchor must be a repo-relative glob, not a URL."
-ANCHOR_ABSOLUTE = "Anchor must be repo-relative, not an absolute path."
-ANCHOR_NOWHERE = "Anchor must reference a path inside the repository."
-ANCHOR_LEAVES = "Anchor must not contain `..` segments."
-ANCHOR_STORAGE = "Anchor must not reference Memory storage under .memory/."
-ANCHOR_LARGE = "Anchor must not be longer than 1,000 characters, nor stand for more than 1,000 patterns."

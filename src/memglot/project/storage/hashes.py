@@ -1,4 +1,4 @@
-"""How the files of storage version 5 are spelt: stable and canonical JSON, hashes, and times."""
+"""Stable and canonical JSON, hashes and times, as the files of storage version 5 have them."""
 
 import json
 from collections.abc import Mapping
@@ -8,37 +8,37 @@ from typing import Any
 
 
 def stable_json(value: Any) -> bytes:
-    """The JSON of a file: sorted keys, two spaces, one newline at the end."""
+    """Return JSON for a file: sorted keys, two spaces, one newline at the end."""
     return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def canonical_json(value: Any) -> bytes:
-    """The JSON that is hashed, and that events are written in: sorted keys, no spaces."""
+    """Return JSON for hashes and events: sorted keys, no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def normal_body(text: str) -> str:
-    """A body as the real tool hashes it: without a byte order mark, every line end a newline."""
+    """Return a body as the real tool hashes it: without a byte order mark, with newlines as line ends."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def body_hash(body: bytes) -> str:
-    """The hash by the rule of the page: of the body's file alone."""
+    """Return the hash of a body alone, as the documentation of the real tool describes it."""
     return "sha256:" + sha256(body).hexdigest()
 
 
 def node_hash(sidecar: Mapping[str, Any], body: bytes) -> str:
-    """The hash by the rule of the real tool: of the sidecar, without the hash, and the body."""
+    """Return the hash of a sidecar, without its hash, and the body, as the real tool computes it."""
     return "sha256:" + sha256(_without_hash(sidecar) + b"\n" + _tool_bytes(body)).hexdigest()
 
 
 def link_hash(link: Mapping[str, Any]) -> str:
-    """The hash of a relation, by either rule."""
+    """Return the hash of a relation, which is the same by both rules."""
     return "sha256:" + sha256(_without_hash(link)).hexdigest()
 
 
 def follows_tool(sidecar: Mapping[str, Any], body: bytes) -> bool | None:
-    """Which rule a sidecar's hash satisfies: the real tool's, the page's (`False`), or neither."""
+    """Return True if a sidecar's hash is `node_hash`, False if it is `body_hash`, and None if it is neither."""
     present = sidecar.get("content_hash")
     if present == node_hash(sidecar, body):
         return True
@@ -54,7 +54,7 @@ def _tool_bytes(body: bytes) -> bytes:
 
 
 def local_time(microseconds: int, offset_minutes: int | None = None) -> str:
-    """A moment as it is written: whole seconds, in local time with its offset."""
+    """Return a time as files store it: in seconds, as local time with its offset."""
     moment = datetime.fromtimestamp(microseconds // 1_000_000, UTC)
     if offset_minutes is None:
         return moment.astimezone().isoformat()

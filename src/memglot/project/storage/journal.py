@@ -1,9 +1,9 @@
-"""A change of several files that happens whole or not at all.
+"""Change several files completely or not at all.
 
-All new contents are written apart first, so that a full disk is found before anything changes, and the old files get a
-second name there. Then a journal that names all of them takes its place: from then on the change has happened. What is
-left to do is renaming, which whoever comes next finishes if this process does not. Where that cannot be, because
-somebody changed the files since or the system refuses, everything is put back.
+All new contents are written to a stage folder first, so that a full disk is noticed before anything changes; the old
+files get a second name there. Then the journal, which lists all files, is written: from now on the change counts. What
+remains is renaming, which the next process finishes if this one is stopped. If that is impossible, because somebody
+changed the files since or the system refuses, everything is rolled back.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from msgspec import Struct
 
 from memglot.files import sync_file, sync_folder
 from memglot.project.storage.errors import ProjectError, cannot_write
-from memglot.project.storage.files import PART, refuse_links, write_file, write_lasting
+from memglot.project.storage.files import TEMPORARY_PREFIX, refuse_links, write_durable, write_file
 from memglot.project.storage.hashes import local_time
-from memglot.project.storage.ids import free
+from memglot.project.storage.ids import first_free
 from memglot.project.storage.paths import (
     ATTRIBUTES,
     CONFIG,
@@ -47,22 +47,19 @@ _MAY_CHANGE = re.compile(
 _UNNAMEABLE = re.compile(r"[^0-9A-Za-z.-]")
 
 
-class Grown(NamedTuple):
-    """A file that keeps its first bytes and gets more: for logs, which are not held in memory."""
+class Appended(NamedTuple):
+    """A file that keeps its first bytes and gets more: for logs, which are not loaded into memory."""
 
     keep: int
     more: bytes
 
 
-Content = bytes | Grown | None
-"""What a file will hold; `None` for one that goes."""
+Content = bytes | Appended | None
+"""New content of a file; None removes it."""
 
 
 class _Step(Struct):
-    """One file of a change: what takes its place, if anything; what tells that from others, and what was there.
-
-    While the change is under way, the old file has a second name.
-    """
+    """One file of a change: the staged new file, if any, the second name of the old file, and the digests of both."""
 
     path: str
     staged: str | None
@@ -76,9 +73,9 @@ class _Journal(Struct):
 
 
 def change_files(folder: Path, files: Mapping[str, Content]) -> None:
-    """Write, replace and (`None`) remove files of `.memory` as one change; the lock must be held.
+    """Write, replace and (None) remove files of `.memory` as one change; the lock must be held.
 
-    Raises `ProjectError` when a file cannot be written; nothing has changed then.
+    Raise `ProjectError` if a file cannot be written; then nothing has changed.
     """
     for path in files:
         refuse_links(folder, path)
@@ -92,28 +89,28 @@ def change_files(folder: Path, files: Mapping[str, Content]) -> None:
         write_file(folder / JOURNAL, msgspec.json.encode(_Journal(steps)))
         _apply(folder, steps)
     except OSError as error:
-        _take_back(folder, steps)
+        _roll_back(folder, steps)
         place = os.path.relpath(error.filename, folder.parent) if error.filename else FOLDER
         raise cannot_write(place, (error.strerror or str(error)).lower()) from error
 
 
 def _staged(folder: Path, path: str, content: Content, staged: str) -> _Step:
     place = folder / path
-    step = _Step(path, None if content is None else staged, f"{staged}.old", None, _present(place))
+    step = _Step(path, None if content is None else staged, f"{staged}.old", None, _digest_of(place))
     if content is not None:
         _stage(folder / staged, place, content)
         if step.before is not None:
             (folder / staged).chmod(place.stat().st_mode & 0o777)
         place.parent.mkdir(parents=True, exist_ok=True)
-        step.after = _present(folder / staged)
+        step.after = _digest_of(folder / staged)
     if step.before is not None:
-        _name_again(place, folder / step.old)
+        _link_or_copy(place, folder / step.old)
     return step
 
 
-def _stage(staged: Path, place: Path, content: bytes | Grown) -> None:
+def _stage(staged: Path, place: Path, content: bytes | Appended) -> None:
     if isinstance(content, bytes):
-        write_lasting(staged, content)
+        write_durable(staged, content)
         return
     with open(staged, "xb") as out:
         if content.keep:
@@ -126,23 +123,23 @@ def _stage(staged: Path, place: Path, content: bytes | Grown) -> None:
         sync_file(out)
 
 
-def _name_again(place: Path, old: Path) -> None:
+def _link_or_copy(place: Path, old: Path) -> None:
     try:
         os.link(place, old)
     except OSError:
-        # Not every system knows second names; there a copy does, at the price of its other times.
+        # Some systems have no hard links; a copy works there, but has other times.
         shutil.copy2(place, old)
 
 
 def has_journal(folder: Path) -> bool:
-    """Tell whether a change waits to be finished."""
+    """Return True if a change is not finished."""
     return (folder / JOURNAL).exists()
 
 
 def finish_change(folder: Path) -> list[str]:
-    """Finish the change of a process that was stopped in it; the lock must be held. Tells what a person should know.
+    """Finish the change of a process that was stopped; return warnings. The lock must be held.
 
-    Where a file of it was changed by somebody else since, the change is taken back; what it would have said is kept.
+    If somebody else changed one of the files since, roll the change back and keep a copy of what it would have written.
     """
     try:
         raw = (folder / JOURNAL).read_bytes()
@@ -153,7 +150,7 @@ def finish_change(folder: Path) -> list[str]:
     if steps is None:
         os.replace(folder / JOURNAL, folder / f"{JOURNAL}.refused")
         _clear_stage(folder)
-        return ["`.memory/index/journal` was not written by memglot; it was put aside, and nothing in it was done."]
+        return ["`.memory/index/journal` was not written by memglot; it was renamed, and nothing in it was done."]
     if all(_is_pending(folder, step) or _is_done(folder, step) for step in steps):
         _apply(folder, steps)
         return [_finished(len(steps))]
@@ -163,20 +160,20 @@ def finish_change(folder: Path) -> list[str]:
             if name is not None and (folder / name).is_file():
                 (folder / kept / step.path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(folder / name, folder / kept / step.path)
-    _take_back(folder, steps)
-    return [_taken_back(f"{FOLDER}/{kept}")]
+    _roll_back(folder, steps)
+    return [_rolled_back(f"{FOLDER}/{kept}")]
 
 
 def recovery_folder(folder: Path, now: str) -> str:
-    """A new folder for copies of this moment, below `.memory`; an earlier one of the same second is not written to."""
+    """Return the path of a new folder for copies, below `.memory`; an existing one is never reused."""
     wanted = f"{RECOVERY}/{_UNNAMEABLE.sub('-', now)}"
-    return free(wanted, lambda path: os.path.lexists(folder / path))
+    return first_free(wanted, lambda path: os.path.lexists(folder / path))
 
 
 def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
-    """The steps of a journal; `None` for one that we never wrote.
+    """Return the steps of a journal; None if memglot did not write it.
 
-    A repository may bring a journal of its own, so nothing that it names is touched outside of the storage.
+    A repository may contain a journal of its own, which must not reach anything outside of the storage.
     """
     try:
         steps = msgspec.json.decode(raw, type=_Journal).steps
@@ -196,12 +193,12 @@ def _steps(folder: Path, raw: bytes) -> list[_Step] | None:
 
 
 def _is_pending(folder: Path, step: _Step) -> bool:
-    is_staged = step.staged is None or _present(folder / step.staged) == step.after
-    return is_staged and _present(folder / step.path) == step.before
+    is_staged = step.staged is None or _digest_of(folder / step.staged) == step.after
+    return is_staged and _digest_of(folder / step.path) == step.before
 
 
 def _is_done(folder: Path, step: _Step) -> bool:
-    return _present(folder / step.path) == step.after
+    return _digest_of(folder / step.path) == step.after
 
 
 def _apply(folder: Path, steps: list[_Step]) -> None:
@@ -212,11 +209,11 @@ def _apply(folder: Path, steps: list[_Step]) -> None:
         elif (folder / step.staged).exists():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.replace(folder / step.staged, place)
-    _settle(folder, steps)
+    _finish(folder, steps)
 
 
-def _take_back(folder: Path, steps: list[_Step]) -> None:
-    """Put back what was there, wherever that is still what the change made; and forget the change."""
+def _roll_back(folder: Path, steps: list[_Step]) -> None:
+    """Restore the old files that nobody else changed since, and drop the change."""
     for step in steps:
         place, old = folder / step.path, folder / step.old
         if not _is_done(folder, step) or step.before == step.after:
@@ -227,18 +224,18 @@ def _take_back(folder: Path, steps: list[_Step]) -> None:
             elif old.exists():
                 os.replace(old, place)
     with suppress(OSError):
-        _settle(folder, steps)
+        _finish(folder, steps)
 
 
-def _settle(folder: Path, steps: list[_Step]) -> None:
+def _finish(folder: Path, steps: list[_Step]) -> None:
     for parent in {(folder / step.path).parent for step in steps}:
         sync_folder(parent)
     (folder / JOURNAL).unlink(missing_ok=True)
     _clear_stage(folder)
 
 
-def _present(path: Path) -> str | None:
-    """What tells whether a file still says the same, also in a copy of the folder; `None` where there is none."""
+def _digest_of(path: Path) -> str | None:
+    """Return a digest of a file, which is the same in a copy of the folder; None if there is no file."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -249,21 +246,21 @@ def _present(path: Path) -> str | None:
 
 
 def _clear_stage(folder: Path) -> None:
-    """Remove what stopped processes left; nobody else writes there while the lock is held."""
+    """Remove what stopped processes left; nobody else writes there while we hold the lock."""
     shutil.rmtree(folder / _STAGE, ignore_errors=True)
-    for part in (folder / INDEX).glob(PART + "*"):
+    for part in (folder / INDEX).glob(TEMPORARY_PREFIX + "*"):
         part.unlink(missing_ok=True)
 
 
 def _finished(count: int) -> str:
-    """A stopped save was finished."""
+    """Return the warning about a finished save."""
     files = "1 file" if count == 1 else f"{count:,} files"
-    return f"A save that was stopped half-way has been finished ({files})."
+    return f"An interrupted save was finished ({files})."
 
 
-def _taken_back(path: str) -> str:
-    """A stopped save was taken back."""
+def _rolled_back(path: str) -> str:
+    """Return the warning about a save that was rolled back."""
     return (
-        "A save was stopped half-way, and files were changed by others since: it was taken back, and what it would "
-        f"have written is kept in `{path}`."
+        "A save was interrupted, and others changed its files since: it was rolled back, and what it would have "
+        f"written is kept in `{path}`."
     )

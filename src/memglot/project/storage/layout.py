@@ -1,42 +1,42 @@
-"""Where the files of a store lie, and which hash its new sidecars get: as the page says, or as the real tool does."""
+"""Paths of new files in a store, and the hash of new sidecars: as documented, or as the real tool has them."""
 
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from memglot.project.storage.ids import file_slug, free, kind_of, slug_of
+from memglot.project.storage.ids import file_slug, first_free, kind_of, slug_of
 from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS
 
 TOOL_PROJECT = f"{NODES}/project"
-"""Where the real tool lays the project node, without the ending."""
+"""Path of the project node in stores of the real tool, without its ending."""
 
 
 class Layout(NamedTuple):
-    """How new files are laid and hashed in one store."""
+    """How new files of a store are named and hashed."""
 
     by_kind: bool = False
-    """Whether nodes lie in a folder of their kind, as the real tool lays them; else they lie flat."""
+    """True if nodes are in a folder of their kind, as in stores of the real tool."""
     tool_hash: bool = False
-    """Whether the hash of a new sidecar follows the real tool's rule; else the page's."""
+    """True if new sidecars have the hash of the real tool (`node_hash`), else `body_hash`."""
 
     def place(self, id: str, taken: Callable[[str], bool]) -> str:
-        """The path of a new node's files below `.memory`, without their endings; `taken` knows the other nodes'."""
+        """Return the path of a new node's files below `.memory`, without their endings, that is not `taken`."""
         kind, slug = kind_of(id), file_slug(slug_of(id))
         if self.by_kind:
             place = TOOL_PROJECT if kind == "project" else f"{NODES}/{KIND_FOLDERS[kind]}/{slug}"
-            return free(place, taken)
+            return first_free(place, taken)
         flat = f"{NODES}/{slug}"
-        # A project node in `memory/project.json` would be taken for the real tool's.
+        # `memory/project.json` would look like a store of the real tool.
         if taken(flat) or (kind == "project" and flat == TOOL_PROJECT):
             flat = f"{NODES}/{kind}-{slug}"
-        return free(flat, taken)
+        return first_free(flat, taken)
 
     def link_place(self, id: str, taken: Callable[[str], bool]) -> str:
-        """The path of a new relation's file, without its ending."""
-        return free(f"{RELATIONS}/{file_slug(id.removeprefix('rel.'))}", taken)
+        """Return the path of a new relation's file, without its ending."""
+        return first_free(f"{RELATIONS}/{file_slug(id.removeprefix('rel.'))}", taken)
 
 
 def layout_of(project: str | None, follows_tool: bool | None, folders: Collection[str]) -> Layout:
-    """The layout of a store: by the place of its project node, the rule its hash satisfies, and the folders there are.
+    """Return the layout of a store, from the path and hash of its project node and from its folders.
 
     `project` is the path without its ending, `folders` are the names of the folders in `memory/`.
     """

@@ -1,6 +1,6 @@
-"""The lock of a store, and of the registry: one writer at a time, ours or the real tool's.
+"""The lock of a store, and of the registry: one writer at a time, memglot or the real tool.
 
-Whoever waits in vain is told for whom.
+The error of a busy lock names its owner.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from memglot.settings import BUSY_SECONDS, export_time
 
 _PAUSE = 0.02
 _CLOCK_SECONDS = 2.0
-"""How far the clocks of the system's processes and of its files may lie apart."""
+"""Maximum difference between the clocks of processes and of files."""
 _UNNAMED_SECONDS = 10.0
-"""How old a lock without an owner's name must be to count as left behind: its writer names itself at once."""
+"""Age at which a lock without an owner counts as abandoned: writers name themselves at once."""
 
 
 @contextmanager
 def locked(folder: Path, operation: str, wait: float = BUSY_SECONDS, name: str = LOCK) -> Iterator[None]:
-    """Hold the lock of a folder. Waits for a live owner, and takes over from a dead one. Raises `ProjectError`.
+    """Hold the lock of a folder: wait for a live owner, and take over from a dead one. Raise `ProjectError`.
 
-    The lock file is what the real tool looks at, and never breaks. A hold on the folder itself, which the system lets
-    go of when its process ends, stands before it, so that of several of us only one judges whether an owner is dead.
+    The real tool looks only at the lock file, and never removes it. Before that, a lock on the folder itself, which
+    the system releases when a process ends, makes sure that only one process decides whether an owner is dead.
     """
     until = time.monotonic() + wait
     path = folder / name
     shown = f"{FOLDER}/{LOCK}" if name == LOCK else str(path)
-    with _held(folder, path, shown, until, wait):
+    with _folder_lock(folder, path, shown, until, wait):
         while not _claim(path, shown, operation):
             _pause(path, shown, until, wait)
         try:
@@ -65,9 +65,9 @@ def exclusive(folder: Path, wait: float = BUSY_SECONDS) -> Iterator[None]:
 
 
 @contextmanager
-def _held(folder: Path, path: Path, shown: str, until: float, wait: float) -> Iterator[None]:
+def _folder_lock(folder: Path, path: Path, shown: str, until: float, wait: float) -> Iterator[None]:
     if sys.platform == "win32":
-        yield  # No folder can be held there; a dead owner's lock is named, and left to the user.
+        yield  # Folders cannot be locked there; the user has to remove the lock of a dead owner.
         return
     import fcntl
 
@@ -83,17 +83,17 @@ def _held(folder: Path, path: Path, shown: str, until: float, wait: float) -> It
             except BlockingIOError:
                 _pause(path, shown, until, wait)
             except OSError:
-                break  # Some network file systems hold no folders; the lock file alone must do there.
+                break  # Some network file systems cannot lock folders; the lock file alone must do.
         yield
     finally:
         os.close(handle)
 
 
 def _claim(path: Path, shown: str, operation: str) -> bool:
-    """Make the lock file; tell whether that was possible. A dead owner's is cleared away first."""
+    """Create the lock file and return True, or False if there is one; remove that of a dead owner first."""
     owner = {"created_at": local_time(export_time()), "operation": operation, "pid": os.getpid()}
     try:
-        if path.exists() and _is_left(path):
+        if path.exists() and _is_abandoned(path):
             path.unlink(missing_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -109,8 +109,8 @@ def _claim(path: Path, shown: str, operation: str) -> bool:
     return True
 
 
-def _is_left(path: Path) -> bool:
-    """Tell whether whoever made a lock is gone."""
+def _is_abandoned(path: Path) -> bool:
+    """Return True if the owner of a lock is dead."""
     owner = _owner(path)
     pid = owner.get("pid") if owner else None
     if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0:
@@ -123,25 +123,25 @@ def _is_left(path: Path) -> bool:
 
 def _is_alive(pid: int, path: Path) -> bool:
     if sys.platform == "win32":
-        return True  # Signal 0 would disturb the process there.
+        return True  # Signal 0 would end the process there.
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
-    # Another program may have got the number since: one that began after the lock was made never held it.
-    began = _began(pid)
+    # Another program may have the number now: one that started after the lock was made never held it.
+    started = _start_of(pid)
     try:
-        return began is None or began <= path.stat().st_mtime + _CLOCK_SECONDS
+        return started is None or started <= path.stat().st_mtime + _CLOCK_SECONDS
     except OSError:
         return True
 
 
-def _began(pid: int) -> float | None:
-    """When a process began, in seconds; `None` where the system does not tell."""
+def _start_of(pid: int) -> float | None:
+    """Return when a process started, in seconds; None if the system does not say."""
     try:
-        # The name in brackets may hold anything; the 20th field behind it is the start, in ticks since the boot.
+        # The name in brackets may contain anything; the 20th field after it is the start, in ticks since boot.
         ticks = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
         boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
         return int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
@@ -163,8 +163,8 @@ def _pause(path: Path, shown: str, until: float, wait: float) -> None:
 
 
 def _lock_busy(path: str, owner: dict[str, Any] | None, seconds: float) -> ProjectError:
-    """Another program holds the lock, and did not let go of it."""
-    who = "a program that left no name"
+    """Return the error for a lock that another program holds."""
+    who = "an unknown program"
     if owner:
         who = f"process {owner.get('pid')} ({owner.get('operation')}, since {owner.get('created_at')})"
     message = (

@@ -1,4 +1,4 @@
-"""What project memory asks of a text in Markdown: its first heading, and whether it begins with a block of YAML."""
+"""The first heading of a Markdown text, and whether it has front matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def first_heading(text: str) -> str | None:
-    """The text of the first heading of level one, outside of code; `None` where there is none."""
+    """Return the text of the first heading of level one, outside of code; None if there is none."""
     if "# " not in text and "#\t" not in text:
         return None
     fence = ""
@@ -27,6 +27,6 @@ def first_heading(text: str) -> str | None:
 
 
 def has_front_matter(text: str) -> bool:
-    """Tell whether a text begins with a block between two lines of `---`."""
+    """Return True if a text begins with a block between two `---` lines."""
     lines = text.removeprefix("\ufeff").splitlines()
     return bool(lines) and lines[0].rstrip() == "---" and any(line.rstrip() == "---" for line in lines[1:])

@@ -1,4 +1,4 @@
-"""Which repository a project's memory belongs to: the remote that git's own files name, spelt in one way."""
+"""Find the remote of the repository that project memory belongs to, in a normalized form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
 _SHORT = re.compile(r"(?:[^@/\s]*@)?([A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.]+\]):(?!//)(.+)")
@@ -17,10 +17,10 @@ _USUAL_PORTS = frozenset({22, 80, 443, 9418})
 
 
 def remote_of(root: Path) -> str | None:
-    """The remote of the repository whose top folder this is, as `host/path`; `None` where it has none.
+    """Return the remote of the repository in a folder, as `host/path`; None if it has none.
 
-    Only files are read, git is not asked. `origin` comes first, then the others by their names. A remote that is a
-    path on this machine says nothing elsewhere, and does not count.
+    Only files are read; git is not run. `origin` comes first, then the others by name. Remotes that are local paths do
+    not count, since they mean nothing on other machines.
     """
     folder = _git_folder(root)
     if folder is None:
@@ -29,23 +29,23 @@ def remote_of(root: Path) -> str | None:
     for name, url in _remotes(_text(folder / "config")):
         found.setdefault(name, url)
     for name in sorted(found, key=lambda name: (name != "origin", name)):
-        if (told := one_spelling(found[name])) is not None:
-            return told
+        if (remote := normalize_remote(found[name])) is not None:
+            return remote
     return None
 
 
-def one_spelling(url: str) -> str | None:
-    """A remote as `host/path`, however it is spelt and without whoever logs in there; `None` for a local path."""
+def normalize_remote(url: str) -> str | None:
+    """Return a remote as `host/path`, without the user name; None for a local path."""
     url = url.strip()
     if "://" in url:
-        return _of_address(url)
+        return _from_url(url)
     short = _SHORT.fullmatch(url)
     if short is None or "\\" in url:
         return None
     return _joined(short[1], short[2])
 
 
-def _of_address(url: str) -> str | None:
+def _from_url(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -62,7 +62,7 @@ def _joined(host: str, path: str) -> str | None:
 
 
 def _git_folder(root: Path) -> Path | None:
-    """The folder that holds the repository's `config`: `.git`, or where a worktree or a submodule says it lies."""
+    """Return the folder with the repository's `config`: `.git`, or the one that a worktree or submodule names."""
     place = root / ".git"
     if place.is_dir():
         return place
@@ -75,19 +75,19 @@ def _git_folder(root: Path) -> Path | None:
 
 
 def _text(path: Path) -> str:
-    """A small file's text; empty for what is none."""
+    """Return the text of a small file; empty if it is not a regular file."""
     try:
-        # A pipe would wait for somebody to write into it.
+        # Opening a pipe would block.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return ""
-            return file.read(_LARGEST).decode("utf-8", "replace")
+            return file.read(_MAX_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 
 
 def _remotes(text: str) -> Iterator[tuple[str, str]]:
-    """The names and the addresses in git's own kind of settings file."""
+    """Yield the names and URLs of the remotes in a git configuration file."""
     remote: str | None = None
     for line in text.replace("\\\n", "").splitlines():
         line = line.strip()
@@ -101,17 +101,17 @@ def _remotes(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(text: str) -> str:
-    """A value without its quotes and the comment behind it."""
+    """Return a value without quotes and comments."""
     found, quoted, escaped = "", False, False
-    for sign in text:
+    for character in text:
         if escaped:
-            found, escaped = found + sign, False
-        elif sign == "\\":
+            found, escaped = found + character, False
+        elif character == "\\":
             escaped = True
-        elif sign == '"':
+        elif character == '"':
             quoted = not quoted
-        elif sign in "#;" and not quoted:
+        elif character in "#;" and not quoted:
             break
         else:
-            found += sign
+            found += character
     return found.strip()

@@ -1,6 +1,6 @@
-"""Secrets in a text that is about to be committed: found by their shape, and never repeated.
+"""Find secrets in texts that are about to be committed, without ever showing them.
 
-What has the shape of a known secret blocks; what merely may be one warns. Every rule runs in time linear in the text.
+Known kinds of secrets block a save; what may be a secret gives a warning. Every rule takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Severity = Literal["block", "warn"]
 
 
 SECRETS = {
-    "private-key": "A private key begins here",
+    "private-key": "This is the start of a private key",
     "github-token": "This looks like a GitHub token",
     "github-fine-grained-token": "This looks like a fine-grained GitHub token",
     "openai-key": "This looks like an API key that begins with `sk-`",
@@ -25,16 +25,16 @@ SECRETS = {
     "slack-token": "This looks like a Slack token",
     "aws-access-key": "This looks like an AWS access key id",
     "google-api-key": "This looks like a Google API key",
-    "assigned-secret": "A password, key or token is written out here",
+    "assigned-secret": "This assigns a password, key or token",
     "jwt": "This may be a JSON Web Token",
     "bearer-token": "This may be a bearer token",
     "high-entropy": "This long random text may be a secret",
 }
-"""What each rule about secrets says. The secret itself is never shown."""
+"""Message of each rule; the secret itself is never shown."""
 
 
-class Finding(NamedTuple):
-    """A place that holds, or may hold, a secret."""
+class SecretFinding(NamedTuple):
+    """A line that contains, or may contain, a secret."""
 
     severity: Severity
     rule: str
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
     message: str
 
 
-# A secret is no part of a longer word: `feature.ask-…` holds no key, nor does a hash that happens to hold `AKIA`.
+# A secret is not part of a longer word: `feature.ask-…` is not a key, nor is a hash that happens to contain `AKIA`.
 _APART = r"(?<![A-Za-z0-9_.-])"
 _BLOCKS = (
     ("private-key", r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"),
@@ -62,7 +62,7 @@ _ASSIGNED = re.compile(
 _JWT = re.compile(r"(?<![\w.-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
 _BEARER = re.compile(r"(?<!\w)bearer[ \t]{1,4}(?P<token>[A-Za-z0-9._~+/=-]{20,})", re.IGNORECASE)
 _RULES = tuple((rule, re.compile(pattern)) for rule, pattern in _BLOCKS)
-# A look for what every rule begins with spares nearly all texts the rules themselves.
+# Nearly all texts contain none of these, and need no further search.
 _HINTS = "-----BEGIN |ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|sk-|k_live_|k_test_|xox|AKIA|ASIA|AIza".split("|")
 _QUOTED = re.compile(r"[:=>][ \t]{0,8}[\"'`][^\s\"'`]{12}")
 _ASSIGNED_HINTS = ("pass", "secret", "token", "key", "credential")
@@ -73,19 +73,19 @@ _WORD = "(?:[A-Za-z]{1,20}[0-9]{0,8}|[0-9]{1,16})"
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:@~+=]+{_WORD})*\Z")
 _FILE = re.compile(r".*/.*\.[A-Za-z][A-Za-z0-9]{0,7}\Z", re.DOTALL)
 MIN_ENTROPY = 4.0
-"""How many bits a character of a long text must carry to pass for random."""
+"""Minimum entropy per character, in bits, of a text that counts as random."""
 
 
-def secrets_in(text: str) -> list[Finding]:
-    """The secrets in a text, in the order of their lines; each rule names a line once."""
+def find_secrets(text: str) -> list[SecretFinding]:
+    """Return the secrets in a text, ordered by line; each rule reports a line once."""
     found = {(place, rule): severity for severity, rule, place in _places(text)}
-    findings: dict[tuple[int, str], Finding] = {}
+    findings: dict[tuple[int, str], SecretFinding] = {}
     line, seen = 1, 0
     for (place, rule), severity in sorted(found.items()):
         line, seen = line + text.count("\n", seen, place), place
         findings.setdefault(
             (line, rule),
-            Finding(severity, rule, line, f"{SECRETS[rule]}; keep secrets out of memory that is committed."),
+            SecretFinding(severity, rule, line, f"{SECRETS[rule]}; keep secrets out of memory that is committed."),
         )
     return list(findings.values())
 
@@ -127,7 +127,7 @@ def _random_places(text: str) -> Iterator[int]:
 
 
 def _is_key(text: str) -> bool:
-    """Tell a key from words that are joined by hyphens."""
+    """Return True for a key, False for words joined by hyphens."""
     if any(len(part) >= 20 for part in re.split("[-_]", text)):
         return True
     return all(any(test(character) for character in text) for test in (str.isdigit, str.isupper, str.islower))
@@ -141,13 +141,13 @@ def _is_random(text: str) -> bool:
 
 
 def _is_prose(line: str) -> bool:
-    """Tell whether a line is a heading or ends as a sentence does; people write no keys there."""
+    """Return True if a line is a heading or ends like a sentence; people do not write keys there."""
     line = line.strip()
     return line.startswith("#") or (line.endswith((".", "!", "?")) and " " in line)
 
 
 def _is_name(found: str, before: str) -> bool:
-    """Tell whether something long is an id, a digest, a path, or part of an address."""
+    """Return True if a long text is an id, a digest, a path, or part of a URL."""
     word = found.strip("./:-=")
     if _NAMED.match(word) or _WORDS.match(word) or _FILE.match(word):
         return True

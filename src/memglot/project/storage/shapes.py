@@ -1,8 +1,7 @@
-"""The files of storage version 5 as msgspec sees them; decoding one checks it, and the schemas are made from these."""
+"""Structs of the files of storage version 5; they validate the files, and the schemas are generated from them."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from memglot.project.storage import vocabulary
@@ -15,14 +14,14 @@ Hash: TypeAlias = Annotated[str, Meta(pattern=vocabulary.HASH)]
 
 
 class EvidenceItem(Struct, forbid_unknown_fields=True):
-    """What a node or a relation rests on."""
+    """Evidence for a node or a relation."""
 
     kind: vocabulary.EvidenceKind
     id: Text
 
 
 class SidecarSource(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Who wrote a node, and at what work."""
+    """Who wrote a node, and during which task."""
 
     kind: vocabulary.SourceKind
     task: Text | UnsetType = UNSET
@@ -30,7 +29,7 @@ class SidecarSource(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Origin(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Where outside of the project a node comes from."""
+    """The source of a node outside of the project."""
 
     kind: vocabulary.OriginKind
     locator: Text
@@ -40,7 +39,7 @@ class Origin(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Sidecar(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What `memory/….json` says of a node; its text lies in the Markdown file beside it."""
+    """A node in `memory/….json`; its text is in the Markdown file next to it."""
 
     id: Id
     type: vocabulary.Kind
@@ -60,7 +59,7 @@ class Sidecar(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class RelationFile(Struct, forbid_unknown_fields=True, omit_defaults=True, rename={"subject": "from", "object": "to"}):
-    """What `relations/….json` says of a relation."""
+    """A relation in `relations/….json`."""
 
     id: RelationId
     subject: Id
@@ -82,7 +81,7 @@ class Defaults(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class Identity(Struct, forbid_unknown_fields=True):
-    """Which project this is."""
+    """The id and the name of the project."""
 
     id: Annotated[str, Meta(pattern=vocabulary.PROJECT_ID)]
     name: Text
@@ -116,9 +115,3 @@ class MemoryEvent(Struct, forbid_unknown_fields=True, omit_defaults=True):
     relation_id: RelationId | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     payload: dict[str, Any] | UnsetType = UNSET
-
-
-def fields_of(value: Struct) -> dict[str, Any]:
-    """A file's struct as the plain object that is written; what is absent stays absent."""
-    found: dict[str, Any] = msgspec.to_builtins(value)
-    return found
