@@ -149,7 +149,7 @@ def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Pat
     assert not (root / ".memory/memory/a.json").exists()
     told = do(root, query, "a b")
     assert told["data"]["included_ids"] == ["feature.a"]
-    assert any("has been finished" in warning for warning in told["warnings"])
+    assert any("interrupted save was finished" in warning for warning in told["warnings"])
     assert sidecar(root, "memory/a.json")["id"] == "feature.a"
     assert not (root / ".memory" / JOURNAL).exists()
 
@@ -185,7 +185,7 @@ def test_a_stopped_save_is_taken_back_where_files_were_changed_since(root: Path,
         by_hand.read_bytes() + b'{"actor":"user","event":"index.rebuilt","timestamp":"2026-01-01T00:00:00Z"}\n'
     )
     told = do(root, status)
-    assert any("was taken back" in warning for warning in told["warnings"])
+    assert any("was rolled back" in warning for warning in told["warnings"])
     assert files_of(root) == before | {"events.jsonl": by_hand.read_bytes()}
     (kept,) = (root / ".memory/recovery").rglob("a.md")
     assert kept.read_text() == "saved"

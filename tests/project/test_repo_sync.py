@@ -887,5 +887,5 @@ def test_a_name_that_was_taken_again_is_where_a_rename_ends() -> None:
 def test_git_itself_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert Git.find(tmp_path) is None
-    with pytest.raises(ProjectError, match="git is not there"):
+    with pytest.raises(ProjectError, match="git is not installed"):
         Git(tmp_path).files()
