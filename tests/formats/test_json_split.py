@@ -142,14 +142,14 @@ def test_a_large_value_does_not_make_later_reads_larger() -> None:
 
     text = b"[" + msgspec.json.encode({"k": "x" * 1_000_000}) + b',{"a":1}' * 200_000 + b"]"
     stream = Watched(text)
-    values = json_split.Splitter(stream)
+    values = json_split.JsonSplitter(stream)
     values.peek()
     values.skip()
     while values.peek() not in (b"]", b""):
-        if values.buffer[values.place : values.place + 1] == b",":
+        if values.buffer[values.position : values.position + 1] == b",":
             values.skip()
             continue
-        found = values.guess(msgspec.json.decode)
+        found = values.try_object(msgspec.json.decode)
         assert found is not None
-        values.place += len(found[0])
+        values.position += len(found[0])
     assert max(stream.sizes[-5:]) == json_split._READ

@@ -35,7 +35,7 @@ KNOWN = {
     "retrievalCount": "retrieval_count",
     "brain_id": "",
 }
-_SIGNS = frozenset({"createdAt", "strength", "retrievalCount", "lastAccessed", "emotions"})
+_TRACE_KEYS = frozenset({"createdAt", "strength", "retrievalCount", "lastAccessed", "emotions"})
 _TRACE_ID = re.compile(rb'\s*(?:\[\s*)?\{\s*"id"\s*:\s*"mt_')
 _AT_ONCE = 100
 
@@ -45,7 +45,7 @@ def recognise(head: bytes) -> bool:
     keys = first_keys(head)
     if keys.get("traces") == b"[":
         return True
-    return "content" in keys and (not _SIGNS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
+    return "content" in keys and (not _TRACE_KEYS.isdisjoint(keys) or _TRACE_ID.match(head) is not None)
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:

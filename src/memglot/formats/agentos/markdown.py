@@ -34,7 +34,7 @@ from memglot.report import Report, SourceReport
 RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
 _FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
 _BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
-_SIGNS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
+_KEYS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
 _TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def recognise(head: bytes) -> bool:
     block = _BLOCK.match(head)
     if block is None:
         return False
-    return all(sign.search(block[1]) for sign in _SIGNS) or _TRACE_ID.search(block[1]) is not None
+    return all(key.search(block[1]) for key in _KEYS) or _TRACE_ID.search(block[1]) is not None
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:
@@ -82,9 +82,9 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
     content = text[frame.start : frame.end]
     if not content.strip() and (not content or not frame.fenced):
         raise empty_content()
-    record, *riders = read_trace(_trace(frame.front, content, path), space, NOTES, report)
+    record, *attached = read_trace(_trace(frame.front, content, path), space, NOTES, report)
     assert isinstance(record, Record)
-    things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+    things: list[Thing] = [item for item in attached if not isinstance(item, Record)]
     slot = options.slots.get(path) if options.slots is not None else None
     if isinstance(slot, dict):
         things += take_slot({KEY: slot}, record, report) or []
@@ -132,11 +132,11 @@ def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
     return Trace(**values)
 
 
-def _is_ours(record: Record, riders: list[Thing], path: str, text: str, space: str) -> bool:
+def _is_ours(record: Record, attached: list[Thing], path: str, text: str, space: str) -> bool:
     """Return True if memglot would write exactly this note in one of its dialects."""
     for dialect in (None, "program"):
         options = WriteOptions(dialect=dialect, space=space)
-        found, trace = _layout((record, riders, False), Report(), options, space)
+        found, trace = _layout((record, attached, False), Report(), options, space)
         if found == path and found == _layout_path(trace, record, options):
             return _text(trace, options) == text or _text(trace, WriteOptions(dialect=dialect, plain=True)) == text
     return False
@@ -156,22 +156,22 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
 
 
 def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: WriteOptions, space: str) -> None:
-    record, riders, last = bundle
+    record, attached, last = bundle
     extra = {key: value for key, value in record.extra.items() if key not in (PLACE, RESIDUE)}
     bare = msgspec.structs.replace(record, extra=extra)
     places = places_of(record, PLACE, RESIDUE)
-    fallback, trace = _layout((bare, riders, last), report, options, space)
+    fallback, trace = _layout((bare, attached, last), report, options, space)
     path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
     files.later(places[1:], record.content, fallback)
-    if places and path == places[0].path and untouched(record):
+    if places and path == places[0].path and is_unchanged(record):
         slot = note_slot(record, {PLACE, TOOL}, RESIDUE)
-        slot = pack_found(slot, record, riders, report, options.plain)
+        slot = pack_found(slot, record, attached, report, options.plain)
         files.put(path, places[0].text(record.content).encode(), slot)
     else:
         files.put(path, _text(trace, options).encode())
 
 
-def untouched(record: Record) -> bool:
+def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
     places = places_of(record, PLACE, RESIDUE)
     return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
@@ -236,6 +236,6 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -108,10 +108,10 @@ def write_program(
     with target.file() as out:
         out.write(b'{\n  "traces": [')
         before = b"\n    "
-        for record, riders, last in bundles(items, buffer, report, with_deleted=True):
+        for record, attached, last in bundles(items, buffer, report, with_deleted=True):
             prover.add(record)
-            relations = [rider for rider in riders if isinstance(rider, Relation)]
-            rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
+            relations = [item for item in attached if isinstance(item, Relation)]
+            rest: list[Thing] = [item for item in attached if not isinstance(item, Relation)]
             end = prover.end(target.sidecar_count, alone=True) if last else None
             bundle = (record, rest, last)
             own = find_space(record, brain)

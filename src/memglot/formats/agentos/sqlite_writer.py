@@ -94,14 +94,14 @@ class _BrainWriter:
 
     def trace(self, bundle: Bundle) -> None:
         """Write a memory and its attached items."""
-        record, riders, last = bundle
+        record, attached, last = bundle
         self._prover.add(record)
         rest: list[Thing] = []
-        for rider in riders:
-            if isinstance(rider, Relation):
-                self._relations.append(msgspec.to_builtins(rider))
+        for item in attached:
+            if isinstance(item, Relation):
+                self._relations.append(msgspec.to_builtins(item))
             else:
-                rest.append(rider)
+                rest.append(item)
         brain = self._brain_of(record)
         native = native_trace(record, PROGRAM, self._columns.unstorable_keys(record, brain))
         native.retrieval_count = max(-_LARGEST - 1, min(native.retrieval_count, _LARGEST))
@@ -125,9 +125,9 @@ class _BrainWriter:
 
     def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[TraceRow, Trace]:
         """Return the row of a trace: unchanged if the trace is, with a carry slot if needed."""
-        record, riders, _ = bundle
+        record, attached, _ = bundle
         space = brain or self._space or self._name
-        rest = move_vector(trace, riders)
+        rest = move_vector(trace, attached)
         made = trace_row(trace)
         kept = record.extra.get(RESIDUE)
         row, used = restore_columns(made, kept)

@@ -50,7 +50,7 @@ class QuestionAnswer:
 class SavedMemory:
     """A memory that the assistant saved."""
 
-    said: Utterance
+    utterance: Utterance
     branch: bool
 
 
@@ -95,14 +95,16 @@ class PairCollector:
                 self.found.append(SavedMemory(self._utterance(key, message, content, text), branch))
             return pair
         if role == "user":
-            said = self._utterance(key, message, content, content.text)
-            if not said.text.strip():
-                said.text = "\n".join(f"[file: {file.get('name') or file['id']}]" for file in said.attachments)
-            return self._question(said, pair, branch)
+            utterance = self._utterance(key, message, content, content.text)
+            if not utterance.text.strip():
+                utterance.text = "\n".join(
+                    f"[file: {file.get('name') or file['id']}]" for file in utterance.attachments
+                )
+            return self._question(utterance, pair, branch)
         return self._answer(key, role, message, content, pair, branch)
 
-    def _question(self, said: Utterance, pair: QuestionAnswer | None, branch: bool) -> QuestionAnswer:
-        opened = self._new(QuestionAnswer(branch, said))
+    def _question(self, utterance: Utterance, pair: QuestionAnswer | None, branch: bool) -> QuestionAnswer:
+        opened = self._new(QuestionAnswer(branch, utterance))
         if pair is not None and pair.is_open:
             opened.absorb_context(pair)
         return opened

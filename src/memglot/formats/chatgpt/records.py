@@ -39,8 +39,8 @@ def conversation_records(
     allowance = _REPEATED
     for found, id in _identified(collector.found, counts):
         if isinstance(found, SavedMemory):
-            record = _record(conversation, id, [found.said], found.branch)
-            record.content, record.kind = found.said.text, "semantic"
+            record = _record(conversation, id, [found.utterance], found.branch)
+            record.content, record.kind = found.utterance.text, "semantic"
             record.meta["saved"] = True
         else:
             question = [found.question] if found.question and found.question.text.strip() else []
@@ -84,7 +84,7 @@ def _identified(found: list[Found], counts: ReadCounts) -> Iterator[tuple[Found,
     oldest = {id: _oldest(pairs) for id, pairs in asked.items()}
     for pair in found:
         if isinstance(pair, SavedMemory):
-            yield pair, pair.said.id
+            yield pair, pair.utterance.id
             continue
         question = pair.question
         first = oldest[question.id] if question is not None else pair
@@ -112,9 +112,9 @@ def _oldest(pairs: list[QuestionAnswer]) -> QuestionAnswer:
 
 def _pair_record(conversation: Conversation, id: str, pair: QuestionAnswer, question: list[Utterance]) -> Record:
     record = _record(conversation, id, question + pair.answers, pair.branch)
-    parts = [f"[user]: {said.text}" for said in question]
+    parts = [f"[user]: {utterance.text}" for utterance in question]
     if pair.answers:
-        parts.append("[assistant]: " + "\n\n".join(said.text for said in pair.answers))
+        parts.append("[assistant]: " + "\n\n".join(utterance.text for utterance in pair.answers))
     record.content, record.kind = "\n".join(parts), "episodic"
     kept = {"thoughts": pair.thoughts, "context": pair.context}
     if any(kept.values()):
@@ -122,18 +122,18 @@ def _pair_record(conversation: Conversation, id: str, pair: QuestionAnswer, ques
     return record
 
 
-def _record(conversation: Conversation, id: str, said: list[Utterance], branch: bool) -> Record:
+def _record(conversation: Conversation, id: str, utterances: list[Utterance], branch: bool) -> Record:
     foreign = f"{conversation.id}/{id}"
-    times = [each.at for each in said if each.at] or [conversation.created_at]
-    meta: dict[str, Any] = {"conversation_id": conversation.id, "message_ids": [each.id for each in said]}
-    models = [each.model for each in said if each.model]
+    times = [each.at for each in utterances if each.at] or [conversation.created_at]
+    meta: dict[str, Any] = {"conversation_id": conversation.id, "message_ids": [each.id for each in utterances]}
+    models = [each.model for each in utterances if each.model]
     if models:
         meta["model"] = models[-1]
     if branch:
         meta["branch"] = True
-    if any(each.hidden for each in said):
+    if any(each.hidden for each in utterances):
         meta["hidden"] = True
-    attachments = [attachment for each in said for attachment in each.attachments]
+    attachments = [attachment for each in utterances for attachment in each.attachments]
     if attachments:
         meta["attachments"] = attachments
     return Record(

@@ -95,11 +95,11 @@ def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: SourceRe
 
 def items_of_trace(record: Record, trace: Trace, report: SourceReport) -> Iterator[Item]:
     """Yield a memory with its carry slot applied, and its attached items."""
-    riders = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
+    attached = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
     yield record
     if trace.embedding:
         yield Embedding(record=record.id, vector=trace.embedding, dimensions=len(trace.embedding) // 4)
-    yield from riders
+    yield from attached
 
 
 def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record:
@@ -165,22 +165,22 @@ def trace_from_record(
     known: Container[str] = (),
 ) -> Trace:
     """Return the trace of a memory; other fields and the proof are carried in `metadata.memglot`."""
-    record, riders, _ = bundle
+    record, attached, _ = bundle
     trace = native_trace(record, dialect, known)
-    rest = move_vector(trace, riders) if dialect.has_vectors else riders
+    rest = move_vector(trace, attached) if dialect.has_vectors else attached
     # Only fields that differ from what a reader finds in the trace must be carried.
     found = differences(record, record_from_trace(trace, space, dialect))
     add_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
     return trace
 
 
-def move_vector(trace: Trace, riders: list[Thing]) -> list[Thing]:
+def move_vector(trace: Trace, attached: list[Thing]) -> list[Thing]:
     """Move the only vector from the attached items to the trace; return the other items."""
-    vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+    vectors = [item for item in attached if isinstance(item, Embedding)]
     if len(vectors) == 1 and not vectors[0].model and len(vectors[0].vector) == 4 * vectors[0].dimensions > 0:
         trace.embedding = vectors[0].vector
-        return [rider for rider in riders if rider is not vectors[0]]
-    return riders
+        return [item for item in attached if item is not vectors[0]]
+    return attached
 
 
 def add_slot(trace: Trace, slot: dict[str, Any], end: Proof | None = None) -> None:

@@ -242,10 +242,10 @@ class CsvHeader:
             slot = cells.json_value(text)
         except BadRecord:
             pass
-        riders = take_slot({KEY: slot}, record, context.report)
-        if riders is None:
+        attached = take_slot({KEY: slot}, record, context.report)
+        if attached is None:
             record.meta[_free(record.meta, KEY)] = text
-        return riders or []
+        return attached or []
 
 
 def _free(taken: dict[str, Any], name: str) -> str:

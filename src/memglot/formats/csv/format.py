@@ -62,12 +62,12 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
         try:
             if row.error is not None:
                 raise row.error
-            record, riders = columns.record(row.fields, context)
+            record, attached = columns.record(row.fields, context)
         except BadRecord as error:
             report.failed_record(error)
             continue
         yield record
-        yield from riders
+        yield from attached
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
@@ -99,14 +99,14 @@ class _RowWriter:
 
     def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
         """Return the cells of a record."""
-        record, riders, _ = bundle
+        record, attached, _ = bundle
         cells = _cells(record, self._plain)
         native, _ = self._columns.record(cells, self._context)
         if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
             # Ids depend on the file's name, which may change, so the id itself is carried.
             native.id, native.foreign = "", []
         found = {} if native == record else differences(record, native)
-        slot = pack_found(found, record, riders, self._report, self._plain)
+        slot = pack_found(found, record, attached, self._report, self._plain)
         if end is not None and not self._plain:
             slot["end"] = to_builtins(end)
         if slot:

@@ -47,8 +47,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     proof = _GraphProver()
     try:
         with target.file() as out:
-            for record, riders, _ in bundles(items, buffer, report):
-                buffer.add(record, riders)
+            for record, attached, _ in bundles(items, buffer, report):
+                buffer.add(record, attached)
             buffer.tables.bind()
             before = b""
             for blob in buffer.ignored_lines():
@@ -97,7 +97,7 @@ class _GraphProver:
         return end
 
 
-def untouched(record: Record) -> bool:
+def is_unchanged(record: Record) -> bool:
     """Return False: an observation's id depends on its text, so a memory edited here is newer than the file."""
     return False
 
@@ -117,6 +117,6 @@ FORMAT = Format(
     empty_is_error=False,
     blank_is_error=False,
     recognise=recognise,
-    notes=NoteSupport(is_unchanged=untouched),
+    notes=NoteSupport(is_unchanged=is_unchanged),
     writing=WriteSupport(proves_rest=True),
 )

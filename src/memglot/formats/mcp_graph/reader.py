@@ -111,9 +111,9 @@ class _GraphReader:
         named_line = self.counter.next_line(line["name"])
         record = self._memory(named_line, line, slot)
         if record is not None:
-            riders = take_slot({KEY: slot.record}, record, self._report) if slot.record else None
+            attached = take_slot({KEY: slot.record}, record, self._report) if slot.record else None
             yield record
-            yield from riders or ()
+            yield from attached or ()
             yield from self._observations(line["observations"], 1, named_line, Endpoint(record.id), slot)
             return
         entity = self._apply_fields(named_line.entity(line), slot.entity or {})
@@ -152,12 +152,12 @@ class _GraphReader:
             numbers[text] += 1
             key = slot_key(text, numbers[text])
             record = named_line.fact(text, numbers[text])
-            riders = None
+            attached = None
             if carried := slot.observations.get(key):
-                riders = take_slot({KEY: carried}, record, self._report)
+                attached = take_slot({KEY: carried}, record, self._report)
             yield record
             yield self._apply_fields(named_line.about(record, end, position), slot.about.get(key, {}))
-            yield from riders or ()
+            yield from attached or ()
 
 
 def _check(text: Any, field: str) -> None:

@@ -14,7 +14,7 @@ from memglot.model import Entity, Record, Relation, Thing
 
 _MOST = 1 << 62
 _TABLES = """
-CREATE TABLE records (number INTEGER PRIMARY KEY, id TEXT, doc BLOB, riders BLOB);
+CREATE TABLE records (number INTEGER PRIMARY KEY, id TEXT, doc BLOB, attached BLOB);
 CREATE TABLE entities (number INTEGER PRIMARY KEY, id TEXT, name TEXT, nth INTEGER, doc BLOB);
 CREATE TABLE relations (
     number INTEGER PRIMARY KEY, subject TEXT, object TEXT, about INTEGER, name TEXT, position INTEGER, doc BLOB
@@ -45,7 +45,7 @@ SELECT name, nth, id, doc FROM (
     SELECT *, min(number) OVER (PARTITION BY name, nth) AS first FROM entities
 ) ORDER BY nth, first, doc IS NULL, number"""
 _OBSERVATIONS = """
-SELECT records.doc, records.riders, relations.doc FROM bound
+SELECT records.doc, records.attached, relations.doc FROM bound
 JOIN records ON records.number = record JOIN relations ON relations.number = relation
 WHERE bound.object IN (SELECT value FROM json_each(?)) AND bound.about = ?
 ORDER BY bound.position IS NULL, bound.position, record"""
@@ -59,7 +59,7 @@ class Observation(NamedTuple):
     """A memory written as an observation, its attached items, and its relation to the entity."""
 
     record: Record
-    riders: list[Thing]
+    attached: list[Thing]
     about: Relation
 
 
@@ -86,10 +86,10 @@ class GraphTables:
         """Delete the file."""
         self._db.close()
 
-    def add_record(self, record: Record, riders: list[Thing]) -> None:
+    def add_record(self, record: Record, attached: list[Thing]) -> None:
         """Add a memory with its attached items."""
-        row = (record.id or None, msgspec.json.encode(record), b"\n".join(map(encode_item, riders)))
-        self._db.execute("INSERT INTO records (id, doc, riders) VALUES (?, ?, ?)", row)
+        row = (record.id or None, msgspec.json.encode(record), b"\n".join(map(encode_item, attached)))
+        self._db.execute("INSERT INTO records (id, doc, attached) VALUES (?, ?, ?)", row)
 
     def add_entity(self, entity: Entity) -> None:
         """Add an entity."""
@@ -126,16 +126,16 @@ class GraphTables:
     def observations(self, ids: list[str], *, of_entities: bool) -> list[Observation]:
         """Return the observations of a memory, or of entities that share a line, in order."""
         found = []
-        for doc, riders, about in self._db.execute(_OBSERVATIONS, (_json(ids), 1 if of_entities else 2)):
+        for doc, attached, about in self._db.execute(_OBSERVATIONS, (_json(ids), 1 if of_entities else 2)):
             record, relation = msgspec.json.decode(doc, type=Record), msgspec.json.decode(about, type=Relation)
-            found.append(Observation(record, _things(riders), relation))
+            found.append(Observation(record, _things(attached), relation))
         return found
 
     def records(self) -> Iterator[tuple[Record, list[Thing]]]:
         """Yield the memories that are not observations, in the order they were added."""
-        sql = "SELECT doc, riders FROM records WHERE number NOT IN (SELECT record FROM bound) ORDER BY number"
-        for doc, riders in self._db.execute(sql):
-            yield msgspec.json.decode(doc, type=Record), _things(riders)
+        sql = "SELECT doc, attached FROM records WHERE number NOT IN (SELECT record FROM bound) ORDER BY number"
+        for doc, attached in self._db.execute(sql):
+            yield msgspec.json.decode(doc, type=Record), _things(attached)
 
     def relations(self) -> Iterator[Relation]:
         """Yield the relations that do not bind an observation, in the order they were added."""

@@ -54,12 +54,12 @@ class GraphBuffer:
         self.counter = LineCounter(space)
         self._lines: DiskList[Any] = DiskList()
 
-    def add(self, record: Record, riders: list[Thing]) -> None:
+    def add(self, record: Record, attached: list[Thing]) -> None:
         """Add a memory and its attached items."""
-        for rider in riders:
-            if isinstance(rider, Relation):
-                self.tables.add_relation(rider)
-        self.tables.add_record(record, [rider for rider in riders if not isinstance(rider, Relation)])
+        for item in attached:
+            if isinstance(item, Relation):
+                self.tables.add_relation(item)
+        self.tables.add_record(record, [item for item in attached if not isinstance(item, Relation)])
 
     def add_leftover(self, item: Item, report: Report) -> None:
         """Add an item that is not a memory."""
@@ -110,8 +110,8 @@ class LineWriter:
         """Yield all lines in file order."""
         for name, entities in self._tables.entities():
             yield self._entity(name, entities)
-        for record, riders in self._tables.records():
-            yield self._record(record, riders)
+        for record, attached in self._tables.records():
+            yield self._record(record, attached)
         self._name_relations()
         for group in self._tables.named():
             yield from self._relations(group)
@@ -145,7 +145,7 @@ class LineWriter:
             line.slot.made = True
         return line
 
-    def _record(self, record: Record, riders: list[Thing]) -> GraphLine:
+    def _record(self, record: Record, attached: list[Thing]) -> GraphLine:
         """Return the line of a memory: an entity whose first observation is its content."""
         named_line = self._counter.next_line(MemoryName.of(record) if record.id else record.title or _NAMELESS)
         fresh = bool(record.id) and self._written_ids.get(record.id, entity=False) is None
@@ -160,8 +160,8 @@ class LineWriter:
             read = named_line.fact(record.content, 1) if self._plain else Record(content=record.content)
             if not self._plain:
                 read.kind, read.title = record.kind, named_line.name
-        line.slot.record = pack_found(differences(record, read), record, riders, self._report, self._plain)
-        line.items[:0] = [record, *riders]
+        line.slot.record = pack_found(differences(record, read), record, attached, self._report, self._plain)
+        line.items[:0] = [record, *attached]
         return line
 
     def _line(
@@ -174,28 +174,28 @@ class LineWriter:
         end: Endpoint,
     ) -> GraphLine:
         """Return a line with its observations; fields that the observations cannot express are carried."""
-        told, also = _split_repeated(named_line, found)
-        texts = _with_empty(first + [observation.record.content for observation in told], own)
+        written, also = _split_repeated(named_line, found)
+        texts = _with_empty(first + [observation.record.content for observation in written], own)
         line = GraphLine(entity_line(named_line.name, type, texts, own), LineSlot(), [])
-        rest = iter(told)
+        rest = iter(written)
         numbers: Counter[str] = Counter()
         for position, text in enumerate(texts):
             if not text or position < len(first):
                 continue
-            record, riders, about = next(rest)
+            record, attached, about = next(rest)
             numbers[text] += 1
             key = slot_key(text, numbers[text])
             fact = named_line.fact(text, numbers[text])
             missing = {} if record == fact else differences(record, fact)
-            if carried := pack_found(missing, record, riders, self._report, self._plain):
+            if carried := pack_found(missing, record, attached, self._report, self._plain):
                 line.slot.observations[key] = carried
             if carried := self._to_carry(about, differing_fields(about, named_line.about(record, end, position))):
                 line.slot.about[key] = carried
-            line.items.extend((record, about, *riders))
-        for observation in [*told, *also]:
+            line.items.extend((record, about, *attached))
+        for observation in [*written, *also]:
             self._written_ids.add(observation.record.id, named_line.name)
-        for record, riders, about in also:
-            self._add_items(line, [record, about, *riders])
+        for record, attached, about in also:
+            self._add_items(line, [record, about, *attached])
         return line
 
     def _name_relations(self) -> None:
@@ -249,17 +249,17 @@ def _split_repeated(named_line: NamedLine, found: list[Observation]) -> tuple[li
     dropped unknown keys, shares the first one's position.
     """
     count = Counter(observation.record.content for observation in found)
-    told: list[Observation] = []
+    written: list[Observation] = []
     also: list[Observation] = []
     own = {named_line.fact(text, n).id for text, times in count.items() if times > 1 for n in range(1, times + 1)}
     natives = {observation.record.content for observation in found if observation.record.id in own}
-    taken: set[str] = set()
+    seen: set[str] = set()
     for observation in found:
         text, id = observation.record.content, observation.record.id
-        can_be_memory = count[text] == 1 or id in own or text not in natives and text not in taken
-        taken.add(text)
-        (told if can_be_memory else also).append(observation)
-    return told, also
+        is_written = count[text] == 1 or id in own or text not in natives and text not in seen
+        seen.add(text)
+        (written if is_written else also).append(observation)
+    return written, also
 
 
 def _with_empty(texts: list[str], own: dict[str, Any]) -> list[str]:

@@ -135,8 +135,8 @@ def _is_plain(part: str) -> bool:
     return part not in ("", ".", "..") and not any(letter in part for letter in "/\\:\0")
 
 
-def _is_hash(said: Any, found: str) -> bool:
-    bare = said.removeprefix("sha256:") if isinstance(said, str) else ""
+def _is_hash(recorded: Any, found: str) -> bool:
+    bare = recorded.removeprefix("sha256:") if isinstance(recorded, str) else ""
     return _HEX.fullmatch(bare) is not None and bare.lower() == found
 
 

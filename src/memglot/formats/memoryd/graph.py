@@ -36,9 +36,11 @@ FindWritten = Callable[[Endpoint], str | None]
 """Return the id written for one end of a relation, if any."""
 _ENTITY_KEYS = frozenset("id name type aliases first_seen_at last_seen_at mention_count scope_hash memglot".split())
 _RELATION_KEYS = frozenset(
-    ("subject_id subject_kind predicate object_id object_kind source_memory_id scope_hash confidence created_at "
-     "superseded_at memglot").split()
-)  # fmt: skip
+    """
+    subject_id subject_kind predicate object_id object_kind source_memory_id scope_hash confidence created_at
+    superseded_at memglot
+    """.split()
+)
 _CHAIN_KEYS = frozenset(
     "newer_memory_id older_memory_id entity_id confidence decided_at decided_by reason memglot".split()
 )
@@ -112,8 +114,8 @@ def read_relation(row: dict[str, Any], source: str = "") -> Relation | None:
     subject_id, predicate, object_id = map(str, texts)
     own = _more(row, _RELATION_KEYS)
     ends = [_end(text, row.get(kind)) for text, kind in ((subject_id, "subject_kind"), (object_id, "object_kind"))]
-    own |= {key: text for key, text, end in zip(("subject_id", "object_id"), (subject_id, object_id), ends, strict=True)
-            if _default_text(end) != text}  # fmt: skip
+    given_ends = zip(("subject_id", "object_id"), (subject_id, object_id), ends, strict=True)
+    own |= {key: text for key, text, end in given_ends if _default_text(end) != text}
     given = row.get("source_memory_id")
     given = given if isinstance(given, str) and given else source
     if given and not is_id(given.lower()):

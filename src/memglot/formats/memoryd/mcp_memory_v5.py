@@ -36,9 +36,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     prover, writing = Prover(), _Rows(report, options)
     with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
         before = b"\n"
-        for record, riders, _ in bundles(items, target, report):
-            prover.add(record, riders)
-            body.write(before + msgspec.json.encode(writing.row(record, riders)))
+        for record, attached, _ in bundles(items, target, report):
+            prover.add(record, attached)
+            body.write(before + msgspec.json.encode(writing.row(record, attached)))
             before = b",\n"
         end = prover.end(target.sidecar_count)
         # The head has the proof of everything after it, so it is built last and written first.
@@ -77,11 +77,11 @@ class _Rows:
         self._machine = "" if options.plain else machine.lower().replace(" ", "-")
         self.vectors = False
 
-    def row(self, record: Record, riders: list[Thing]) -> dict[str, Any]:
+    def row(self, record: Record, attached: list[Thing]) -> dict[str, Any]:
         """Return the row of a record; attached items are carried in its slot."""
-        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
+        vectors = [item for item in attached if isinstance(item, Embedding)]
         numbers = numbers_of(vectors[0].vector) if vectors else None
-        rest = [rider for rider in riders if numbers is None or rider is not vectors[0]]
+        rest = [item for item in attached if numbers is None or item is not vectors[0]]
         slot = {} if self._plain else pack_found(carry_slot(record), record, rest, self._report, False)
         row = v5_row(record, source_machine(record, self._machine), slot, v5_content_hash(record.content))
         given = original_hash(record)

@@ -74,16 +74,16 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
         record.kind = kind
     _set_times(record, row, report)
     _set_meta(record, row)
-    riders: list[Thing] | None = None
+    attached: list[Thing] | None = None
     if KEY in record.meta:
-        riders = _own(record, row, report)
-    if riders is None:
-        riders = []
+        attached = _own(record, row, report)
+    if attached is None:
+        attached = []
         read_tool_keys(record, row, file.links, strict=file.strict)
         check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
         report.inputs.sensitive.add(record.scope)
-    return record, [*_vector(record, row, report), *riders]
+    return record, [*_vector(record, row, report), *attached]
 
 
 def _decrypted(row: dict[str, Any], file: RowContext, report: SourceReport) -> tuple[dict[str, Any], bool]:
@@ -234,14 +234,14 @@ def _vector(record: Record, row: dict[str, Any], report: SourceReport) -> list[T
     return [Embedding(record=record.id, vector=vector, dimensions=len(numbers), model=name)]
 
 
-def report_losses(record: Record, row: dict[str, Any], riders: Sequence[Thing], report: Report) -> None:
+def report_losses(record: Record, row: dict[str, Any], attached: Sequence[Thing], report: Report) -> None:
     """Report the fields that a reader cannot get from the row."""
     found, _ = read_row({**row, "content": record.content}, RowContext(), SourceReport())
     for name in FIELDS:
         if getattr(found, name) != getattr(record, name):
             report.dropped(name, record.id)
-    for rider in riders:
-        report.dropped(kind_name(rider), record.id)
+    for item in attached:
+        report.dropped(kind_name(item), record.id)
 
 
 def _wrong_hash() -> BadRecord:

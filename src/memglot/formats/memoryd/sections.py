@@ -202,16 +202,16 @@ class SectionBuffer:
         self.sum.add(encode_item(blob))
         return cipher.encrypt(_encode(row), KEY)
 
-    def graph_keys(self, record: Record, riders: list[Thing], *, encrypted: bool) -> dict[str, Any]:
+    def graph_keys(self, record: Record, attached: list[Thing], *, encrypted: bool) -> dict[str, Any]:
         """Return the entities, relations and superseded memories to repeat in the row of a memory.
 
         A readable row omits what must be encrypted.
         """
-        if not riders and not self._by_source:
+        if not attached and not self._by_source:
             return {}
-        found = [rider for rider in riders if isinstance(rider, Relation)]
+        found = [item for item in attached if isinstance(item, Relation)]
         found += [msgspec.convert(value, Relation) for value in self._by_source.get(record.id)]
-        older = [_older_text(rider) for rider in riders if isinstance(rider, Supersession)]
+        older = [_older_text(item) for item in attached if isinstance(item, Supersession)]
         may_encrypt = not self._options.plaintext and bool(self._marked or self._report.inputs.sensitive)
         if may_encrypt and not encrypted:
             found = [relation for relation in found if not self._omits(relation, record)]

@@ -29,16 +29,20 @@ ROW_DETAILS = "memoryd.json"
 RowLinks: TypeAlias = list[Relation | Supersession]
 """Relations and supersessions found in rows."""
 KNOWN_KEYS = frozenset(
-    ("content content_hash tags created_at updated_at memory_type metadata export_source id scope source frontmatter "
-     "sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model").split()
-)  # fmt: skip
+    """
+    content content_hash tags created_at updated_at memory_type metadata export_source id scope source
+    frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest embedding embedding_model
+    """.split()
+)
 """Keys that are read into fields or computed, and never written back unchanged."""
 # Our file may nest a value this much deeper than the file it was read from.
 _DEEPER = 8
 _OPTIONAL = frozenset(
-    ("memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest "
-     "entities relations supersedes superseded_by merge_notes decay_state").split()
-)  # fmt: skip
+    """
+    memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest
+    entities relations supersedes superseded_by merge_notes decay_state
+    """.split()
+)
 
 
 def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, strict: bool) -> None:

@@ -31,9 +31,11 @@ HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"
 """Fields that mcp-memory-service itself stores."""
 # Types that every version of it keeps; others become `observation`, so they are carried too.
 _KINDS = frozenset(
-    ("observation decision learning error pattern planning ceremony milestone stakeholder meeting research "
-     "communication note document conversation session reference insight bug gotcha").split()
-)  # fmt: skip
+    """
+    observation decision learning error pattern planning ceremony milestone stakeholder meeting research
+    communication note document conversation session reference insight bug gotcha
+    """.split()
+)
 _RARE = frozenset(
     ("triggers temporal status strength confidence clocks last_accessed access_count source foreign extra").split()
 )
@@ -41,7 +43,7 @@ _RARE = frozenset(
 _SURELY = 1 << 51
 _CLEAR = frozenset({"id", "content", "created_at", "updated_at", "memory_type", "export_source", "scope"})
 _TEXTS = frozenset({"decay_state"})
-_VIEWS = ("entities", "relations", "supersedes")
+_GRAPH_KEYS = ("entities", "relations", "supersedes")
 
 
 def slug_of(record: Record) -> str:
@@ -147,20 +149,20 @@ class RowBuilder:
         self,
         record: Record,
         slot: dict[str, Any],
-        views: dict[str, Any],
+        graph_keys: dict[str, Any],
         *,
         sensitive: bool = False,
         cipher: Cipher | None = None,
     ) -> bytes:
-        """Return the row of a record as JSON; `views` are its graph keys."""
+        """Return the row of a record as JSON; `graph_keys` are its graph keys."""
         slug = slug_of(record) if slot else self._plain_slug(record)
         machine = source_machine(record, self._machine if slot else "")
         row = {"id": slug, **v5_row(record, machine, slot, hash_content(record.content))}
         if record.scope != DEFAULT_SCOPE:
             # memoryd has no such scope, and the key is optional.
             row["scope"] = record.scope
-        if record.extra or record.source or record.title is not None or record.triggers or views:
-            self._extend(row, record, slug, slot, views)
+        if record.extra or record.source or record.title is not None or record.triggers or graph_keys:
+            self._extend(row, record, slug, slot, graph_keys)
         if sensitive:
             row["sensitive"] = True
             if cipher is not None:
@@ -175,7 +177,7 @@ class RowBuilder:
         return slug if derive_id(MEMORYD, "", slug) == record.id else record.id
 
     def _extend(
-        self, row: dict[str, Any], record: Record, slug: str, slot: dict[str, Any], views: dict[str, Any]
+        self, row: dict[str, Any], record: Record, slug: str, slot: dict[str, Any], graph_keys: dict[str, Any]
     ) -> None:
         if "tool" in record.source and isinstance(record.source["tool"], (str, type(None))):
             row["source"] = record.source["tool"]
@@ -184,11 +186,11 @@ class RowBuilder:
             if isinstance(own, dict):
                 more = {key: value for key, value in own.items() if key not in KNOWN_KEYS and key != KEY}
                 row |= {key: value for key, value in more.items() if _is_accepted(key, value)}
-        for name in _VIEWS:
+        for name in _GRAPH_KEYS:
             given = row.get(name)
-            if found := views.get(name):
+            if found := graph_keys.get(name):
                 row[name] = [*(given if isinstance(given, list) else ()), *_not_in(found, given)]
-        row |= {name: views[name] for name in ("embedding", "embedding_model") if views.get(name)}
+        row |= {name: graph_keys[name] for name in ("embedding", "embedding_model") if graph_keys.get(name)}
         residue = record.extra.get(ROW_DETAILS)
         residue = residue if isinstance(residue, dict) else {}
         known = repeated_values(record, slug, row)

@@ -64,8 +64,8 @@ class _FileWriter:
     def body(self, items: Iterable[Item], out: BinaryIO) -> None:
         """Write everything but the head."""
         before = b'"memories": [\n'
-        for record, riders, _ in bundles(items, self.buffer, self._report):
-            if row := self._row(record, riders):
+        for record, attached, _ in bundles(items, self.buffer, self._report):
+            if row := self._row(record, attached):
                 out.write(before + row)
                 before = b",\n"
         out.write(b"\n]" if self._prover.count else b'"memories": []')
@@ -79,7 +79,7 @@ class _FileWriter:
         self.end = self._prover.end(alone=True)
         self.end.rest = self.buffer.sum.end().digest if self.buffer.sum.count else ""
 
-    def _row(self, record: Record, riders: list[Thing]) -> bytes:
+    def _row(self, record: Record, attached: list[Thing]) -> bytes:
         """Return the row of a record, or nothing if it may not be exported."""
         buffer, cipher = self.buffer, None
         sensitive = buffer.is_sensitive(record.scope)
@@ -87,35 +87,35 @@ class _FileWriter:
             buffer.mark_encrypted(record)
             cipher = buffer.get_cipher()
             if cipher is None:
-                for item in (record, *riders):
+                for item in (record, *attached):
                     buffer.count_omitted(item)
                 return b""
         self._prover.add(record)
         slot = {} if self._options.plain else carry_slot(record)
-        views = buffer.graph_keys(record, riders, encrypted=cipher is not None)
-        carried = self._take_riders(riders, views) if riders else []
+        graph_keys = buffer.graph_keys(record, attached, encrypted=cipher is not None)
+        carried = self._add_attached(attached, graph_keys) if attached else []
         if carried and slot:
             slot = pack_found(slot, record, carried, self._report, False)
-        row = self._rows.build(record, slot, views, sensitive=sensitive, cipher=cipher)
+        row = self._rows.build(record, slot, graph_keys, sensitive=sensitive, cipher=cipher)
         if record.foreign and (slug := slug_of(record)) != record.id:
             buffer.written_ids.add(record.id, slug)
         if not slot:
             report_losses(record, msgspec.json.decode(row), carried, self._report)
         return row
 
-    def _take_riders(self, riders: list[Thing], views: dict[str, Any]) -> list[Thing]:
+    def _add_attached(self, attached: list[Thing], graph_keys: dict[str, Any]) -> list[Thing]:
         """Add attached items to their sections; the first vector goes into the row, others are carried."""
-        vectors = [rider for rider in riders if isinstance(rider, Embedding)]
-        for rider in riders:
-            if not isinstance(rider, Embedding):
-                self.buffer.add_leftover(rider, self._report)
+        vectors = [item for item in attached if isinstance(item, Embedding)]
+        for item in attached:
+            if not isinstance(item, Embedding):
+                self.buffer.add_leftover(item, self._report)
         for vector in vectors:
             self.buffer.sum.add(encode_item(vector))
         numbers = numbers_of(vectors[0].vector) if vectors else None
         if numbers is None:
             return [*vectors]
         self._embeddings = True
-        views |= {"embedding": numbers, "embedding_model": vectors[0].model}
+        graph_keys |= {"embedding": numbers, "embedding_model": vectors[0].model}
         return [*vectors[1:]]
 
     def _proof(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.trace import HOMES
 from memglot.formats.obsidian.note import RESIDUE, TOOL
 from memglot.formats.obsidian.reader import read_vault
-from memglot.formats.obsidian.writer import VaultWriter, untouched
+from memglot.formats.obsidian.writer import VaultWriter, is_unchanged
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
@@ -67,6 +67,6 @@ FORMAT = Format(
     conflict="merge",
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=untouched, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -84,7 +84,7 @@ class _Note:
         body, marks = self._body(text, frame)
         name = self.path.rpartition("/")[2]
         record = front_record(frame.front, body.content or name, self.path, self.vault)
-        riders = self._apply_slots(record, frame.front, report)
+        attached = self._apply_slots(record, frame.front, report)
         self._front_tags = record.tags
         empty = False
         if "text" not in marks or marks["text"] != text_digest(record):
@@ -93,26 +93,26 @@ class _Note:
             if empty:
                 record.content = record.title or name
             self._read_markup(record, "" if empty else body.content, frame.front, link_index)
-        told = frame.front.get("id") is not None
-        if told and record.id in ids:
+        has_id = frame.front.get("id") is not None
+        if has_id and record.id in ids:
             # Someone copied the note with its id: the copy is a memory of its own.
             report.note(f"{self.path} has the id of {ids[record.id]}; it was imported as a separate memory")
             record.id = derive_id(TOOL, self.vault, self.path)
-            record.foreign, riders = [Foreign(TOOL, self.path, self.vault)], []
-        if told:
+            record.foreign, attached = [Foreign(TOOL, self.path, self.vault)], []
+        if has_id:
             # An id derived from the path is unique.
             ids[record.id] = self.path
-        for rider in riders:
-            if isinstance(rider, Relation):
-                link_index.add_carried(rider.subject.id, rider.object.id)
-        self._remember(record, riders, text, frame, body, empty)
+        for item in attached:
+            if isinstance(item, Relation):
+                link_index.add_carried(item.subject.id, item.object.id)
+        self._remember(record, attached, text, frame, body, empty)
         own = record.extra.get(TOOL)
         marked = isinstance(own, dict) and "path" in own
         for link in links_in(body.related) if body.related else ():
             link_index.add_link(record.id, link, self.path, marked=marked)
         link_index.add_note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
         yield record
-        yield from riders
+        yield from attached
 
     def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
         """Return a blob for a note that is not text."""
@@ -139,7 +139,7 @@ class _Note:
         return split_body(body, front_tags(frame.front), only), slot
 
     def _apply_slots(self, record: Record, front: dict[str, Any], report: SourceReport) -> list[Thing]:
-        riders: list[Thing] = []
+        attached: list[Thing] = []
         given = front.get(KEY)
         if isinstance(given, dict) and (is_slot(given) or given.keys() <= set(_MARKS) and given):
             slot = {key: value for key, value in given.items() if key not in _MARKS}
@@ -148,10 +148,10 @@ class _Note:
             record.meta[KEY] = given
         for slot in self._slots:
             found = take_slot({KEY: slot}, record, report) if slot else []
-            riders += found or []
+            attached += found or []
             if found is None and KEY in front:
                 record.meta[KEY] = given
-        return riders
+        return attached
 
     def _read_markup(self, record: Record, content: str, front: dict[str, Any], link_index: LinkIndex) -> None:
         """Read the tags and links in the text and in the properties."""
@@ -167,12 +167,12 @@ class _Note:
             link_index.add_link(record.id, link, self.path, marked=True)
 
     def _remember(
-        self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody, empty: bool
+        self, record: Record, attached: list[Thing], text: str, frame: NoteFrame, body: NoteBody, empty: bool
     ) -> None:
         """Keep the note's path and the text around its content, unless memglot would write the same."""
         if self._is_edited:
             mark_as_note(record, edited=True)
-        if not self._mark and not empty and self._is_ours(record, riders, text, frame, body):
+        if not self._mark and not empty and self._is_ours(record, attached, text, frame, body):
             return
         own = record.extra.get(TOOL)
         extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
@@ -198,7 +198,7 @@ class _Note:
         del value["path"]
         record.extra[RESIDUE] = value
 
-    def _is_ours(self, record: Record, riders: list[Thing], text: str, frame: NoteFrame, body: NoteBody) -> bool:
+    def _is_ours(self, record: Record, attached: list[Thing], text: str, frame: NoteFrame, body: NoteBody) -> bool:
         """Return True if memglot would write exactly this note, with its related notes."""
         own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")
@@ -206,11 +206,11 @@ class _Note:
             if not isinstance(own_id, (str, int)) or self.path != default_path(record, str(own_id), dialect):
                 continue
             layout = RenderOptions(self.path, self.vault, dialect)
-            if render(record, riders, related, layout, Report()) == text:
+            if render(record, attached, related, layout, Report()) == text:
                 return True
             # A plain note does not say which tags are only in its text.
-            told = msgspec.structs.replace(record, tags=self._front_tags)
-            plain = render(told, riders, related, layout._replace(plain=True), Report())
+            bare = msgspec.structs.replace(record, tags=self._front_tags)
+            plain = render(bare, attached, related, layout._replace(plain=True), Report())
             if KEY not in frame.front and plain == text:
                 return True
         return False

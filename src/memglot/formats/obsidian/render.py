@@ -37,7 +37,7 @@ class RenderOptions(NamedTuple):
         return at // 1000 if self.dialect == "program" else format_time(at)
 
 
-def render(record: Record, riders: list[Thing], related: str, layout: RenderOptions, report: Report) -> str:
+def render(record: Record, attached: list[Thing], related: str, layout: RenderOptions, report: Report) -> str:
     """Return the text of a note; `related` has the lines of its related notes."""
     path, vault, plain = layout.path, layout.vault, layout.plain
     placed = without_place(record)
@@ -47,7 +47,7 @@ def render(record: Record, riders: list[Thing], related: str, layout: RenderOpti
         f"\n\n{layout.heading}\n{related}" if related else ""
     )
     native = front_record(front, record.content, path, vault)
-    slot = pack_found(differences(placed, native), placed, riders, report, plain)
+    slot = pack_found(differences(placed, native), placed, attached, report, plain)
     about = _about_text(record, content, own, front, bool(related))
     if not plain:
         slot |= about
@@ -62,7 +62,7 @@ def _about_text(record: Record, content: str, own: str, front: dict[str, Any], h
     """Return what a reader must know to parse the text correctly."""
     found: dict[str, Any] = {}
     if split_body(content + own, record.tags).content != content:
-        found["own"] = [name for name, sign in (("tags", record.tags), ("related", has_related)) if sign]
+        found["own"] = [name for name, present in (("tags", record.tags), ("related", has_related)) if present]
     if has_markup(content, front):
         found["text"] = text_digest(record)
     return found

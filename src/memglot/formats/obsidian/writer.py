@@ -46,7 +46,7 @@ class VaultWriter:
 
     def add(self, bundle: Bundle) -> None:
         """Write a memory's note, or postpone it."""
-        record, riders, _ = bundle
+        record, attached, _ = bundle
         places = places_of(record, TOOL, RESIDUE)
         fallback = default_path(record, written_id(record), self._options.dialect)
         place = places[0] if places else NotePlace(path=fallback)
@@ -54,26 +54,26 @@ class VaultWriter:
         link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
         self._names[record.id] = [link, _description(record)]
         self._files.later(places[1:], record.content, fallback)
-        fresh = [rider for rider in riders if isinstance(rider, Relation) and not is_in_text(rider)]
-        if places and path == places[0].path and not fresh and untouched(record):
-            rest: list[Thing] = [rider for rider in riders if not isinstance(rider, Relation)]
+        fresh = [item for item in attached if isinstance(item, Relation) and not is_in_text(item)]
+        if places and path == places[0].path and not fresh and is_unchanged(record):
+            rest: list[Thing] = [item for item in attached if not isinstance(item, Relation)]
             content = "" if is_empty(record) else record.content
             text = places[0].head + content + places[0].tail
             slot = note_slot(record, {TOOL, "agentos"}, RESIDUE)
             slot = pack_found(slot, record, rest, self._report, self._options.plain)
             self._files.put(path, text.encode(), slot)
         elif any(not relation.object.entity for relation in fresh):
-            lines = [encode_item(item).decode() for item in (record, *riders)]
+            lines = [encode_item(item).decode() for item in (record, *attached)]
             self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
         else:
-            self._write(path, record, riders, _related_before(places))
+            self._write(path, record, attached, _related_before(places))
 
     def finish(self) -> None:
         """Write the postponed notes."""
         for value in self._waiting:
-            record, *riders = (decode_item(line.encode()) for line in value["lines"])
+            record, *attached = (decode_item(line.encode()) for line in value["lines"])
             assert isinstance(record, Record)
-            things: list[Thing] = [rider for rider in riders if not isinstance(rider, Record)]
+            things: list[Thing] = [item for item in attached if not isinstance(item, Record)]
             self._write(value["path"], record, things, self._related(things, value["related"]))
         for value in self._bytes:
             place = NotePlace(path=value["path"], vault=value["vault"])
@@ -81,19 +81,19 @@ class VaultWriter:
         self._files.finish()
         self._names.close()
 
-    def _related(self, riders: list[Thing], before: str) -> str:
+    def _related(self, attached: list[Thing], before: str) -> str:
         """Return one line per related note, after the existing lines."""
         lines = before.split("\n") if before else []
-        for relation in riders:
+        for relation in attached:
             if isinstance(relation, Relation) and not relation.object.entity and not is_in_text(relation):
                 found = self._names.get(relation.object.id)
                 if found is not None and not any(line.startswith(f"- [[{found[0]}]]") for line in lines):
                     lines.append(f"- [[{found[0]}]]" + (f" — {found[1]}" if found[1] else ""))
         return "\n".join(dict.fromkeys(lines))
 
-    def _write(self, path: str, record: Record, riders: list[Thing], related: str) -> None:
+    def _write(self, path: str, record: Record, attached: list[Thing], related: str) -> None:
         layout = RenderOptions(path, self._vault, self._options.dialect, self._options.plain)
-        text = render(record, riders, related, layout, self._report)
+        text = render(record, attached, related, layout, self._report)
         self._files.put(path, text.encode())
 
 
@@ -103,7 +103,7 @@ def _related_before(places: list[NotePlace]) -> str:
     return split_body("x" + tail, [], ["related"]).related
 
 
-def untouched(record: Record) -> bool:
+def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
     places = places_of(record, TOOL, RESIDUE)
     return bool(places) and is_untouched(record, places, own_state(record))

@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
-from memglot.formats.syntax.json_split import Splitter, is_json
+from memglot.formats.syntax.json_split import JsonSplitter, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
 from memglot.model.record_errors import bad_syntax
 from memglot.report import SourceReport
@@ -22,7 +22,7 @@ def sections(
     `memories` is the key of the list of memories. If the object is broken between two values, that is reported, and
     reading stops.
     """
-    values = Splitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start)
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
@@ -41,20 +41,20 @@ def sections(
                 yield key, raw, value
         else:
             report.item = None
-            whole = values.exact()
-            if whole is None or not is_json(whole):
+            single = values.read_value()
+            if single is None or not is_json(single):
                 report.fault(bad_syntax("JSON", f"`{key[:40]}` has no valid value"), line=values.line)
                 return
-            found = _whole(key, whole, report, values.line)
+            found = _decode_single(key, single, report, values.line)
             if found is not None:
-                yield key, whole, found[0]
-            values.place += len(whole)
+                yield key, single, found[0]
+            values.position += len(single)
     values.skip()
     if values.peek():
         report.fault(bad_syntax("JSON", "there is text after the object"), line=values.line)
 
 
-def _whole(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] | None:
+def _decode_single(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] | None:
     """Decode a value that is not a list; report one that cannot be decoded."""
     if len(raw) > MAX_SECTION_BYTES:
         report.fault(
@@ -73,11 +73,11 @@ def _whole(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] 
         return None
 
 
-def _key(values: Splitter) -> str | None:
-    raw = values.exact()
+def _key(values: JsonSplitter) -> str | None:
+    raw = values.read_value()
     if raw is None or not is_json(raw):
         return None
-    values.place += len(raw)
+    values.position += len(raw)
     if values.peek() != b":":
         return None
     values.skip()

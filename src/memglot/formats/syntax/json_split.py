@@ -21,7 +21,7 @@ _PATIENCE = 64 << 20
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-class Splitter:
+class JsonSplitter:
     """Walks over the values of an array, or over consecutive values.
 
     An object delimits itself: a text that ends at some `}` and decodes is a complete object. So most ends are found by
@@ -31,7 +31,7 @@ class Splitter:
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
         self._stream = stream
         self.buffer = b""
-        self.place = 0
+        self.position = 0
         self.ended = False
         self._passed = b"\n"
         self._own_line = False
@@ -41,56 +41,56 @@ class Splitter:
     @property
     def line(self) -> int:
         """Line of the current position."""
-        return self._lines_before + self.buffer.count(b"\n", 0, self.place) + 1
+        return self._lines_before + self.buffer.count(b"\n", 0, self.position) + 1
 
     @property
     def offset(self) -> int:
         """Byte offset of the current position in the file."""
-        return self._bytes_before + self.place
+        return self._bytes_before + self.position
 
-    def more(self) -> bool:
+    def read_more(self) -> bool:
         """Read more bytes; return False at the end of the file."""
         # Reads grow with the value, so that copying stays linear.
-        piece = self._stream.read(max(_READ, len(self.buffer) - self.place))
+        piece = self._stream.read(max(_READ, len(self.buffer) - self.position))
         if not piece:
             self.ended = True
             return False
-        self._passed = (self._passed + self.buffer[: self.place])[-_LOOK_BACK:]
-        self._lines_before += self.buffer.count(b"\n", 0, self.place)
-        self._bytes_before += self.place
-        self.buffer = self.buffer[self.place :] + piece
-        self.place = 0
+        self._passed = (self._passed + self.buffer[: self.position])[-_LOOK_BACK:]
+        self._lines_before += self.buffer.count(b"\n", 0, self.position)
+        self._bytes_before += self.position
+        self.buffer = self.buffer[self.position :] + piece
+        self.position = 0
         return True
 
     def peek(self) -> bytes:
         """Skip white space and return the next byte, or nothing at the end."""
         while True:
-            self.place = _SPACE.match(self.buffer, self.place).end()  # type: ignore[union-attr]
-            if self.place < len(self.buffer):
-                return self.buffer[self.place : self.place + 1]
-            if not self.more():
+            self.position = _SPACE.match(self.buffer, self.position).end()  # type: ignore[union-attr]
+            if self.position < len(self.buffer):
+                return self.buffer[self.position : self.position + 1]
+            if not self.read_more():
                 return b""
 
     def skip(self) -> None:
         """Skip one byte."""
-        self.place += 1
+        self.position += 1
 
-    def guess(self, decode: Any) -> tuple[bytes, Any] | None:
+    def try_object(self, decode: Any) -> tuple[bytes, Any] | None:
         """Return the object at the current position, decoded, if it ends with its line or at a `}` nearby."""
         if (found := self._line(decode)) is not None:
             return found
-        guesses, search = 0, self.place
+        guesses, search = 0, self.position
         while guesses < _GUESSES:
             match = _CANDIDATE.search(self.buffer, search)
             if match is None:
-                searched = len(self.buffer) - self.place
-                if guesses or searched > _PATIENCE or not self.more():
+                searched = len(self.buffer) - self.position
+                if guesses or searched > _PATIENCE or not self.read_more():
                     return None
                 # The searched text has no end, except for a `}` whose comma may follow.
                 search = max(0, searched - _MARGIN)
                 continue
             search = match.end()
-            raw = self.buffer[self.place : search]
+            raw = self.buffer[self.position : search]
             try:
                 return raw, decode(raw)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -103,12 +103,12 @@ class Splitter:
 
     def _line(self, decode: Any) -> tuple[bytes, Any] | None:
         """Return the object at the current position if it ends with its line, as in NDJSON."""
-        end = self.buffer.find(b"\n", self.place, self.place + _WINDOW)
+        end = self.buffer.find(b"\n", self.position, self.position + _WINDOW)
         if end > 0 and self.buffer[end - 1 : end] == b",":
             end -= 1
-        if end <= self.place or self.buffer[end - 1 : end] != b"}":
+        if end <= self.position or self.buffer[end - 1 : end] != b"}":
             return None
-        raw = self.buffer[self.place : end]
+        raw = self.buffer[self.position : end]
         try:
             return raw, decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -124,13 +124,13 @@ class Splitter:
             match = _MALFORMED.match(str(error))
             if match is None:
                 return None
-            if (whole := self._to_next_line()) is not None:
-                return whole
+            if (raw_object := self._to_next_line()) is not None:
+                return raw_object
             at = int(match[1])
             # Balanced braces show the end of an object that is broken in another way.
-            window = self.buffer[self.place : self.place + at + _WINDOW]
+            window = self.buffer[self.position : self.position + at + _WINDOW]
             end = _end_of_value(window, 0)
-            if end is not None and _CANDIDATE.match(self.buffer, self.place + end - 1):
+            if end is not None and _CANDIDATE.match(self.buffer, self.position + end - 1):
                 return window[:end]
             if raw[at : at + 1] == b"{":
                 # An unexpected brace: the next object begins inside one that was never closed.
@@ -139,23 +139,23 @@ class Splitter:
         following = _NEXT.search(raw)
         return raw[: following.start() + 1] if following else raw
 
-    def exact(self) -> bytes | None:
+    def read_value(self) -> bytes | None:
         """Return the value at the current position by counting braces; `None` if the file ends first."""
         while True:
-            end = _end_of_value(self.buffer, self.place)
+            end = _end_of_value(self.buffer, self.position)
             if end is not None and (end < len(self.buffer) or self.ended or self.buffer[end - 1 : end] in b'}]"'):
-                return self.buffer[self.place : end]
-            if len(self.buffer) - self.place > _PATIENCE and _NEXT.search(self.buffer, self.place):
+                return self.buffer[self.position : end]
+            if len(self.buffer) - self.position > _PATIENCE and _NEXT.search(self.buffer, self.position):
                 return None
-            if not self.more():
-                return self.buffer[self.place : end] if end is not None else None
+            if not self.read_more():
+                return self.buffer[self.position : end] if end is not None else None
 
     def _next_line(self) -> re.Pattern[bytes] | None:
         """Return the pattern of a line that begins the next object, if the current one begins its line.
 
         A string contains no newline, so such a line is not part of one, and nested objects are indented more.
         """
-        before = (self._passed + self.buffer[max(0, self.place - _LOOK_BACK) : self.place]).rpartition(b"\n")
+        before = (self._passed + self.buffer[max(0, self.position - _LOOK_BACK) : self.position]).rpartition(b"\n")
         indent = before[2].rstrip(b"[")
         self._own_line = indent == before[2]
         if not before[1] or indent.strip():
@@ -167,28 +167,30 @@ class Splitter:
         line = self._next_line()
         if line is None:
             return None
-        while (match := line.search(self.buffer, self.place + 1)) is None:
-            if len(self.buffer) - self.place > _FAR or not self.more():
+        while (match := line.search(self.buffer, self.position + 1)) is None:
+            if len(self.buffer) - self.position > _FAR or not self.read_more():
                 break
         if match is None and not (self.ended and self._own_line):
             return None
-        end = match.start() if match else max(self.buffer.rfind(b"]"), self.place + 1)
-        return self.buffer[self.place : end].rstrip(b" \t\r\n,")
+        end = match.start() if match else max(self.buffer.rfind(b"]"), self.position + 1)
+        return self.buffer[self.position : end].rstrip(b" \t\r\n,")
 
-    def cut(self, raw: bytes) -> bytes:
+    def cut_at_next_object(self, raw: bytes) -> bytes:
         """Cut a broken text where a line begins the next object."""
         line = self._next_line()
         match = line.search(raw, 1) if line else None
         return raw[: match.start()].rstrip(b" \t\r\n,") if match else raw
 
-    def resume(self) -> bool:
+    def skip_to_next_object(self) -> bool:
         """After a value that never ends, go to the next object, if there is one."""
         line = self._next_line()
-        match = (line.search(self.buffer, self.place + 1) if line else None) or _NEXT.search(self.buffer, self.place)
+        match = (line.search(self.buffer, self.position + 1) if line else None) or _NEXT.search(
+            self.buffer, self.position
+        )
         if match is None:
-            self.place = len(self.buffer)
+            self.position = len(self.buffer)
             return False
-        self.place = match.end()
+        self.position = match.end()
         return True
 
 
@@ -201,13 +203,13 @@ def is_json(raw: bytes) -> bool:
     return True
 
 
-def _end_of_value(buffer: bytes, place: int) -> int | None:
-    first = buffer[place : place + 1]
+def _end_of_value(buffer: bytes, position: int) -> int | None:
+    first = buffer[position : position + 1]
     if first not in (b"{", b"[", b'"'):
-        match = _SCALAR.match(buffer, place)
-        return match.end() if match else place + 1
+        match = _SCALAR.match(buffer, position)
+        return match.end() if match else position + 1
     opened: list[bytes] = []
-    for match in _TOKEN.finditer(buffer, place):
+    for match in _TOKEN.finditer(buffer, position):
         token = match[0]
         if token == b'"':
             return None

@@ -8,7 +8,7 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import type_name
-from memglot.formats.syntax.json_split import Splitter, depth, is_json
+from memglot.formats.syntax.json_split import JsonSplitter, depth, is_json
 from memglot.model.record_errors import bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
 from memglot.report import SourceReport
 from memglot.settings import MAX_DEPTH
@@ -32,7 +32,7 @@ def objects(source: Source, report: SourceReport, decode: Decode) -> Iterator[tu
 
 def _after_space(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """Yield the values after white space that is longer than the head."""
-    values = Splitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start)
     report.find_line = lambda: values.line
     if values.peek() == b"[":
         values.skip()
@@ -81,7 +81,7 @@ def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
 
 
 def _array(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    values = Splitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start)
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
@@ -91,7 +91,7 @@ def _array(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
 
 
 def elements(
-    values: Splitter, report: SourceReport, decode: Decode, *, memories: bool = True
+    values: JsonSplitter, report: SourceReport, decode: Decode, *, memories: bool = True
 ) -> Iterator[tuple[bytes, Any]]:
     """Yield the values of a list that was just opened; report errors.
 
@@ -113,20 +113,20 @@ def elements(
         if not separated:
             report.fault(bad_syntax("JSON", "missing comma between two memories"), line=values.line)
         item += 1
-        found = values.guess(decode) if byte == b"{" else None
-        raw = found[0] if found else values.exact()
+        found = values.try_object(decode) if byte == b"{" else None
+        raw = found[0] if found else values.read_value()
         if raw is None:
             if memories:
                 report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
             else:
                 report.fault(bad_syntax("JSON", "the file ends inside this list"), line=values.line)
-            separated = values.resume()
+            separated = values.skip_to_next_object()
             continue
         value = found[1] if found else None
         if value is None and not is_json(raw):
-            raw = values.cut(raw)
+            raw = values.cut_at_next_object(raw)
         yield raw, value
-        values.place += len(raw)
+        values.position += len(raw)
         separated = False
     if separated and item:
         report.fault(bad_syntax("JSON", "trailing comma at the end of the list"), line=values.line)
@@ -134,22 +134,22 @@ def elements(
 
 
 def _sequence(source: Source, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
-    yield from _values(Splitter(source.stream, source.start), report)
+    yield from _values(JsonSplitter(source.stream, source.start), report)
 
 
-def _values(values: Splitter, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
+def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
     item = 0
     while values.peek():
         item += 1
         report.item, report.line, report.offset = item, values.line, values.offset
-        raw = values.exact()
+        raw = values.read_value()
         if raw is None:
             report.failed_record(bad_syntax("JSON", "this memory is not closed"))
-            values.resume()
+            values.skip_to_next_object()
             continue
-        raw = raw if is_json(raw) else values.cut(raw)
+        raw = raw if is_json(raw) else values.cut_at_next_object(raw)
         yield raw, None
-        values.place += len(raw)
+        values.position += len(raw)
 
 
 def check_depth(raw: bytes) -> None:

@@ -53,10 +53,10 @@ def check_complete(source: Source, path: Path) -> None:
     head = source.head
     known = head[24:28] == head[92:96]
     page = int.from_bytes(head[16:18], "big")
-    said = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+    expected = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
     size = path.stat().st_size
-    if known and size < said and not path.with_name(path.name + "-wal").exists():
-        raise _damaged_database(source.name, f"its header says {said:,} bytes, but it has {size:,}")
+    if known and size < expected and not path.with_name(path.name + "-wal").exists():
+        raise _damaged_database(source.name, f"its header says {expected:,} bytes, but it has {size:,}")
 
 
 def _open(path: Path, head: bytes) -> apsw.Connection:
