@@ -1,4 +1,4 @@
-"""Memory: the Python API of everything memglot does with a store."""
+"""The Python API: everything memglot does with a store."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """One store of memories. Use it as a context manager, or call `close()`.
+    """A store of memories. Use it as a context manager, or call `close()`.
 
-    Every optional argument is named as the flag of the command line. Errors are `memglot.MemglotError`; their
-    text says what happened, their `hint` what to do.
+    Optional arguments have the names of the command-line options. Errors are `memglot.MemglotError`: their text says
+    what went wrong, and their `hint` what to do next.
     """
 
     def __init__(self, store: Store | None) -> None:
@@ -52,17 +52,17 @@ class Memory:
 
     @classmethod
     def open(cls, url: str | Path | None = None, *, write: bool = True, sensitive: bool = True) -> Memory:
-        """Open a store: a path, `sqlite:///path` or `:memory:`; without one, `$MEMGLOT_STORE` or the user's own.
+        """Open a store: a path, `sqlite:///path` or `:memory:`; by default `$MEMGLOT_STORE` or the user's store.
 
-        With `write=False` the store must exist and is never changed. With `sensitive=False` memories of sensitive
-        scopes are neither shown, found, counted nor exported, and none can be added, changed or deleted.
+        With `write=False` the store must exist and is never changed. With `sensitive=False` sensitive scopes are
+        hidden: their memories cannot be shown, found, counted, exported, added, changed or deleted.
         """
         store = open_store(url, write=write)
         return cls(store if sensitive else VisibleStore(store))
 
     @classmethod
     def open_for_dry_run(cls, url: str | Path | None = None) -> Memory:
-        """Open a store for `import_from(dry_run=True)`, which needs none to exist and creates none."""
+        """Open a store for `import_from(dry_run=True)`; it need not exist and is not created."""
         try:
             return cls.open(url, write=False)
         except NoStore:
@@ -70,11 +70,11 @@ class Memory:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know about the store, such as an index that is not complete."""
+        """Warnings about the store, such as an incomplete index."""
         return self._store.notes if self._store else []
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if self._store is not None:
             self._store.close()
 
@@ -86,7 +86,7 @@ class Memory:
 
     @property
     def store(self) -> Store:
-        """The store underneath."""
+        """The underlying store."""
         if self._store is None:
             raise NoStore("dry run")
         return self._store
@@ -104,7 +104,7 @@ class Memory:
 
     @cached_property
     def meaning(self) -> SemanticIndex:
-        """What the store knows of the meaning of its memories."""
+        """The vectors of the store, for semantic search."""
         return SemanticIndex(self.store)
 
     # One memory
@@ -125,7 +125,7 @@ class Memory:
         confidence: float | None = None,
         source: dict[str, Any] | None = None,
     ) -> Record:
-        """Keep a new memory and return it with its id. `source` says who it is from, such as `{"tool": "codex"}`."""
+        """Add a memory and return it with its id. `source` says where it is from, such as `{"tool": "codex"}`."""
         record = Record(
             id=id,
             content=content,
@@ -151,12 +151,15 @@ class Memory:
     def list(
         self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
     ) -> Iterator[Record]:
-        """Memories by time. Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since
-        updated_until`, and `temporal_` with `contains overlaps within before after`; all that are given must hold."""
+        """Return memories, oldest first.
+
+        Filters: `tree tags without_tags kind scope status meta source`, `since until updated_since updated_until`, and
+        `temporal_` with `contains overlaps within before after`. A memory must match all that are given.
+        """
         return self.store.records.select(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
 
     def count(self, **filters: Any) -> int:
-        """How many memories match the filters of `list`."""
+        """Return the number of memories that match the filters of `list`."""
         return self.store.records.count(make_filter(**filters))
 
     def update(self, id: str, **changes: Any) -> Record:
@@ -173,24 +176,24 @@ class Memory:
         return record
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
-        """Delete memories; `undelete` brings one back."""
+        """Delete memories and return their ids; `undelete` restores one."""
         gone = memory.delete(self.store, ids, reason=reason)
         self.mirror_conflicts(*gone)
         return gone
 
     def undelete(self, id: str) -> Record:
-        """Bring a deleted memory back."""
+        """Restore a deleted memory."""
         record = memory.undelete(self.store, id)
         self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
         return record
 
     def link(self, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
-        """Relate two memories, or entities given as `entity:<id>`."""
+        """Add a relation between two memories, or entities given as `entity:<id>`."""
         return links.link(self.store, subject, predicate, object, weight=weight)
 
     def unlink(self, subject: str, predicate: str, object: str) -> int:
-        """Take a relation away."""
+        """Remove a relation and return how many there were."""
         return links.unlink(self.store, subject, predicate, object)
 
     # Many
@@ -209,13 +212,13 @@ class Memory:
         touch: bool = False,
         **filters: Any,
     ) -> Results:
-        """The memories that answer a question, best first. Modes: `hybrid`, `fulltext`, `semantic`.
+        """Search memories, best match first. Modes: `hybrid`, `fulltext`, `semantic`.
 
-        `"a phrase"` must be there as written, `-word` must not; `tag:x kind:x tree:a.b scope:x status:x`,
-        `before:2024-05` and `after:2024` filter, as the filters of `list` do. Each hit says why it was found.
-        `meaning` is another wording, to compare by meaning while `query` is looked for by its words.
-        `context` brings so many memories before and after each hit; `budget` packs them into the `block` of the
-        result, of at most so many tokens; `touch` counts that they were used.
+        A memory must contain every `"quoted phrase"` and no `-word`; `tag:x kind:x tree:a.b scope:x status:x`,
+        `before:2024-05` and `after:2024` filter as the filters of `list` do. Each result says why it matches.
+        `meaning` is another wording for the semantic part of the search. `context` adds this many memories before and
+        after each result; `budget` packs the results into `block`, of at most this many tokens; `touch` records an
+        access for each result.
         """
         check_choice("mode", mode, searching.MODES)
         for name, value in {"limit": limit, "offset": offset, "context": context, "budget": budget}.items():
@@ -235,28 +238,28 @@ class Memory:
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> EmbedResult:
-        """Let memories without a vector be found by meaning, too; `again` makes all vectors anew.
+        """Build vectors for semantic search, for memories without one or, with `again`, for all.
 
-        `model` names another embedder, whose vectors take the place of all others.
+        `model` names another embedder, whose vectors replace all others.
         """
         return self.meaning.embed(model, again=again, progress=progress)
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
-        """The tree at and below a path, with counts."""
+        """Return the tree at and below a path, with counts."""
         return tree.branches(self.store, path, depth)
 
     def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
-        """Move a branch of the tree; tells how many memories are on it."""
+        """Move a branch of the tree and return the number of its memories."""
         count = tree.move(self.store, source, target, dry_run=dry_run)
         self.mirror_conflicts()
         return count
 
     def copy(self, source: str, target: str, *, dry_run: bool = False) -> int:
-        """Copy a branch of the tree under new ids."""
+        """Copy a branch of the tree under new ids and return the number of its memories."""
         return tree.copy(self.store, source, target, dry_run=dry_run)
 
     def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
-        """Delete a branch of the tree."""
+        """Delete a branch of the tree and return the number of its memories."""
         count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
         self.mirror_conflicts()
         return count
@@ -264,11 +267,11 @@ class Memory:
     # Scopes, identity, entities and relations
 
     def scopes(self) -> Sequence[scopes.Scope]:
-        """Every scope, with the number of its memories and whether it is sensitive."""
+        """Return every scope, with the number of its memories and whether it is sensitive."""
         return scopes.scopes(self.store)
 
     def mark_sensitive(self, *names: str) -> Sequence[str]:
-        """Mark scopes as sensitive, so that exports leave them out; tells which were not."""
+        """Mark scopes as sensitive, so that exports leave them out; return those that were not."""
         return self._mark(names, sensitive=True)
 
     def mark_normal(self, *names: str) -> Sequence[str]:
@@ -287,27 +290,27 @@ class Memory:
         return changed
 
     def identity(self, scope: str = DEFAULT_SCOPE) -> Document | None:
-        """Who the user, or another scope, is said to be; `None` where nobody said so."""
+        """Return the identity text of a scope, by default the user's; `None` if there is none."""
         return identity.identity(self.store, scope)
 
     def set_identity(self, text: str, scope: str = DEFAULT_SCOPE) -> Document:
-        """Say who somebody is; what was said before stays in `identity_history`."""
+        """Set the identity text of a scope; `identity_history` keeps the previous ones."""
         return identity.set_identity(self.store, text, scope)[0]
 
     def identity_history(self, scope: str = DEFAULT_SCOPE) -> Sequence[Document]:
-        """Everything that was said to be the identity, the present text last."""
+        """Return every identity text of a scope, the current one last."""
         return identity.identity_history(self.store, scope)
 
     def entities(self, query: str | None = None, *, type: str | None = None) -> Iterator[Entity]:
-        """The entities that memories mention: all, or those whose name, alias or id contains the query."""
+        """Return all entities, or those whose name, alias or id contains the query."""
         return entities.entities(self.store, query, type)
 
     def add_entity(self, name: str, type: str, *, aliases: Sequence[str] = (), scope: str | None = None) -> Entity:
-        """Keep an entity under `entity:<type>:<name>`; one that is there gets the new aliases."""
+        """Add an entity with the id `entity:<type>:<name>`; an existing one gets the new aliases."""
         return entities.add_entity(self.store, name, type, [aliases] if isinstance(aliases, str) else aliases, scope)
 
     def relations(self, id: str | None = None, *, predicate: str | None = None) -> Iterator[Relation]:
-        """All relations, or those from and to one memory or `entity:<id>`; with one predicate, only those."""
+        """Return all relations, or those of one memory or `entity:<id>`, or with one predicate."""
         return (found for found in self._relations(id) if predicate in (None, found.predicate))
 
     def _relations(self, id: str | None) -> Iterator[Relation]:
@@ -319,13 +322,13 @@ class Memory:
         yield from (found for found in self.store.things.by_second_key(Relation, end) if found.subject.id != end)
 
     def supersede(self, newer: str, older: str, *, reason: str = "", entity: str | None = None) -> Supersession:
-        """Say that a memory takes the place of another, which gets the status `superseded`."""
+        """Replace a memory with a newer one; the older one gets the status `superseded`."""
         found, _ = supersede.supersede(self.store, newer, older, reason=reason, entity=entity)
         self.mirror_conflicts(found.newer, found.older)
         return found
 
     def chain(self, id: str | None = None) -> Sequence[Supersession]:
-        """What took the place of what: everything, or the whole chain of one memory, the earliest decision first."""
+        """Return superseded memories and their replacements, oldest first: all, or the chain of one memory."""
         return supersede.supersessions(self.store, id)
 
     # Import, export and sync
@@ -351,13 +354,13 @@ class Memory:
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
-        One bad record never costs its siblings: the result's `errors` name it, and `failed` counts it. `embed` lets
-        what was imported be found by meaning at once; `Memory.embed` does so later. With `isolate`, a batch that the
-        store refuses costs only itself.
+        An invalid record does not stop the import: the result lists it in `errors` and counts it in `failed`. `embed`
+        builds vectors for the imported memories at once. With `isolate`, a batch that the store rejects does not stop
+        the import either.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
-        from memglot.store.own_files import passed_over
+        from memglot.store.own_files import skipped_paths
 
         report = Report(progress)
         options = ImportOptions(
@@ -375,15 +378,15 @@ class Memory:
                 space=space,
                 passphrase=passphrase,
                 accept_broken_audit=accept_broken_audit,
-                own=passed_over(self._store),
+                own=skipped_paths(self._store),
             ),
         )
         check_choice("dedup", options.dedup, ("content", "id"))
         check_choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
-        return self._land(inputs, options, report, embed=embed)
+        return self._import(inputs, options, report, embed=embed)
 
-    def _land(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
-        """Do an import, or only go through it."""
+    def _import(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
+        """Run an import, or a dry run of one."""
         from memglot.importing.run import import_into
         from memglot.results import ImportResult
 
@@ -396,14 +399,14 @@ class Memory:
         try:
             entry = import_into(self.store, inputs, options, report)
         finally:
-            # What landed before an import was stopped may have clashed, or made a scope sensitive.
-            self._mirror_after(report, options.isolate)
+            # An import that was stopped may have added conflicts, or made a scope sensitive.
+            self._update_conflict_files(report, options.isolate)
         if embed and (done := self.meaning.embed().embedded):
-            report.note(f"{done:,} can now be found by meaning" if done != 1 else "1 can now be found by meaning")
+            report.note(f"built vectors for {done:,} {'memory' if done == 1 else 'memories'}")
         return ImportResult(report, entry, dry_run=False)
 
-    def _mirror_after(self, report: Report, isolate: bool) -> None:
-        """Bring the files of conflicts up to date; where batches stand alone, this costs none of them."""
+    def _update_conflict_files(self, report: Report, isolate: bool) -> None:
+        """Update the conflict files; with `isolate`, only note a failure."""
         try:
             self.mirror_conflicts()
         except MemglotError as error:
@@ -429,10 +432,10 @@ class Memory:
         progress: ShowProgress | None = None,
         **filters: Any,
     ) -> ExportResult:
-        """Write memories to a file or folder, or to a binary stream; without either, `result.content` holds them.
+        """Write memories to a file, a folder or a binary stream; without any, `result.content` contains them.
 
-        The filters are those of `list`. An export proves itself: `memglot verify` finds what was cut or edited.
-        `dialect="program"` writes what the real tool reads, where that differs from what its page says.
+        The filters are those of `list`. `memglot verify` finds out whether an export was truncated or edited.
+        `dialect="program"` writes what the real tool reads where that differs from its documentation.
         """
         from memglot.exporting.run import ExportOptions, export_to
         from memglot.formats.base import WriteOptions
@@ -475,10 +478,10 @@ class Memory:
         stream: Any = None,
         progress: ShowProgress | None = None,
     ) -> ExportResult:
-        """Write memories.json, for another machine, for memoryd or for mcp-memory-service.
+        """Write memories.json for another machine, for memoryd or for mcp-memory-service.
 
-        Sensitive scopes are sealed with the passphrase; without one they are refused, unless `plaintext`. With `v5`
-        the file is mcp-memory-service's own, and leaves them out.
+        Sensitive scopes are encrypted with the passphrase; without one the export is refused, unless `plaintext`. With
+        `v5` the file has mcp-memory-service's own format and leaves them out.
         """
         from memglot.exporting.sync import sync_export
         from memglot.formats.core.target import Target
@@ -502,14 +505,14 @@ class Memory:
         return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
 
     def sync_import(self, path: Input, *, conflict: str = "merge", **options: Any) -> ImportResult:
-        """Import memories.json and merge it: `import_from` with that format, and the same options."""
+        """Import memories.json and merge it; takes the options of `import_from`."""
         check_choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
 
     def diff_with_remote(
         self, path: str | Path, *, passphrase: Passphrase = None, progress: ShowProgress | None = None
     ) -> RemoteDiff:
-        """What `sync_import` of a file would do, without doing it."""
+        """Return what `sync_import` of a file would change."""
         from memglot.exporting.sync import diff_with_remote
         from memglot.formats.base import ReadOptions
 
@@ -518,7 +521,7 @@ class Memory:
     # History, conflicts and maintenance
 
     def history(self, id: str) -> tuple[Sequence[history.Version], str | None]:
-        """Every version of a memory, oldest first, and the import that brought it."""
+        """Return every version of a memory, oldest first, and the import that added it."""
         return history.history(self.store, id)
 
     def imports(self) -> Iterator[Import]:
@@ -526,11 +529,11 @@ class Memory:
         return self.store.history.imports()
 
     def import_report(self, id: str = "last") -> Import:
-        """What was recorded of an import: its state, counts, errors and notes; by default of the newest."""
+        """Return the state, counts, errors and notes of an import, by default of the newest."""
         return history.find_import(self.imports(), id)
 
     def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
-        """Undo an import, or the `last` one: `imported` counts what was removed, `merged` what was put back."""
+        """Undo an import, or the `last` one: `imported` counts removed memories, `merged` restored ones."""
         from memglot.results import ImportResult
 
         report = Report()
@@ -539,15 +542,15 @@ class Memory:
         return ImportResult(report, entry, dry_run=False)
 
     def conflicts(self, id: str | None = None, field: str | None = None) -> Sequence[Conflict]:
-        """Values that no rule decides between: all, those of a memory, or of one of its fields."""
+        """Return all conflicts, those of a memory, or those of one of its fields."""
         from memglot.merging import conflicts
 
         return conflicts.conflicts(self.store, id, field)
 
     def resolve(self, id: str, field: str | None = None, **choice: Any) -> Record:
-        """Settle a conflict with `take=`, the number of one of its values from 1, or with `value=`, another one.
+        """Resolve a conflict with `take=`, the number of one of its values from 1, or with `value=`, a new one.
 
-        It is an ordinary edit, so it travels to other machines. `None` as the value takes the field away.
+        This is an ordinary edit, so it is synced to other machines. The value `None` removes the field.
         """
         from memglot.merging import conflicts
 
@@ -565,21 +568,21 @@ class Memory:
         write_conflict_files(self.store, ids or None)
 
     def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
-        """Rows of the audit chain, newest first."""
+        """Return rows of the audit chain, newest first."""
         return history.audit_log(self.store, target=target, limit=limit)
 
     def audit_imported(self, *, target: str | None = None, limit: int | None = None) -> Sequence[dict[str, Any]]:
-        """Rows of other machines' and tools' chains that came with imported files, newest first."""
+        """Return audit rows of other machines and tools that came with imports, newest first."""
         from memglot.exporting import audit_file
 
         return audit_file.imported_rows(self.store, target=target, limit=limit)
 
     def audit_verify(self) -> dict[str, Any]:
-        """Whether the audit chain is whole."""
+        """Check the audit chain. It covers all scopes, including hidden ones."""
         return history.audit_verify(self.store)
 
     def consolidate(self, *, dry_run: bool = False) -> Consolidation:
-        """Merge exact doubles and bring strengths up to date; nothing is deleted for being weak."""
+        """Merge exact duplicates and update strengths; weak memories are not deleted."""
         from memglot.editing.consolidate import consolidate
 
         result = consolidate(self.store, dry_run=dry_run)
@@ -587,7 +590,7 @@ class Memory:
         return result
 
     def stats(self) -> dict[str, Any]:
-        """How much of what the store keeps."""
+        """Return statistics about the store."""
         from memglot.editing import maintenance
 
         return maintenance.stats(self.store)

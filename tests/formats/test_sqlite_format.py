@@ -17,13 +17,13 @@ from memglot.formats.core.sidecar import encode_item
 from memglot.formats.sqlite import is_store
 from memglot.model import Blob, Conflict, Embedding, Endpoint, Entity, Item, Record, Relation, Supersession, Tombstone
 from memglot.report import Report
-from memglot.store.stream import all_items
+from memglot.store.stream import everything
 from memglot.testing.samples import make, one_of_each_thing, whole_record
 
 
 def lines(memory: Memory) -> list[str]:
     """Everything in a store."""
-    return sorted(encode_item(item).decode() for item in all_items(memory.store))
+    return sorted(encode_item(item).decode() for item in everything(memory.store))
 
 
 def filled(path: str | Path = ":memory:", *items: Item) -> Memory:
@@ -163,7 +163,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
     filled(tmp_path / "theirs.db", one, two, theirs, rides).close()
     with filled(":memory:", stays, mine) as memory:
         result = memory.import_from(tmp_path / "theirs.db", dedup="content")
-        assert any("to its own double" in note for note in result.notes)
+        assert any("between a memory and its duplicate" in note for note in result.notes)
         assert list(memory.relations()) == []
         assert list(memory.store.things.select(Embedding)) == [mine]
 

@@ -179,10 +179,10 @@ def test_what_is_not_found_by_meaning_is_counted_without_it(store: Path, view: M
         for number in range(3):
             other.add(f"the salary of {number}", scope="finance")
         whole.import_from(other.export(format="json").content or b"", format="json")
-        assert any("3 memories are not yet" in note for note in whole.search("office").notes)
+        assert any("3 memories have no vector" in note for note in whole.search("office").notes)
         assert view.search("office").notes == []
         whole.import_from(b'[{"content": "the garden of the office"}]', format="json")
-    assert [note[:20] for note in view.search("office").notes] == ["1 memory is not yet "]
+    assert [note[:20] for note in view.search("office").notes] == ["1 memory has no vect"]
 
 
 def test_its_id_is_taken_even_where_it_was_deleted(store: Path, view: Memory) -> None:

@@ -237,7 +237,7 @@ def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
     reading = open_store(store_path, write=False)
     assert any("interrupted" in note for note in reading.notes)
     assert count_found(reading, "apple") == 1
-    assert any("full text" in problem for problem in reading.verify())
+    assert any("full-text" in problem for problem in reading.verify())
     reading.close()
 
     writing = open_store(store_path)

@@ -12,7 +12,7 @@ from memglot.formats.sqlite import is_store
 from memglot.merging.conflict_files import write_conflict_files
 from memglot.model import DELETED, THINGS
 from memglot.store.contract import Store
-from memglot.store.location import open_store, quiet, store_file
+from memglot.store.location import merge_log, open_store, store_file
 from memglot.store.query import Filter, Query
 
 
@@ -67,7 +67,7 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
     if path.exists():
         if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
             raise TargetExists(str(path))
-        quiet(path)
+        merge_log(path)
     _copy(store, path)
     return path.stat().st_size
 
@@ -127,7 +127,7 @@ def _set_aside(store_path: Path) -> None:
     """Keep the present store, if there is one, under another name, whatever is left of it."""
     if store_path.exists():
         try:
-            quiet(store_path)
+            merge_log(store_path)
         except (DamagedStore, NotAStore):
             # It cannot be used, but somebody may still rescue something from its files.
             pass

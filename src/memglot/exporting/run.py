@@ -20,9 +20,9 @@ from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.hidden import HiddenScopes, sensitive_scopes
-from memglot.store.own_files import files_of
+from memglot.store.own_files import store_files
 from memglot.store.query import Filter
-from memglot.store.stream import ALONE, all_items, some_items
+from memglot.store.stream import UNATTACHED, everything, selected
 
 LEAVE_OUT, INCLUDE = "leave-out", "include"
 """What an export does with scopes that are marked as sensitive."""
@@ -80,7 +80,7 @@ def refuse_own(store: Store, target: Target) -> None:
         return
     path = os.path.realpath(target.path)
     is_same = os.path.exists(path) and os.path.samefile(path, store.url)
-    if is_same or path in files_of(store):
+    if is_same or path in store_files(store):
         raise CannotWrite(str(target.path), "it is the store itself")
 
 
@@ -93,7 +93,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     scope = filter.scope[0] if options.follow_scope and len(filter.scope) == 1 else None
     if options.limit is None and (filter.is_all or scope is not None and filter == _scope_alone(filter)):
         talk = filter.with_conversations
-        items = all_items(
+        items = everything(
             store,
             embeddings=embeddings,
             conversations=talk,
@@ -104,11 +104,11 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
         )
         filter = msgspec.structs.replace(filter, with_deleted=True)
     else:
-        if alone := sum(store.things.count(kind) for kind in ALONE):
+        if alone := sum(store.things.count(kind) for kind in UNATTACHED):
             report.note(
                 f"a filtered export holds memories and their relations only: {alone:,} other things stayed in the store"
             )
-        items = some_items(store, filter, options.limit, embeddings=embeddings, hidden=left_out)
+        items = selected(store, filter, options.limit, embeddings=embeddings, hidden=left_out)
     return items if left_out is None or options.closed else _told(items, filter, left_out, report)
 
 

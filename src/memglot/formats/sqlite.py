@@ -1,4 +1,4 @@
-"""A whole memglot store as a format: everything in it, vectors and deletions too; importing one merges it."""
+"""A memglot store as a format: everything in it, including vectors and deletions. Importing one merges it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.hidden import SENSITIVE, HiddenScopes, sensitive_scopes
 from memglot.store.sqlite.schema import APPLICATION_ID
-from memglot.store.stream import all_items
+from memglot.store.stream import everything
 
 
 def recognise(head: bytes) -> bool:
-    """Tell a store by the mark in its header."""
+    """Return True for a memglot store, by the application id in its header."""
     return is_database(head) and application_id(head) == APPLICATION_ID
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield everything a store holds, deleted memories too."""
+    """Yield everything in a store, including deleted memories."""
     from memglot.store.location import open_store
 
     if not is_database(source.head):
@@ -39,7 +39,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
                 number = 0
                 report.inputs.sensitive |= (marked := sensitive_scopes(store))
                 left_out = HiddenScopes(store, marked) if marked and not options.sensitive else None
-                for item in all_items(store, hidden=left_out):
+                for item in everything(store, hidden=left_out):
                     if isinstance(item, Record):
                         number += 1
                         report.item = number
@@ -53,55 +53,55 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a new store that holds the items and nothing else: no history, no log."""
-    from memglot.store.location import open_store, quiet
+    """Write a new store that contains the items and nothing else: no history, no audit log."""
+    from memglot.store.location import merge_log, open_store
 
     with target.place() as path:
         store = open_store(str(path))
         try:
-            filling = _Filling(store, report)
+            writer = _StoreWriter(store, report)
             with store.loading(by_content=False):
                 for item in items:
-                    filling.take(item)
-                filling.land()
+                    writer.add(item)
+                writer.flush()
             with store.writing():
                 for scope in sorted(report.inputs.sensitive):
                     store.put_setting(SENSITIVE + scope, "")
         finally:
             store.close()
-        quiet(path)
-    if filling.twice:
-        report.note_repeated_ids(filling.twice)
-    report.proof = filling.prover.end(alone=True)
+        merge_log(path)
+    if writer.duplicates:
+        report.note_repeated_ids(writer.duplicates)
+    report.proof = writer.prover.end(alone=True)
 
 
-class _Filling:
-    """A new store that is being filled, batch by batch."""
+class _StoreWriter:
+    """Fills a new store in batches."""
 
     def __init__(self, store: Store, report: Report) -> None:
         self._store, self._report = store, report
         self._records: dict[str, Record] = {}
         self._things: list[Thing] = []
-        self.twice = 0
+        self.duplicates = 0
         self.prover = Prover()
 
-    def take(self, item: Item) -> None:
-        """Take one item; land a batch when there are enough."""
+    def add(self, item: Item) -> None:
+        """Add one item; write a batch when there are enough."""
         if not isinstance(item, Record):
             self._things.append(item)
         elif item.id in self._records:
-            self._double(item)
+            self._drop_duplicate(item)
         else:
             self._records[item.id] = item
         if len(self._records) >= BATCH_SIZE or len(self._things) >= BATCH_SIZE:
-            self.land()
+            self.flush()
 
-    def land(self) -> None:
-        """Land what was taken so far."""
+    def flush(self) -> None:
+        """Write the items added so far."""
         there = self._store.records.known(list(self._records)) if self.prover.count else set()
         new = [record for id, record in self._records.items() if id not in there]
         for id in there:
-            self._double(self._records[id])
+            self._drop_duplicate(self._records[id])
         with self._store.writing():
             self._store.records.add(new)
             self._store.things.put(self._things)
@@ -111,14 +111,14 @@ class _Filling:
         self._report.progress.written = self.prover.count
         self._report.tick()
 
-    def _double(self, record: Record) -> None:
-        """A store has one memory of an id; the first one stays."""
-        self.twice += 1
+    def _drop_duplicate(self, record: Record) -> None:
+        """Drop a record whose id was already written."""
+        self.duplicates += 1
         self._report.dropped("record", record.id)
 
 
 def is_store(path: Path) -> bool:
-    """Tell whether a file is a memglot store."""
+    """Return True if a file is a memglot store."""
     try:
         with open(path, "rb") as file:
             head = file.read(100)

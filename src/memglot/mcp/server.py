@@ -31,7 +31,7 @@ from memglot.mcp.tool import Call, Tool
 from memglot.mcp.tools import all_tools
 from memglot.report import Stopped
 from memglot.settings import data_folder
-from memglot.store.own_files import paths_of
+from memglot.store.own_files import store_paths
 
 _MAX_READERS, _MAX_WRITERS = 8, 4
 """Maximum number of concurrent calls. Writers are limited separately, so that readers never wait for them."""
@@ -51,7 +51,7 @@ class MemglotServer:
         self._limiters: dict[bool, anyio.CapacityLimiter] = {}
         # Read now, since the folder may be deleted later; only calls that use files need it.
         self._working_folder = Path.cwd()
-        self._own_files = [data_folder(), *map(Path, sorted(paths_of(self._pool.url)))]
+        self._own_files = [data_folder(), *map(Path, sorted(store_paths(self._pool.url)))]
 
     def server(self) -> Server[Any]:
         """Return the SDK's server, which speaks the protocol over any transport."""

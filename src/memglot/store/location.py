@@ -1,4 +1,4 @@
-"""Which store a URL or a path means."""
+"""Open the store that a URL or a path names."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from memglot.store.contract import Store
 
 
 def open_store(url: str | Path | None = None, *, write: bool = True) -> Store:
-    """Open the store that `url` names: a path, `sqlite:///path` or `:memory:`; else the one from the settings."""
+    """Open a store: a path, `sqlite:///path` or `:memory:`; by default the one from the settings."""
     path = _path_of(str(url) if url else store_url())
     from memglot.store.sqlite.store import SqliteStore
 
@@ -16,20 +16,20 @@ def open_store(url: str | Path | None = None, *, write: bool = True) -> Store:
 
 
 def store_file(url: str | None = None) -> Path:
-    """The file of a store that is one; raises `UsageError` for any other."""
+    """Return the file of a store. Raise `UsageError` if it is not a file."""
     path = _path_of(url or store_url())
     if path == ":memory:" or Path(path).is_dir():
         raise UsageError(
-            f"`{path}` is not a file that a backup could be put in the place of", "name one with `--store`"
+            f"`{path}` is not a file, so a backup cannot replace it", "name the file of a store with `--store`"
         )
     return Path(path)
 
 
-def quiet(path: Path) -> None:
-    """Make sure that a store is one file which nobody uses; raises `LockedStore` where somebody does."""
-    from memglot.store.sqlite.connection import merge_log
+def merge_log(path: Path) -> None:
+    """Make a store a single file without a write-ahead log. Raise `LockedStore` while another process uses it."""
+    from memglot.store.sqlite import connection
 
-    merge_log(str(path))
+    connection.merge_log(str(path))
 
 
 def _path_of(url: str) -> str:
@@ -37,7 +37,7 @@ def _path_of(url: str) -> str:
     if scheme in ("postgresql", "postgres"):
         raise NotYet("this version of memglot has no PostgreSQL store", "use a path to a `.db` file, or `:memory:`")
     if scheme and scheme != "sqlite":
-        # The rest of a URL may hold a password, so only its scheme is shown.
+        # The rest of a URL may contain a password, so show only its scheme.
         raise UnknownStore(scheme)
     if scheme and not url.startswith("sqlite:///"):
         raise UnknownStore("sqlite")

@@ -1,4 +1,4 @@
-"""What a store is asked for, and what it answers a search with: filters, queries, matches, places."""
+"""Filters and queries for a store, and the results of a search: matches, places, signals."""
 
 from typing import Any, NamedTuple
 
@@ -8,46 +8,46 @@ from memglot.text.terms import Term
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which records are meant. Every condition that is given must hold; deleted ones only where `status` says so.
+    """Selects records that meet every given condition; deleted ones only if `status` or `with_deleted` says so.
 
-    Times are microseconds. Of a range `(start, end)` the end is no part, unless it is the start: that is a point.
+    Times are microseconds. A range `(start, end)` excludes its end, unless both are equal: that is a point in time.
     """
 
     tree: str | None = None
-    """A path, for itself and all below, or a pattern as in `memglot.text.tree_pattern`."""
+    """A path, which includes everything below it, or a pattern as in `memglot.text.tree_pattern`."""
     tags: tuple[str, ...] = ()
-    """All of these; `without_tags` is none of those."""
+    """All of these tags; `without_tags` is none of them."""
     without_tags: tuple[str, ...] = ()
     kind: tuple[str, ...] = ()
-    """Any of these, as with `scope` and `status`."""
+    """Any of these; the same for `scope` and `status`."""
     scope: tuple[str, ...] = ()
     status: tuple[str, ...] = ()
     meta: dict[str, Any] | None = None
-    """An object that `meta` contains: the same keys with the same values, lists as subsets."""
+    """An object that `meta` must contain: the same keys with the same values, lists as subsets."""
     source: tuple[dict[str, Any], ...] = ()
-    """Objects of which `source` contains one or more."""
+    """Objects of which `source` must contain at least one."""
     since: int | None = None
-    """Created then or later; `until` is earlier."""
+    """Created at this time or later; `until` means earlier than that time."""
     until: int | None = None
     updated_since: int | None = None
     updated_until: int | None = None
     temporal_contains: int | None = None
-    """About a time that has this moment. What is about no time fits no `temporal_` condition."""
+    """About a time that includes this moment. A memory about no time meets no `temporal_` condition."""
     temporal_overlaps: tuple[int, int] | None = None
     temporal_within: tuple[int, int] | None = None
     temporal_before: int | None = None
-    """About a time that is over at this moment; `temporal_after` is one that has yet to begin."""
+    """About a time that ends by this moment; `temporal_after` means one that begins after it."""
     temporal_after: int | None = None
     without_scopes: tuple[str, ...] = ()
     with_conversations: bool = True
     with_deleted: bool = False
     also: tuple["Filter", ...] = ()
-    """Further filters that must hold too."""
+    """Further filters that must match too."""
 
     @property
     def is_all(self) -> bool:
-        """Tell whether this asks for everything there is, conversations or not."""
-        # The root of the tree and the empty object leave nothing out.
+        """Return True if this selects everything, with or without conversations."""
+        # The root of the tree and the empty object exclude nothing.
         every = msgspec.structs.replace(
             self,
             tree=self.tree or None,
@@ -60,10 +60,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for: texts with any of the terms, the more the better.
+    """What to search: texts with any of the terms, the more the better.
 
-    Every phrase MUST be there as it is written, case aside. No text may hold one of `without`, whatever its case and
-    accents, nor one of `without_phrases` as it is written.
+    A text MUST contain every phrase as written, ignoring case. It MUST NOT contain any word of `without`, ignoring
+    case and accents, or any of `without_phrases` as written.
     """
 
     terms: tuple[Term, ...] = ()
@@ -74,19 +74,19 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asks_words(self) -> bool:
-        """Tell whether there is anything that a text can match better or worse."""
+        """Return True if there is anything to rank matches by."""
         return bool(self.terms or self.phrases)
 
 
 class Match(NamedTuple):
-    """A record that matches a query by its words, by its number of arrival, and how well: the greater the better."""
+    """A record, by number, that matches the keywords of a query, with its score."""
 
     number: int
     score: float
 
 
 class Place(NamedTuple):
-    """Where a record stands in a conversation, a session or a note that was cut up, and what is said there."""
+    """Position of a record in a conversation, a session or a split note, and facts about its text."""
 
     number: int
     thread: int
@@ -97,7 +97,7 @@ class Place(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """What a record says of itself that bears on how much it matters."""
+    """Properties of a record that affect its rank."""
 
     status: str
     created_at: int
@@ -106,9 +106,9 @@ class Signals(NamedTuple):
 
 
 class VectorState(msgspec.Struct, frozen=True):
-    """Which model a store's vectors are of, how many records have one and how many do not.
+    """The model of a store's vectors, and the number of records with and without one.
 
-    `changes` grows with every change but the addition of vectors of newer records.
+    `changes` grows with every change except the addition of vectors for newer records.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Everything a store holds, in the order that writers take it: each record with its riders, then what has no record."""
+"""The items of a store in the order of an export: each record with its attached things, then all other things."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from memglot.store.contract import Store
 from memglot.store.hidden import HiddenScopes, batches
 from memglot.store.query import Filter
 
-_RIDING: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
-ALONE: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
-"""What belongs to no record."""
+_ATTACHED: tuple[type[Thing], ...] = (Relation, Supersession, Conflict)
+UNATTACHED: tuple[type[Thing], ...] = (Entity, Document, Blob, Tombstone)
+"""Kinds that belong to no record."""
 
 
-def all_items(
+def everything(
     store: Store,
     *,
     embeddings: bool = True,
@@ -41,60 +41,64 @@ def all_items(
     hidden: HiddenScopes | None = None,
     graph_first: bool = False,
 ) -> Iterator[Item]:
-    """Everything, or everything of one scope; without `conversations` neither what came from one nor themselves.
+    """Yield everything, or everything of one scope, except what `hidden` leaves out.
 
-    What `hidden` leaves out is not among it. With `graph_first`, entities and the relations between them come before
-    the records.
+    Without `conversations`, leave out conversations and what came from them. With `graph_first`, entities and the
+    relations between them come before the records.
     """
     filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
-    riding = _riding(store, embeddings)
+    attached = _attached_kinds(store, embeddings)
     found_records = store.records.select(_narrow(filter, hidden), sealed=sealed)
-    records: Iterator[Item] = _with_riders(store, found_records, riding, hidden)
+    records: Iterator[Item] = _with_attached(store, found_records, attached, hidden)
     if scope is not None:
-        # What a memory of the scope has to do with another one's affairs is that one's.
+        # A relation that names another scope belongs to that scope.
         records = (item for item in records if not isinstance(item, Relation) or item.scope in (scope, DEFAULT_SCOPE))
 
-    def alone(kinds: Iterable[type[Thing]], riders: list[type[Thing]]) -> Iterator[Thing]:
-        things: Iterator[Thing] = chain(*(store.things.select(kind) for kind in kinds), _ownerless(store, riders))
+    def alone(kinds: Iterable[type[Thing]], attached_kinds: list[type[Thing]]) -> Iterator[Thing]:
+        things: Iterator[Thing] = chain(
+            *(store.things.select(kind) for kind in kinds), _ownerless(store, attached_kinds)
+        )
         if scope is not None:
             things = _of_scope(store, things, scope)
         return hidden.visible(things) if hidden is not None else things
 
     if graph_first:
-        first = alone([Entity], [kind for kind in riding if kind is Relation])
-        rest = alone([kind for kind in ALONE if kind is not Entity], [kind for kind in riding if kind is not Relation])
+        first = alone([Entity], [kind for kind in attached if kind is Relation])
+        rest = alone(
+            [kind for kind in UNATTACHED if kind is not Entity], [kind for kind in attached if kind is not Relation]
+        )
         found = chain(first, records, rest)
     else:
-        found = chain(records, alone(ALONE, riding))
+        found = chain(records, alone(UNATTACHED, attached))
     return found if conversations else (item for item in found if not _is_conversation(item))
 
 
-def some_items(
+def selected(
     store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hidden: HiddenScopes | None = None
 ) -> Iterator[Item]:
-    """The records that a filter selects, each with its riders behind it; sealed."""
+    """Yield the records that a filter selects, with digests, each followed by its attached things."""
     records = store.records.select(_narrow(filter, hidden), limit=limit, sealed=True)
-    return _with_riders(store, records, _riding(store, embeddings), hidden)
+    return _with_attached(store, records, _attached_kinds(store, embeddings), hidden)
 
 
 def _narrow(filter: Filter, hidden: HiddenScopes | None) -> Filter:
     return filter if hidden is None else hidden.narrow(filter)
 
 
-def _riding(store: Store, embeddings: bool) -> list[type[Thing]]:
-    kinds = (*_RIDING, Embedding) if embeddings else _RIDING
+def _attached_kinds(store: Store, embeddings: bool) -> list[type[Thing]]:
+    kinds = (*_ATTACHED, Embedding) if embeddings else _ATTACHED
     return [kind for kind in kinds if store.things.count(kind)]
 
 
-def _with_riders(
-    store: Store, records: Iterator[Record], riding: list[type[Thing]], hidden: HiddenScopes | None
+def _with_attached(
+    store: Store, records: Iterator[Record], attached: list[type[Thing]], hidden: HiddenScopes | None
 ) -> Iterator[Item]:
-    if not riding:
+    if not attached:
         yield from records
     while batch := list(islice(records, BATCH_SIZE)):
         ids = [record.id for record in batch]
         found: dict[str, list[Thing]] = {}
-        for kind in riding:
+        for kind in attached:
             things: Iterator[Thing] = store.things.select(kind, ids)
             for thing in hidden.visible(things) if hidden else things:
                 found.setdefault(owner_of(thing), []).append(thing)
@@ -103,31 +107,31 @@ def _with_riders(
             yield from found.get(record.id, ())
 
 
-def _ownerless(store: Store, riding: list[type[Thing]]) -> Iterator[Thing]:
-    """What would ride with a record that is not there rides with nobody."""
-    for kind in riding:
+def _ownerless(store: Store, attached: list[type[Thing]]) -> Iterator[Thing]:
+    """Yield things of kinds that are attached to records, but whose record does not exist."""
+    for kind in attached:
         for thing in store.things.select(kind):
             if not store.records.known([owner_of(thing)]):
                 yield thing
 
 
 def _of_scope(store: Store, things: Iterator[Thing], scope: str) -> Iterator[Thing]:
-    """What belongs to a scope of what rides with none of its records."""
+    """Yield the things that belong to a scope, among those attached to none of its records."""
     for batch in batches(things):
         subjects = [thing.subject.id for thing in batch if isinstance(thing, Relation)]
         entities = store.things.same_keys([Entity(id=id, name="") for id in subjects])
         own = {entity.id: entity.scope for entity in entities if isinstance(entity, Entity)}
-        there = store.records.known([id for thing in batch for id in _hangs_on(thing)], [scope])
+        there = store.records.known([id for thing in batch for id in _attached_to(thing)], [scope])
         for thing in batch:
-            said = getattr(thing, "scope", None)
-            if isinstance(thing, Relation) and said == DEFAULT_SCOPE:
-                # A relation that names no scope of its own is its subject's.
-                said = own.get(thing.subject.id, said)
-            if said == scope or not there.isdisjoint(_hangs_on(thing)):
+            named = getattr(thing, "scope", None)
+            if isinstance(thing, Relation) and named == DEFAULT_SCOPE:
+                # A relation without a scope of its own has that of its subject.
+                named = own.get(thing.subject.id, named)
+            if named == scope or not there.isdisjoint(_attached_to(thing)):
                 yield thing
 
 
-def _hangs_on(thing: Thing) -> tuple[str, ...]:
+def _attached_to(thing: Thing) -> tuple[str, ...]:
     return (thing.older,) if isinstance(thing, Supersession) else (owner_of(thing),)
 
 

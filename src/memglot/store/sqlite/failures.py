@@ -1,4 +1,4 @@
-"""What errors of SQLite mean to whoever uses a store."""
+"""Translation of SQLite errors into memglot errors."""
 
 from typing import NoReturn
 
@@ -10,7 +10,7 @@ from memglot.settings import BUSY_SECONDS
 
 
 def translate(error: Exception, url: str) -> NoReturn:
-    """Raise our error for one of SQLite's."""
+    """Raise the memglot error that corresponds to an SQLite error."""
     if isinstance(error, apsw.ConnectionClosedError):
         raise StoreError(f"the store `{url}` is closed", "open it again") from error
     if isinstance(error, apsw.BusyError):
@@ -30,14 +30,14 @@ def translate(error: Exception, url: str) -> NoReturn:
         raise NotAStore(url, "it cannot be opened") from error
     if isinstance(error, apsw.Error):
         raise StoreError(
-            f"the store `{url}` refused a change: {shorten(str(error))}", "`memglot doctor` checks the store"
+            f"the store `{url}` rejected a change: {shorten(str(error))}", "check the store with `memglot doctor`"
         ) from error
     raise error
 
 
 def _is_text_index(error: Exception) -> bool:
-    """Tell whether the full text index is gone or unreadable, which SQLite calls an error in the statement."""
+    """Return True if the text index is missing or unreadable, which SQLite reports as an error in the statement."""
     text = str(error)
-    # Its tables have no names in messages of constraints; those of others do.
+    # Messages about constraints name every table except those of the text index.
     unnamed = isinstance(error, apsw.ConstraintError) and text == "constraint failed"
     return unnamed or isinstance(error, apsw.Error) and ("record_text" in text or "fts5" in text)

@@ -1,4 +1,4 @@
-"""Filters as SQL conditions on the table `records`, which every column names, so that another may stand beside it."""
+"""Filters as SQL conditions. Every column names its table, `records`, so that the conditions work in joins."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ Part = tuple[str, list[Any]]
 
 
 def condition(filter: Filter, *, joined: bool = False) -> tuple[str, list[Any]]:
-    """A WHERE clause, or with `joined` only what follows it, and its bindings."""
+    """Return a WHERE clause, or with `joined` only its condition, and its bindings."""
     found = _parts(filter)
     if not filter.with_deleted and not any(part.status for part in (filter, *filter.also)):
         found.append((NOT_DELETED, []))
@@ -42,7 +42,7 @@ def _places(filter: Filter) -> list[Part]:
     return found
 
 
-# However many values there are, they are one binding: SQLite has limits on both these and the depth of conditions.
+# All values are one binding, because SQLite limits both the number of bindings and the depth of conditions.
 _LISTED = "(SELECT listed.value FROM json_each(?) AS listed)"
 
 
@@ -50,7 +50,7 @@ def _tree(tree: str) -> list[Part]:
     path = literal_prefix(check_tree_pattern(tree)) if is_pattern(tree) else tree
     found: list[Part] = []
     if path:
-        # A slash is the character after a dot, so this range is exactly what lies below the path.
+        # A slash is the character after a dot, so this range is exactly what is below the path.
         sql = "records.tree = ? OR (records.tree > ? AND records.tree < ?)"
         found.append((sql, [path, path + ".", path + "/"]))
     if path != tree:
@@ -89,7 +89,8 @@ def _times(filter: Filter) -> list[Part]:
     return found
 
 
-# A record about a point has no end. Comparisons with NULL hold for no record, so one about no time is never found.
+# A record about a point in time has no end. A comparison with NULL is never true, so a record without times never
+# matches.
 _CONTAINS = "records.temporal_start = ? OR (records.temporal_start <= ? AND records.temporal_end > ?)"
 _OVERLAPS = "records.temporal_start < ? AND coalesce(records.temporal_end > ?, records.temporal_start >= ?)"
 _WITHIN = "records.temporal_start >= ? AND coalesce(records.temporal_end <= ?, records.temporal_start < ?)"

@@ -1,4 +1,4 @@
-"""A query as the full text index is asked it, and as single texts are held against it."""
+"""Queries in the language of the text index, and matching of single texts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def expression(query: Query) -> str:
-    """The query in the language of the index; nothing where it cannot be asked, as for a sign that is no word."""
+    """Return the query in the language of the index; empty if the index cannot answer it, as for an emoji."""
     needed = [f"({_form(form)})" for phrase in query.phrases for form in required_forms(phrase)]
     wanted = [_form(form) for term in query.terms for form in term.forms]
     if query.phrases and not needed:
         return ""
     if needed:
-        # What must be there stands in the second half too, so that the other words only add to the score.
+        # The second half repeats a required phrase, so that the other words only add to the score.
         return f"({' AND '.join(needed)}) AND ({' OR '.join([needed[0], *wanted])})"
     return " OR ".join(wanted)
 
@@ -42,7 +42,7 @@ _TEXTS = "records.content, records.title, memglot_texts(records.tags), records.t
 
 
 def hard_conditions(query: Query) -> list[tuple[str, list[Any]]]:
-    """What must hold for a record to be found at all: what is written in quotes, what must not be there, a pattern."""
+    """Return the conditions that every match must meet: quoted phrases, excluded words, a pattern."""
     found: list[tuple[str, list[Any]]] = [(f"memglot_written(?, {_TEXTS})", [phrase]) for phrase in query.phrases]
     found += [(f"NOT memglot_written(?, {_TEXTS})", [phrase]) for phrase in query.without_phrases]
     found += [(f"NOT memglot_word(?, {_TEXTS})", [word]) for word in query.without]
@@ -52,23 +52,23 @@ def hard_conditions(query: Query) -> list[tuple[str, list[Any]]]:
 
 
 def is_written(phrase: str, *texts: str | None) -> bool:
-    """Tell whether one of the texts holds a phrase as it is written, case aside: whole words where words have spaces.
+    """Return True if one of the texts contains a phrase as written, ignoring case and the kind of white space.
 
-    Any white space in it stands for any other.
+    In scripts with spaces between words, only complete words match.
     """
     pattern = _written(phrase)
     return any(text is not None and pattern.search(normalize("NFC", text)) is not None for text in texts)
 
 
 def is_word(word: str, *texts: str | None) -> bool:
-    """Tell whether one of the texts holds a word, or several in a row, whatever their case and accents."""
+    """Return True if one of the texts contains a word, or several in a row, ignoring case and accents."""
     pattern = _written(fold(word))
     return any(text is not None and pattern.search(fold(text)) is not None for text in texts)
 
 
 @lru_cache(16)
 def _written(phrase: str) -> Pattern[str]:
-    # Only this module knows the marks that belong to a letter, and what a script without spaces is not.
+    # Only `regex` knows the marks that belong to a letter, and set differences for scripts without spaces.
     import regex
 
     word = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]"
@@ -80,7 +80,7 @@ def _written(phrase: str) -> Pattern[str]:
 
 
 class Lookup:
-    """Tells which words of a query stand in a text that was cut as the index cuts it."""
+    """Finds the words of a query in a text that was split as the index splits it."""
 
     def __init__(self, query: Query, cut: Callable[[str], list[str]]) -> None:
         self._terms = [(term.word, [self._form(form, cut) for form in term.forms]) for term in _asked(query)]
@@ -90,11 +90,11 @@ class Lookup:
         return cut(form), form.endswith("*")
 
     def words_in(self, tokens: Sequence[str]) -> list[str]:
-        """The words of the query that are there, as they were asked for."""
+        """Return the words of the query that are among the tokens, as typed."""
         known = set(tokens)
         found = []
         for word, forms in self._terms:
-            if any(_stands(wanted, beginning, tokens, known) for wanted, beginning in forms):
+            if any(_contains(wanted, beginning, tokens, known) for wanted, beginning in forms):
                 found.append(word)
         return found
 
@@ -103,7 +103,7 @@ def _asked(query: Query) -> list[Term]:
     return [*query.terms, *(Term(word=phrase, forms=(" ".join(required_forms(phrase)),)) for phrase in query.phrases)]
 
 
-def _stands(wanted: list[str], beginning: bool, tokens: Sequence[str], known: set[str]) -> bool:
+def _contains(wanted: list[str], beginning: bool, tokens: Sequence[str], known: set[str]) -> bool:
     if not wanted:
         return False
     if beginning:

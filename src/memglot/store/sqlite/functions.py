@@ -1,4 +1,4 @@
-"""SQL functions that the queries of the SQLite store use."""
+"""SQL functions for the queries of the SQLite store."""
 
 from functools import lru_cache
 from itertools import count
@@ -10,12 +10,12 @@ import msgspec
 from memglot.text.grep import Grep
 from memglot.text.tree_pattern import matches_tree
 
-# The number of a search keeps its time apart from that of others, in whatever connection or thread they are.
+# The number of a search separates its time limit from those of searches in other connections and threads.
 _SEARCHES = count(1)
 
 
 def register(db: apsw.Connection) -> None:
-    """Make the functions known to a connection."""
+    """Define the functions in a connection."""
     functions: dict[str, Any] = {
         "memglot_holds": _holds,
         "memglot_holds_any": _holds_any,
@@ -27,12 +27,12 @@ def register(db: apsw.Connection) -> None:
 
 
 def _holds(stored: str | None, wanted: str) -> bool:
-    """Tell whether a JSON object contains another: its keys with equal values, lists as subsets."""
+    """Return True if a JSON object contains another: its keys with equal values, lists as subsets."""
     return contains(msgspec.json.decode(stored) if stored else {}, _decoded(wanted))
 
 
 def _holds_any(stored: str | None, wanted: str) -> bool:
-    """Tell whether a JSON object contains one or more of a list of others."""
+    """Return True if a JSON object contains at least one of a list of others."""
     if stored is None:
         return {} in _decoded(wanted)
     found = msgspec.json.decode(stored)
@@ -40,7 +40,7 @@ def _holds_any(stored: str | None, wanted: str) -> bool:
 
 
 def contains(stored: Any, wanted: Any) -> bool:
-    """Containment as PostgreSQL's `@>` has it."""
+    """Return True if one JSON value contains another, as with PostgreSQL's `@>`."""
     if isinstance(wanted, dict):
         return isinstance(stored, dict) and all(
             key in stored and contains(stored[key], value) for key, value in wanted.items()
@@ -57,9 +57,9 @@ def _equal_numbers(one: Any, other: Any) -> bool:
 
 
 def grep_condition(pattern: str) -> tuple[str, list[Any]]:
-    """An SQL condition on records, and its bindings: their content or title matches a pattern, within its time.
+    """Return an SQL condition, with bindings, that the content or title of a record matches a pattern.
 
-    Each call begins a search of its own; all that use the same bindings share its time.
+    Each call starts a search; all conditions with the same bindings share its time limit.
     """
     return "memglot_grep(?, ?, records.id, records.content, records.title)", [pattern, next(_SEARCHES)]
 

@@ -1,4 +1,4 @@
-"""Records and things as rows of tables, and back."""
+"""Conversion between records or things and rows of tables."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -35,8 +35,8 @@ _strings = msgspec.json.Decoder(list[str]).decode
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Rest(msgspec.Struct, omit_defaults=True, gc=False):
-    """The fields of a record that share one column."""
+class OtherFields(msgspec.Struct, omit_defaults=True, gc=False):
+    """The fields of a record that share the column `other_fields`."""
 
     triggers: list[str] = []
     strength: float | None = None
@@ -49,12 +49,12 @@ class Rest(msgspec.Struct, omit_defaults=True, gc=False):
     extra: dict[str, Any] = {}
 
 
-_rest = msgspec.json.Decoder(Rest).decode
-_REST_FIELDS = Rest.__struct_fields__
+_decode_other_fields = msgspec.json.Decoder(OtherFields).decode
+_OTHER_FIELDS = OtherFields.__struct_fields__
 
 
 def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
-    """A record as the bindings of `INSERT`; empty lists and objects are NULL."""
+    """Return a record as the bindings of `INSERT`; empty lists and objects are NULL."""
     content = record.content
     temporal = record.temporal
     return (
@@ -70,7 +70,7 @@ def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
         record.status,
         record.created_at,
         record.updated_at,
-        _rest_of(record),
+        _encode_other_fields(record),
         content,
         sha256(content.encode()).digest(),
         sha256(canonical_record(record)).digest(),
@@ -78,7 +78,7 @@ def to_row(record: Record, batch: int | None) -> tuple[Any, ...]:
     )
 
 
-def _rest_of(record: Record) -> str | None:
+def _encode_other_fields(record: Record) -> str | None:
     if (
         record.extra
         or record.source
@@ -90,31 +90,31 @@ def _rest_of(record: Record) -> str | None:
         or record.triggers
         or record.access_count
     ):
-        return canonical(Rest(*(getattr(record, field) for field in _REST_FIELDS))).decode()
+        return canonical(OtherFields(*(getattr(record, field) for field in _OTHER_FIELDS))).decode()
     return None
 
 
 SEARCHED = ("title", "content_hash", "tags", "tree", "meta", "scope", "other_fields")
-"""The columns that tell whether an index has to change; a vector is made of the first two."""
+"""The columns whose change requires an index update; a vector is made of the first two."""
 DIGEST = -2
-"""Where the digest stands in a row."""
+"""Position of the digest in a row."""
 TEXT = tuple(_ALL_COLUMNS.index(column) for column in SEARCHED)
-"""Where these stand in a row."""
+"""Positions of the searched columns in a row."""
 
 
 def listed(values: Iterable[object]) -> str:
-    """Values as one binding, for `json_each`: however many there are, SQLite's limit on bindings is not met."""
+    """Return values as one binding for `json_each`, so that SQLite's limit on bindings does not matter."""
     return msgspec.json.encode(list(values)).decode()
 
 
 def searched(values: Sequence[Any]) -> tuple[Any, ...]:
-    """What an index is made of, from the values of `SEARCHED`: of the rest only where a record comes from."""
+    """Return what an index is made of, from the values of `SEARCHED`; of the other fields, only the source."""
     *others, rest = values
-    return (*others, _rest(rest).source if rest else {})
+    return (*others, _decode_other_fields(rest).source if rest else {})
 
 
 def from_row(row: Sequence[Any]) -> Record:
-    """The record in a row of `COLUMNS`."""
+    """Return the record in a row of `COLUMNS`."""
     id, title, kind, scope, tree, tags, meta, start, end, status, created_at, updated_at, rest, content = row
     record = Record(
         id=id,
@@ -134,14 +134,14 @@ def from_row(row: Sequence[Any]) -> Record:
     if start is not None:
         record.temporal = Temporal(start, end)
     if rest is not None:
-        found = _rest(rest)
-        for field in _REST_FIELDS:
+        found = _decode_other_fields(rest)
+        for field in _OTHER_FIELDS:
             setattr(record, field, getattr(found, field))
     return record
 
 
 def from_sealed_row(row: Sequence[Any]) -> Record:
-    """The record in a row of `COLUMNS` and its digest."""
+    """Return the record in a row of `COLUMNS` and its digest."""
     record = from_row(row[:-1])
     record.digest = row[-1]
     return record
@@ -160,11 +160,11 @@ TABLES: dict[type[Any], str] = {
 
 
 def thing_keys(thing: Thing) -> tuple[str, str, str]:
-    """The key of a thing, the record it hangs on, and its second key."""
-    return thing_key(thing), *_places(thing)
+    """Return the key of a thing, the record it is attached to, and its second key."""
+    return thing_key(thing), *_owner_and_second_key(thing)
 
 
-def _places(thing: Thing) -> tuple[str, str]:
+def _owner_and_second_key(thing: Thing) -> tuple[str, str]:
     match thing:
         case Relation():
             return thing.subject.id, thing.object.id
@@ -183,7 +183,7 @@ def _places(thing: Thing) -> tuple[str, str]:
 
 
 def thing_row(thing: Thing, batch: int | None) -> tuple[Any, ...]:
-    """A thing as key, owner, second key, document, bytes and batch."""
+    """Return a thing as key, owner, second key, document, bytes and batch."""
     data = None
     if isinstance(thing, Embedding):
         data, thing = thing.vector, msgspec.structs.replace(thing, vector=b"")
@@ -193,7 +193,7 @@ def thing_row(thing: Thing, batch: int | None) -> tuple[Any, ...]:
 
 
 def thing_of(kind: type[Any], doc: str, data: bytes | None) -> Any:
-    """The thing in a row."""
+    """Return the thing in a row."""
     thing = msgspec.json.decode(doc, type=kind)
     if data is not None:
         setattr(thing, "vector" if kind is Embedding else "data", data)
