@@ -1,4 +1,4 @@
-"""An agent for tests: the SDK's own client, driven from ordinary code, in process or over a real transport."""
+"""An MCP client for tests, based on the SDK's client: synchronous, in process or over a real transport."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from memglot.mcp.config import ServerConfig
 from memglot.mcp.server import MemglotServer
 
 TOKEN = "a-token-for-tests-0123456789"
-PATIENCE = 60.0  # Seconds until something that hangs is taken for broken.
+PATIENCE = 60.0
+"""Timeout in seconds after which a call counts as hanging."""
 WAYS = ["here-legacy", "here-auto", "stdio-legacy", "stdio-auto", "http-legacy", "http-auto"]
-"""How an agent reaches the server, and which era of the protocol it speaks."""
+"""Each transport with each era of the protocol."""
 
 
 class Agent:
@@ -32,8 +33,8 @@ class Agent:
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
         self.portal, self.client = portal, client
 
-    def ask(self, tool: str, arguments: dict[str, Any] | None, **options: Any) -> types.CallToolResult:
-        """Call a tool, with whatever as its arguments."""
+    def call_raw(self, tool: str, arguments: dict[str, Any] | None, **options: Any) -> types.CallToolResult:
+        """Call a tool with any arguments and return the result."""
 
         async def call() -> types.CallToolResult:
             with anyio.fail_after(PATIENCE):
@@ -41,40 +42,40 @@ class Agent:
 
         return self.portal.call(call)
 
-    def gives(self, tool: str, **arguments: Any) -> Any:
-        """The structured answer of a call that must go well. The SDK holds it against the tool's schema."""
-        result = self.ask(tool, arguments)
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool that must succeed, and return its structured result, which the SDK validates."""
+        result = self.call_raw(tool, arguments)
         assert not result.is_error, result.content
         assert result.structured_content is not None
         return result.structured_content
 
-    def reads(self, tool: str, **arguments: Any) -> str:
-        """What a model reads of a call that must go well."""
-        result = self.ask(tool, arguments)
+    def call_text(self, tool: str, **arguments: Any) -> str:
+        """Call a tool that must succeed, and return the text for the model."""
+        result = self.call_raw(tool, arguments)
         assert not result.is_error, result.content
         return text_of(result)
 
-    def refuses(self, tool: str, **arguments: Any) -> str:
-        """The one sentence that a call is refused with."""
-        result = self.ask(tool, arguments)
+    def call_error(self, tool: str, **arguments: Any) -> str:
+        """Call a tool that must fail, and return its error, which must be one line."""
+        result = self.call_raw(tool, arguments)
         assert result.is_error, result.structured_content
         text = text_of(result)
         assert "\n" not in text and "Traceback" not in text and text.strip()
         return text
 
-    def do(self, method: str, *arguments: Any) -> Any:
-        """Any other method of the client."""
+    def request(self, method: str, *arguments: Any) -> Any:
+        """Call any other method of the client."""
         return self.portal.call(getattr(self.client, method), *arguments)
 
 
 def text_of(result: types.CallToolResult) -> str:
-    """All that a model reads of an answer."""
+    """Return the text of a result."""
     return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
 
 
 @contextmanager
 def agent(target: Any, era: str = "auto", *, roots: list[str] | None = None) -> Iterator[Agent]:
-    """A client connected to a server, a transport or a command; with `roots` it names those folders."""
+    """Yield a client connected to a server, a transport or a command; `roots` are the folders it names."""
 
     async def list_roots(context: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root.model_validate({"uri": uri}) for uri in roots or ()])
@@ -86,7 +87,7 @@ def agent(target: Any, era: str = "auto", *, roots: list[str] | None = None) -> 
 
 
 def command(store: Path | str, *options: str, cwd: Path | None = None, **env: str) -> StdioServerParameters:
-    """How a client starts the server."""
+    """Return the command with which a client starts the server."""
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "memglot", "--store", str(store), "mcp", *options],
@@ -97,7 +98,7 @@ def command(store: Path | str, *options: str, cwd: Path | None = None, **env: st
 
 @contextmanager
 def listening(store: Path | str, *options: str, cwd: Path | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server over HTTP, on a free port, with the token of these tests; its address and its process."""
+    """Start an HTTP server on a free port with the token of these tests; yield its URL and process."""
     server = subprocess.Popen(
         [sys.executable, "-m", "memglot", "--store", str(store), "mcp", "--transport", "http", "--port", "0", *options],
         env={**os.environ, "MEMGLOT_MCP_TOKEN": TOKEN},
@@ -119,7 +120,7 @@ def listening(store: Path | str, *options: str, cwd: Path | None = None) -> Iter
 
 @asynccontextmanager
 async def over_http(url: str, token: str = TOKEN) -> Any:
-    """The transport to such a server."""
+    """Yield a transport to an HTTP server."""
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         async with streamable_http_client(url, http_client=http) as streams:
@@ -128,7 +129,7 @@ async def over_http(url: str, token: str = TOKEN) -> Any:
 
 @contextmanager
 def reached(way: str, store: Path, *options: str, cwd: Path, roots: list[str] | None = None) -> Iterator[Agent]:
-    """An agent that reaches the server in one of the `WAYS`."""
+    """Yield an agent that is connected in one of the `WAYS`."""
     transport, era = way.split("-")
     with ExitStack() as stack:
         target: Any

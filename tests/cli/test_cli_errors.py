@@ -25,7 +25,7 @@ X, Y = (f"0194a000-000{number}-7000-8000-000000000000" for number in (1, 2))
         ([], 0),
     ],
 )
-def test_wrong_calls_get_a_sentence(store_path: str, arguments: list[Any], code: int) -> None:
+def test_invalid_arguments_are_a_clear_error(store_path: str, arguments: list[Any], code: int) -> None:
     import json
 
     with Memory.open(store_path) as memory:

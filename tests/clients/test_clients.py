@@ -90,7 +90,7 @@ def kept(place: SystemPaths) -> list[Path]:
         ("vscode", "win32", "AppData/Roaming/Code/User/mcp.json"),
     ],
 )
-def test_each_client_has_its_place_on_each_system(tmp_path: Path, client: str, platform: str, path: str) -> None:
+def test_each_client_has_a_path_on_each_system(tmp_path: Path, client: str, platform: str, path: str) -> None:
     assert CLIENTS[client].path(system_paths(tmp_path, platform)) == tmp_path / path
 
 
@@ -108,38 +108,38 @@ def test_each_client_has_its_place_on_each_system(tmp_path: Path, client: str, p
         ("opencode", "linux", "OPENCODE_CONFIG", ""),
     ],
 )
-def test_the_environment_moves_a_place(tmp_path: Path, client: str, platform: str, variable: str, path: str) -> None:
+def test_the_environment_changes_a_path(tmp_path: Path, client: str, platform: str, variable: str, path: str) -> None:
     assert variable in CLIENT_VARIABLES
     found = CLIENTS[client].path(system_paths(tmp_path / "home", platform, **{variable: tmp_path / "else"}))
     assert found == tmp_path / "else" / path
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
-def test_the_places_that_people_are_told_are_the_true_ones(tmp_path: Path, client: Client) -> None:
+def test_documented_paths_are_correct(tmp_path: Path, client: Client) -> None:
     for platform, told in zip(("linux", "darwin", "win32"), client.documented_paths, strict=True):
         path = told.replace("$XDG_CONFIG_HOME", "~/.config").replace("%APPDATA%", "~/AppData/Roaming")
         assert client.path(system_paths(tmp_path, platform)) == tmp_path / path.removeprefix("~/")
 
 
-def test_variables_of_other_systems_do_not_count(tmp_path: Path) -> None:
+def test_variables_of_other_systems_are_ignored(tmp_path: Path) -> None:
     place = system_paths(tmp_path, "darwin", APPDATA="/x", XDG_CONFIG_HOME="/y")
     assert CLIENTS["vscode"].path(place) == tmp_path / "Library/Application Support/Code/User/mcp.json"
 
 
-def test_an_older_file_of_claude_code_counts_where_it_is_there(tmp_path: Path) -> None:
+def test_an_older_file_of_claude_code_is_used_if_it_exists(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / ".config.json").write_text("{}")
     assert CLIENTS["claude-code"].path(system_paths(tmp_path)) == tmp_path / ".claude" / ".config.json"
 
 
 @pytest.mark.parametrize("folder", ["Packages/Claude_pzs8/LocalCache/Roaming/Claude", "Claude-Data/claude_x"])
-def test_a_packaged_claude_desktop_has_a_folder_of_its_own(tmp_path: Path, folder: str) -> None:
+def test_a_packaged_claude_desktop_has_its_own_folder(tmp_path: Path, folder: str) -> None:
     (tmp_path / "local" / folder).mkdir(parents=True)
     found = CLIENTS["claude-desktop"].path(system_paths(tmp_path, "win32", LOCALAPPDATA=tmp_path / "local"))
     assert found == tmp_path / "local" / folder / "claude_desktop_config.json"
 
 
-def test_opencode_with_comments_goes_first(tmp_path: Path) -> None:
+def test_opencode_prefers_its_jsonc_file(tmp_path: Path) -> None:
     folder = tmp_path / ".config" / "opencode"
     folder.mkdir(parents=True)
     (folder / "opencode.jsonc").write_text("{} // mine\n")
@@ -160,7 +160,7 @@ def test_opencode_with_comments_goes_first(tmp_path: Path) -> None:
         ("opencode", "opencode.json"),
     ],
 )
-def test_a_project_has_a_file_of_its_own(tmp_path: Path, client: str, path: str) -> None:
+def test_a_project_has_its_own_file(tmp_path: Path, client: str, path: str) -> None:
     change = install(client, OURS, project=tmp_path / "project", system=system_paths(tmp_path))
     assert change.path == tmp_path / "project" / path and change.path.is_file()
     assert list(everything(tmp_path)) == [
@@ -199,7 +199,7 @@ def _entry(path: Path, *keys: str) -> Any:
         ("opencode", "mcp", {"type": "local", "command": ["/opt/bin/memglot", "mcp"], "enabled": True}),
     ],
 )
-def test_each_client_gets_an_entry_in_its_own_shape(
+def test_each_client_gets_an_entry_in_its_own_form(
     tmp_path: Path, client: str, container: str, entry: dict[str, Any]
 ) -> None:
     place = system_paths(tmp_path)
@@ -216,7 +216,7 @@ def test_each_client_gets_an_entry_in_its_own_shape(
     assert uninstall(client, system=place).action == "absent"
 
 
-def test_opencode_that_lists_servers_deeper_gets_ours_there(tmp_path: Path) -> None:
+def test_an_entry_is_added_to_the_nested_list_of_opencode(tmp_path: Path) -> None:
     path = tmp_path / "opencode.json"
     path.write_text('{"mcp": {"servers": {"a": {}}, "timeout": 5}}')
     change = install("opencode", OURS, project=tmp_path, system=system_paths(tmp_path))
@@ -226,7 +226,7 @@ def test_opencode_that_lists_servers_deeper_gets_ours_there(tmp_path: Path) -> N
     assert path.read_text() == '{"mcp": {"servers": {"a": {}}, "timeout": 5}}'
 
 
-def test_an_entry_in_the_older_place_of_opencode_stays_there(tmp_path: Path) -> None:
+def test_an_existing_entry_of_opencode_keeps_its_position(tmp_path: Path) -> None:
     path = tmp_path / "opencode.json"
     path.write_text('{"mcp": {"servers": {}, "memglot": {"command": ["memglot"], "enabled": false}}}')
     install("opencode", OURS, project=tmp_path, system=system_paths(tmp_path))
@@ -236,7 +236,7 @@ def test_an_entry_in_the_older_place_of_opencode_stays_there(tmp_path: Path) -> 
     assert list(_entry(path, "mcp", "servers")) == ["servers"]
 
 
-def test_what_the_user_added_to_our_entry_stays(tmp_path: Path) -> None:
+def test_members_that_the_user_added_are_kept(tmp_path: Path) -> None:
     path = tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"memglot": {"command": "memglot", /* mine */ "env": {"A": "s3cret"}}}}')
     change = install("claude-code", OURS, project=tmp_path, system=system_paths(tmp_path))
@@ -264,11 +264,11 @@ def test_what_the_user_added_to_our_entry_stays(tmp_path: Path) -> None:
         (None, False),
     ],
 )
-def test_whose_entry_it_is(entry: Any, ours: bool) -> None:
+def test_entries_that_start_memglot_are_recognized(entry: Any, ours: bool) -> None:
     assert starts_memglot(entry) is ours
 
 
-def test_an_entry_of_others_needs_force_and_comes_back(tmp_path: Path) -> None:
+def test_replacing_another_server_requires_force_and_is_undone(tmp_path: Path) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text(FOREIGN)
     with pytest.raises(UsageError, match="has a server `memglot` that is not memglot"):
@@ -286,7 +286,7 @@ def test_an_entry_of_others_needs_force_and_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["null", "[]", '"memglot"', "{}", '{"url": "https://example.org"}'])
-def test_an_entry_of_another_kind_is_not_ours(tmp_path: Path, value: str) -> None:
+def test_an_entry_of_another_kind_is_not_replaced(tmp_path: Path, value: str) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text(f'{{"mcpServers": {{"memglot": {value}}}}}')
     before = path.read_text()
@@ -298,7 +298,7 @@ def test_an_entry_of_another_kind_is_not_ours(tmp_path: Path, value: str) -> Non
     assert path.read_text() == before
 
 
-def test_a_receipt_is_for_its_user_alone_and_holds_no_copy(tmp_path: Path) -> None:
+def test_a_receipt_is_private_and_has_no_copy_of_the_file(tmp_path: Path) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text('{"mcpServers": {"a": {"env": {"KEY": "s3cret"}}}}')
     install("claude-code", OURS, project=tmp_path, system=place)
@@ -309,7 +309,7 @@ def test_a_receipt_is_for_its_user_alone_and_holds_no_copy(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("receipt", ["", "{}", "\x00", '{"client": "x", "path": "/", "name": "memglot", "keys": []}'])
-def test_without_its_receipt_an_entry_is_just_taken_out(tmp_path: Path, receipt: str) -> None:
+def test_an_entry_without_receipt_is_removed(tmp_path: Path, receipt: str) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     install("claude-code", OURS, project=tmp_path, system=place)
     kept(place)[0].write_text(receipt)
@@ -337,17 +337,17 @@ def _round(client: str, file: str, data: bytes) -> None:
 
 
 @given(documents)
-def test_any_json_is_as_it_was(text: str) -> None:
+def test_uninstall_restores_any_json(text: str) -> None:
     _round("claude-code", ".mcp.json", text.encode())
 
 
 @given(tomls())
-def test_any_toml_is_as_it_was(text: str) -> None:
+def test_uninstall_restores_any_toml(text: str) -> None:
     _round("codex", ".codex/config.toml", text.encode())
 
 
 @given(documents, st.sampled_from([None, 0, 2, "\t"]), st.booleans())
-def test_a_program_may_write_its_file_anew_meanwhile(text: str, indent: int | str | None, sorts: bool) -> None:
+def test_a_client_may_rewrite_its_file(text: str, indent: int | str | None, sorts: bool) -> None:
     with TemporaryDirectory() as folder:
         home, path = Path(folder), Path(folder) / ".mcp.json"
         path.write_bytes(text.encode())
@@ -358,7 +358,7 @@ def test_a_program_may_write_its_file_anew_meanwhile(text: str, indent: int | st
         assert value_of(path.read_text(encoding="utf-8")) == value_of(text)
 
 
-def test_a_file_that_others_used_meanwhile_stays(tmp_path: Path) -> None:
+def test_a_file_that_others_use_is_kept(tmp_path: Path) -> None:
     place = system_paths(tmp_path)
     path = install("vscode", OURS, project=tmp_path, system=place).path
     value = json.loads(path.read_text())
@@ -368,7 +368,7 @@ def test_a_file_that_others_used_meanwhile_stays(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == {"inputs": []}
 
 
-def test_two_names_live_side_by_side(tmp_path: Path) -> None:
+def test_two_names_are_two_servers(tmp_path: Path) -> None:
     place = system_paths(tmp_path)
     install("codex", OURS, system=place)
     install("codex", OTHERS, name="notes", system=place)
@@ -411,7 +411,7 @@ def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @needs_modes
-def test_a_link_to_a_file_of_another_name_is_read_as_what_it_is(tmp_path: Path) -> None:
+def test_a_link_to_a_file_with_another_extension(tmp_path: Path) -> None:
     real = tmp_path / "codex-config"
     real.write_text("model = 'm'\n")
     (tmp_path / ".codex").mkdir()
@@ -421,7 +421,7 @@ def test_a_link_to_a_file_of_another_name_is_read_as_what_it_is(tmp_path: Path) 
 
 
 @needs_modes
-def test_a_link_to_a_file_that_is_not_there_yet_is_followed(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_file_is_followed(tmp_path: Path) -> None:
     place = system_paths(tmp_path)
     (tmp_path / ".claude.json").symlink_to(tmp_path / "dotfiles" / "claude.json")
     before = everything(tmp_path)
@@ -460,7 +460,7 @@ def _twice(path: Path) -> None:
         (_twice, Unreadable, "is a duplicate"),
     ],
 )
-def test_a_file_that_cannot_be_edited_is_left_alone(
+def test_a_file_that_cannot_be_edited_is_not_changed(
     tmp_path: Path, make: Callable[[Path], None], error: type[MemglotError], said: str
 ) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
@@ -479,7 +479,7 @@ def test_a_file_that_cannot_be_edited_is_left_alone(
 
 @needs_modes
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_a_file_that_may_not_be_written_is_left_alone(which: str) -> None:
+def test_a_read_only_file_is_not_changed(which: str) -> None:
     with ordinary_user() as home:
         place, folder = system_paths(home), home / "project"
         folder.mkdir()
@@ -495,7 +495,7 @@ def test_a_file_that_may_not_be_written_is_left_alone(which: str) -> None:
 
 
 @needs_modes
-def test_a_file_that_may_not_be_read_is_left_alone() -> None:
+def test_an_unreadable_file_is_not_changed() -> None:
     with ordinary_user() as home:
         path = home / ".mcp.json"
         path.write_text("{}")
@@ -506,7 +506,7 @@ def test_a_file_that_may_not_be_read_is_left_alone() -> None:
         assert path.read_text() == "{}"
 
 
-def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
     place = system_paths(tmp_path)
     (tmp_path / ".cursor").write_text("")
     with pytest.raises(MemglotError, match="not a directory|file exists"):
@@ -514,7 +514,7 @@ def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path) -> None:
     assert everything(tmp_path) == {".cursor": b""} and kept(place) == []
 
 
-def test_a_file_that_changes_meanwhile_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text("{}")
     turns = iter(["{ }", '{"a":1}'])
@@ -532,7 +532,7 @@ def test_a_file_that_changes_meanwhile_is_read_again(tmp_path: Path, monkeypatch
     assert path.read_text() == '{"a":1}'
 
 
-def test_a_file_that_never_rests_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_keeps_changing_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, path = system_paths(tmp_path), tmp_path / ".mcp.json"
     path.write_text("{}")
     monkeypatch.setattr(operations, "write", lambda *_, **__: False)
@@ -554,12 +554,12 @@ def test_an_earlier_receipt_survives_a_failure(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b", "ä", "x" * 65, "a\n", '"'])
-def test_a_name_that_clients_refuse_is_refused(tmp_path: Path, name: str) -> None:
+def test_invalid_server_names_are_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="not a valid server name"):
         install("codex", OURS, name=name, system=system_paths(tmp_path))
 
 
-def test_an_unknown_client_is_told(tmp_path: Path) -> None:
+def test_an_unknown_client_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown client `emacs`"):
         install("emacs", OURS, system=system_paths(tmp_path))
 
@@ -567,7 +567,7 @@ def test_an_unknown_client_is_told(tmp_path: Path) -> None:
 # The command that is written
 
 
-def test_the_running_program_is_named_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_is_an_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memglot").write_text("")
     assert server_command(program="memglot") == ServerCommand(str(tmp_path / "memglot"), ("mcp",))
@@ -598,7 +598,7 @@ def test_the_options_of_the_server_are_written(tmp_path: Path, monkeypatch: pyte
         ("postgres:///db?sslmode=require", None),
     ],
 )
-def test_a_store_is_written_so_that_it_is_found_from_anywhere(url: str, written: str | None) -> None:
+def test_stores_are_written_with_absolute_paths(url: str, written: str | None) -> None:
     found = server_command(store=url, program="x").arguments
     assert found[found.index("--store") + 1] == (os.path.abspath(written) if written else url)
 
@@ -616,13 +616,13 @@ def test_a_store_is_written_so_that_it_is_found_from_anywhere(url: str, written:
         ("sqlite:///:memory:", "in-memory"),
     ],
 )
-def test_a_store_that_no_file_should_name_is_refused(url: str, said: str) -> None:
+def test_stores_with_passwords_or_in_memory_are_rejected(url: str, said: str) -> None:
     with pytest.raises(MemglotError) as caught:
         server_command(store=url)
     assert said in str(caught.value) and "s3cret" not in str(caught.value) + (caught.value.hint or "")
 
 
-def test_a_path_that_is_no_text_is_refused() -> None:
+def test_paths_that_are_not_valid_utf8_are_rejected() -> None:
     with pytest.raises(UsageError, match="not valid UTF-8"):
         server_command(roots=["/tmp/\udcff"])
 
@@ -659,11 +659,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return call
 
 
-def test_the_table_and_the_command_line_know_the_same_clients() -> None:
+def test_the_registry_and_the_command_line_have_the_same_clients() -> None:
     assert mcp_install.CLIENTS == tuple(sorted(CLIENTS))
 
 
-def test_json_tells_what_was_done(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_json_output_describes_the_change(run: Callable[..., Any], tmp_path: Path) -> None:
     answer = run("install", "cursor", "--json", "--read-only", "--root", ".", "--store", "x.db")
     entry = answer["entry"]
     assert entry["args"][-6:] == [
@@ -682,7 +682,7 @@ def test_json_tells_what_was_done(run: Callable[..., Any], tmp_path: Path) -> No
     assert run("uninstall", "cursor", "--json")["action"] == "absent"
 
 
-def test_text_tells_what_to_do_next_and_how_to_undo(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_text_output_shows_the_next_step_and_how_to_undo(run: Callable[..., Any], tmp_path: Path) -> None:
     said = run("install", "claude-code", "--project", "--name", "notes")
     assert f"added the server `notes` to Claude Code: {tmp_path / 'work' / '.mcp.json'}" in said
     assert "next: restart Claude Code, then check the server with `/mcp`" in said
@@ -703,7 +703,7 @@ def test_the_store_of_the_environment_is_written(run: Callable[..., Any], monkey
     assert str(Path("mine.db").absolute()) in run("install", "codex", "--json")["entry"]["args"]
 
 
-def test_what_is_written_starts_the_server(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_written_entry_starts_the_server(run: Callable[..., Any], tmp_path: Path) -> None:
     entry = run("install", "claude-code", "--json", "--store", "x.db", "--root", ".", "--read-only")["entry"]
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
@@ -718,7 +718,7 @@ def test_every_name_in_the_help_is_a_client() -> None:
     assert found and re.split(", | or ", found[1]) == sorted(CLIENTS)
 
 
-def test_wrong_words_are_told(run: Callable[..., Any]) -> None:
+def test_invalid_arguments_of_install_are_an_error(run: Callable[..., Any]) -> None:
     for words in (("install",), ("install", "emacs"), ("install", "codex", "--root", "nowhere")):
         with pytest.raises(click.UsageError):
             run(*words)

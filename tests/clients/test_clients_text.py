@@ -92,7 +92,7 @@ def value_of(text: str) -> Any:
 
 
 @given(documents)
-def test_adding_an_entry_adds_nothing_else(text: str) -> None:
+def test_adding_an_entry_changes_nothing_else(text: str) -> None:
     document = JsonDocument(text, "x.json")
     edit, marks = document.add(KEYS, ENTRY)
     after = apply_edit(document, edit, KEYS)
@@ -118,7 +118,7 @@ def test_strict_json_stays_strict(text: str) -> None:
 
 
 @given(documents)
-def test_an_entry_is_changed_in_its_place(text: str) -> None:
+def test_an_entry_is_updated_in_place(text: str) -> None:
     before = JsonDocument(text, "x.json")
     edit, marks = before.add(KEYS, ENTRY)
     added = apply_edit(before, edit, KEYS)
@@ -131,7 +131,7 @@ def test_an_entry_is_changed_in_its_place(text: str) -> None:
 
 
 @given(documents)
-def test_a_replaced_entry_comes_back(text: str) -> None:
+def test_a_replaced_entry_is_restored(text: str) -> None:
     before = JsonDocument(text, "x.json")
     foreign = apply_edit(before, before.add(KEYS, {"command": "other", "env": {"KEY": "secret"}})[0], KEYS)
     edit, raw = foreign.replace(KEYS, ENTRY)
@@ -141,7 +141,7 @@ def test_a_replaced_entry_comes_back(text: str) -> None:
 
 
 @given(documents, st.sampled_from([("mcpServers", "later"), ("later",)]), st.booleans())
-def test_what_others_add_meanwhile_stays(text: str, keys: tuple[str, ...], remembers: bool) -> None:
+def test_later_changes_by_others_are_kept(text: str, keys: tuple[str, ...], remembers: bool) -> None:
     before = JsonDocument(text, "x.json")
     edit, marks = before.add(KEYS, ENTRY)
     ours = apply_edit(before, edit, KEYS)
@@ -170,7 +170,7 @@ def remarks_of(text: str) -> list[str]:
 
 
 @given(with_ours())
-def test_an_entry_anywhere_is_taken_out_and_every_remark_stays(text: str) -> None:
+def test_removing_an_entry_keeps_every_comment(text: str) -> None:
     document = JsonDocument(text, "x.json")
     taken = apply_edit(document, document.remove(KEYS), KEYS)
     assert not taken.has(KEYS) and taken.has(KEYS[:1])
@@ -179,13 +179,13 @@ def test_an_entry_anywhere_is_taken_out_and_every_remark_stays(text: str) -> Non
 
 
 @given(with_ours(), st.sampled_from(["", "\n", "\n    "]), st.sampled_from(["", "\n", "\n  ", ","]))
-def test_a_receipt_that_fits_by_chance_does_no_harm(text: str, lead: str, tail: str) -> None:
+def test_a_receipt_that_matches_by_chance_is_harmless(text: str, lead: str, tail: str) -> None:
     document = JsonDocument(text, "x.json")
     for marks in ([(lead, tail)], [("," + lead, "")], [(lead, tail), ("\n", "\n")]):
         assert not apply_edit(document, document.remove(KEYS, marks), KEYS).has(KEYS)
 
 
-def test_what_others_remark_meanwhile_stays() -> None:
+def test_later_comments_by_others_are_kept() -> None:
     document = JsonDocument("{}", "x.json")
     edit, marks = document.add(KEYS, {"x": "y"})
     remarked = edit.apply("{}").replace('"memglot"', '// mine\n    "memglot"')
@@ -194,7 +194,7 @@ def test_what_others_remark_meanwhile_stays() -> None:
 
 
 @given(wild())
-def test_the_two_readers_agree(text: str) -> None:
+def test_scanner_and_parser_agree(text: str) -> None:
     document = JsonDocument(text, "x.json")
 
     def spans(start: int, end: int) -> Any:
@@ -231,7 +231,7 @@ def test_the_two_readers_agree(text: str) -> None:
         ("", '{\n  "mcpServers": {\n    "memglot": {\n      "x": "y"\n    }\n  }\n}\n'),
     ],
 )
-def test_an_entry_is_written_as_its_neighbours_are(before: str, after: str) -> None:
+def test_an_entry_is_written_in_the_style_of_its_neighbours(before: str, after: str) -> None:
     document = JsonDocument(before, "x.json")
     edit, _ = document.add(KEYS, {"x": "y"})
     assert edit.apply(document.text) == after
@@ -248,7 +248,7 @@ def test_an_entry_is_written_as_its_neighbours_are(before: str, after: str) -> N
         ('{"mcpServers": {\n  // keep\n  "memglot": {}\n}}', '{"mcpServers": {\n  // keep\n}}'),
     ],
 )
-def test_an_entry_that_nothing_is_known_of_is_taken_out(before: str, after: str) -> None:
+def test_an_entry_without_marks_is_removed(before: str, after: str) -> None:
     document = JsonDocument(before, "x.json")
     assert document.remove(KEYS).apply(before) == after
 
@@ -276,21 +276,21 @@ def test_an_entry_that_nothing_is_known_of_is_taken_out(before: str, after: str)
         ("[" * 100_000, "nested more than 100 levels deep"),
     ],
 )
-def test_what_is_no_configuration_is_told_with_its_line(text: str, said: str) -> None:
+def test_invalid_json_is_reported_with_its_line(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=".") as caught:
         JsonDocument(text, "x.json").entry(KEYS)
     assert said in str(caught.value) and "x.json" in str(caught.value)
     assert "nothing was changed" in (caught.value.hint or "")
 
 
-def test_another_encoding_is_told() -> None:
+def test_another_encoding_is_an_error() -> None:
     with pytest.raises(Unreadable, match="line 2: it is not valid UTF-8"):
         parse_document(b'{\n"a": "\xff"}', "x.json", "json")
     with pytest.raises(Unreadable, match="UTF-8"):
         parse_document("{}".encode("utf-16"), "x.toml", "toml")
 
 
-def test_a_change_of_more_than_the_entry_is_refused() -> None:
+def test_an_edit_of_more_than_the_entry_is_rejected() -> None:
     document = JsonDocument('{"a": 1, "mcpServers": {}}', "x.json")
     for edit in (TextEdit(6, 7, "2"), TextEdit(0, 0, "x"), TextEdit(0, len(document.text), "[1]")):
         with pytest.raises(UsageError, match="nothing was changed"):
@@ -328,7 +328,7 @@ def toml_of(text: str) -> dict[str, Any]:
 
 
 @given(tomls())
-def test_adding_a_table_adds_nothing_else(text: str) -> None:
+def test_adding_a_table_changes_nothing_else(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     edit, marks = document.add(TABLE, TABLE_ENTRY)
     after = apply_edit(document, edit, TABLE)
@@ -340,7 +340,7 @@ def test_adding_a_table_adds_nothing_else(text: str) -> None:
 
 
 @given(tomls(), st.sampled_from(["[z]\ny = 1\n", "# end", '[mcp_servers.memglot.env]\nA = "b"\n']), st.booleans())
-def test_a_table_is_changed_and_taken_out_later(text: str, more: str, remembers: bool) -> None:
+def test_a_table_is_updated_and_removed_later(text: str, more: str, remembers: bool) -> None:
     before = TomlDocument(text, "x.toml")
     edit, marks = before.add(TABLE, TABLE_ENTRY)
     later = TomlDocument(edit.apply(text) + more, "x.toml")
@@ -358,7 +358,7 @@ def test_a_table_is_changed_and_taken_out_later(text: str, more: str, remembers:
 
 
 @given(tomls(), st.sampled_from(["", "[z]\ny = 1\n"]))
-def test_a_replaced_table_comes_back(text: str, more: str) -> None:
+def test_a_replaced_table_is_restored(text: str, more: str) -> None:
     theirs = '[mcp_servers . "memglot"] # theirs\n# why\ncommand="x"\n[mcp_servers.memglot.env]\nA="b"'
     foreign = TomlDocument(f"{text}\n{theirs}{chr(10) * bool(more)}{more}", "x.toml")
     edit, raw = foreign.replace(TABLE, TABLE_ENTRY)
@@ -384,7 +384,7 @@ def test_bytes_that_tomlkit_changes_are_kept(text: str) -> None:
     assert after.remove(TABLE, marks).apply(after.text) == text
 
 
-def test_what_lies_between_two_of_our_tables_stays() -> None:
+def test_tables_between_two_of_ours_are_kept() -> None:
     text = "[mcp_servers.memglot]\ncommand = 'memglot'\n\n[a]\nb = 1\n\n[mcp_servers.memglot.env]\nC = 'd'\n# end\n"
     document = TomlDocument(text, "x.toml")
     assert apply_edit(document, document.remove(TABLE), TABLE).text == "\n[a]\nb = 1\n\n# end\n"
@@ -401,7 +401,7 @@ def test_what_lies_between_two_of_our_tables_stays() -> None:
         '[mcp_servers]\nmemglot.command = "memglot"',
     ],
 )
-def test_a_table_of_another_form_is_left_to_its_author(text: str) -> None:
+def test_an_inline_or_dotted_table_is_not_edited(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     for deed in (lambda: document.update(TABLE, TABLE_ENTRY), lambda: document.replace(TABLE, TABLE_ENTRY)):
         with pytest.raises(UsageError, match="cannot be edited safely") as caught:
@@ -412,7 +412,7 @@ def test_a_table_of_another_form_is_left_to_its_author(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = {}", "mcp_servers = { a = { command = 'x' } }\n"])
-def test_a_list_that_is_one_value_gets_no_entry(text: str) -> None:
+def test_nothing_is_added_to_an_inline_table(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     assert document.entry(TABLE) is None
     with pytest.raises(UsageError, match="cannot be edited safely") as caught:
@@ -432,7 +432,7 @@ def test_a_list_that_is_one_value_gets_no_entry(text: str) -> None:
         ("a = " + "1" * 5000, "not valid TOML"),
     ],
 )
-def test_what_is_no_toml_is_told(text: str, said: str) -> None:
+def test_invalid_toml_is_an_error(text: str, said: str) -> None:
     with pytest.raises(Unreadable) as caught:
         TomlDocument(text, "x.toml").entry(TABLE)
     assert said in str(caught.value)
@@ -445,7 +445,7 @@ def shown(document: ConfigDocument, edit: TextEdit) -> list[str]:
     return unified_diff("x", document.text, edit).splitlines()[2:]
 
 
-def test_a_difference_shows_our_lines_alone() -> None:
+def test_a_diff_shows_only_our_lines() -> None:
     document = JsonDocument('{\n  "mcpServers": {\n    "a": {"env": {"KEY": "secret"}}\n  }\n}\n', "x.json")
     edit, _ = document.add(KEYS, {"x": "y"})
     assert shown(document, edit) == [
@@ -476,7 +476,7 @@ def test_no_secret_of_another_entry_is_shown(text: str) -> None:
     assert "s3cret" not in unified_diff("x", other.text, back, hide=["new"])
 
 
-def test_what_the_user_keeps_in_our_entry_is_not_shown() -> None:
+def test_members_of_the_user_are_not_shown() -> None:
     entry = '{\n  "command": "memglot",\n  "env": {\n    "KEY": "s3cret"\n  },\n  "args": [],\n  "type": "stdio"\n}'
     document = JsonDocument('{"mcpServers": {\n"memglot": ' + entry + "}}", "x.json")
     assert shown(document, document.update(KEYS, ENTRY)) == [
@@ -494,7 +494,7 @@ def test_what_the_user_keeps_in_our_entry_is_not_shown() -> None:
 
 
 @given(tomls())
-def test_lines_that_come_and_go_are_counted(text: str) -> None:
+def test_a_diff_counts_added_and_removed_lines(text: str) -> None:
     document = TomlDocument(text, "x.toml")
     edit, _ = document.add(TABLE, TABLE_ENTRY)
     place, *lines = shown(document, edit)

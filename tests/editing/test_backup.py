@@ -30,7 +30,7 @@ def left_open(path: Path) -> Path:
     return path
 
 
-def test_restore_takes_the_log_along_and_sets_the_old_store_aside(tmp_path: Path) -> None:
+def test_restore_includes_the_log_and_keeps_the_old_store(tmp_path: Path) -> None:
     backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
     assert memglot.restore(backup, str(store)) == (store, 20)
     for _ in range(2):
@@ -58,7 +58,7 @@ def test_restore_over_a_store_in_use_or_damaged(tmp_path: Path, monkeypatch: pyt
     assert memglot.verify(store).ok
 
 
-def test_a_backup_onto_itself_is_refused(store_path: str) -> None:
+def test_a_backup_onto_itself_is_rejected(store_path: str) -> None:
     with Memory.open(store_path) as memory:
         memory.add("x")
         with pytest.raises(MemglotError, match="exists"):
@@ -66,7 +66,7 @@ def test_a_backup_onto_itself_is_refused(store_path: str) -> None:
         assert memory.count() == 1
 
 
-def test_rows_that_went_behind_our_back_are_noticed(store_path: str) -> None:
+def test_verify_finds_deleted_rows(store_path: str) -> None:
     import apsw
 
     with Memory.open(store_path) as memory:

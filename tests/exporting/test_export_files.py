@@ -36,7 +36,7 @@ def test_converting_nothing_leaves_the_target_alone(tmp_path: Path) -> None:
     assert target.read_text() == "mine"
 
 
-def test_keys_of_our_names_are_the_users_in_json(tmp_path: Path) -> None:
+def test_users_may_use_our_key_names_in_json(tmp_path: Path) -> None:
     text = line(X, "x", memglot={"mine": 1}, created_at="2020-01-01T00:00:00Z")
     (tmp_path / "a.ndjson").write_bytes(text)
     memglot.convert(tmp_path / "a.ndjson", tmp_path / "a.md")
@@ -50,7 +50,7 @@ def test_keys_of_our_names_are_the_users_in_json(tmp_path: Path) -> None:
         assert next(memory.list()).extra["memory-engine"] == {"memglot": "hello", "content": "x"}
 
 
-def test_a_file_beside_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
+def test_a_sidecar_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
     memory.add("a", id=X)
     memory.add("b")
     memory.delete(X)
@@ -75,7 +75,7 @@ def test_a_link_stays_a_link(memory: Memory, tmp_path: Path) -> None:
     assert (tmp_path / "link.json").is_symlink() and "old" not in (tmp_path / "real.json").read_text()
 
 
-def test_a_stale_file_beside_is_noticed(memory: Memory, tmp_path: Path) -> None:
+def test_verify_finds_an_outdated_sidecar(memory: Memory, tmp_path: Path) -> None:
     memory.add("x", id=X)
     memory.add("y", id=Y)
     memory.delete(X)

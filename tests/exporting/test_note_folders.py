@@ -19,7 +19,7 @@ def line(id: str, content: str, **more: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
 
 
-def test_a_hostile_proof_deletes_and_reads_nothing_else(memory: Memory, tmp_path: Path) -> None:
+def test_a_malicious_proof_deletes_and_reads_nothing_else(memory: Memory, tmp_path: Path) -> None:
     memory.add("mine", id=X)
     folder, outside = tmp_path / "vault", tmp_path / "outside"
     memory.export(folder, format="markdown")
@@ -43,7 +43,7 @@ def test_a_hostile_proof_deletes_and_reads_nothing_else(memory: Memory, tmp_path
     assert (result.imported, len(list(result.errors))) == (1, 1)
 
 
-def test_a_folder_is_not_left_by_a_link_inside_it(memory: Memory, tmp_path: Path) -> None:
+def test_an_export_does_not_follow_links_out_of_its_folder(memory: Memory, tmp_path: Path) -> None:
     memory.add("x", tree="work")
     folder, outside = tmp_path / "vault", tmp_path / "outside"
     outside.mkdir()
@@ -54,7 +54,7 @@ def test_a_folder_is_not_left_by_a_link_inside_it(memory: Memory, tmp_path: Path
     assert list(outside.iterdir()) == []
 
 
-def test_a_note_edited_since_is_kept(memory: Memory, tmp_path: Path) -> None:
+def test_an_edited_note_is_kept(memory: Memory, tmp_path: Path) -> None:
     memory.add("one", id=X)
     memory.add("two", id=Y)
     folder = tmp_path / "vault"
@@ -71,7 +71,7 @@ def test_a_note_edited_since_is_kept(memory: Memory, tmp_path: Path) -> None:
     assert "my own words" not in (folder / f"{X}.md").read_text()
 
 
-def test_converting_one_id_twice_to_notes_is_told(tmp_path: Path) -> None:
+def test_converting_a_duplicate_id_to_notes_is_reported(tmp_path: Path) -> None:
     (tmp_path / "d.ndjson").write_bytes(line(X, "first") + line(X, "second"))
     result = memglot.convert(tmp_path / "d.ndjson", tmp_path / "out", to="markdown")
     assert result.count == 1
@@ -79,7 +79,7 @@ def test_converting_one_id_twice_to_notes_is_told(tmp_path: Path) -> None:
     assert memglot.verify(tmp_path / "out").ok
 
 
-def test_notes_are_written_removed_or_kept_as_their_owner_would(memory: Memory, tmp_path: Path) -> None:
+def test_notes_are_updated_without_losing_edits(memory: Memory, tmp_path: Path) -> None:
     memory.add("one", id=X)
     memory.add("two", id=Y)
     folder = tmp_path / "vault"
@@ -101,7 +101,7 @@ def test_notes_are_written_removed_or_kept_as_their_owner_would(memory: Memory, 
     assert "my comment" in note.read_text()
 
 
-def test_an_input_with_errors_removes_no_note(tmp_path: Path) -> None:
+def test_input_with_errors_removes_no_note(tmp_path: Path) -> None:
     source, folder = tmp_path / "s.ndjson", tmp_path / "notes"
     source.write_bytes(line(X, "x") + line(Y, "y"))
     memglot.convert(source, folder, to="markdown")

@@ -39,7 +39,7 @@ def raw(path: Path, text: str) -> Path:
         '"created_at":9223372036854775807}}]}',
     ],
 )
-def test_one_bad_value_never_costs_the_file(memory: Memory, tmp_path: Path, text: str) -> None:
+def test_one_bad_value_does_not_affect_the_file(memory: Memory, tmp_path: Path, text: str) -> None:
     path = raw(tmp_path / "in.json", text.replace("HUGE", HUGE))
     result = memory.sync_import(path)
     assert result.imported == 1 and len(list(result.errors)) == 1
@@ -48,19 +48,19 @@ def test_one_bad_value_never_costs_the_file(memory: Memory, tmp_path: Path, text
     assert verify(tmp_path / "out.json").ok
 
 
-def test_a_time_of_export_that_no_calendar_has_is_none(memory: Memory, tmp_path: Path) -> None:
+def test_an_export_time_outside_of_the_calendar_is_ignored(memory: Memory, tmp_path: Path) -> None:
     text = '{"export_metadata":{"export_timestamp":1e308},"memories":[{"content":"g"}],"identity_snapshot":"me"}'
     assert memory.sync_import(raw(tmp_path / "in.json", text)).imported == 1
 
 
 @pytest.mark.parametrize("end", ['"entities":null}', '"memories":null}', '"x":5}', '"audit_chain":null}', '"x":true}'])
-def test_a_last_value_may_stand_right_before_the_brace(memory: Memory, tmp_path: Path, end: str) -> None:
+def test_a_last_value_directly_before_the_brace(memory: Memory, tmp_path: Path, end: str) -> None:
     text = '{"export_metadata":{},"memories":[{"content":"g"}],' + end
     result = memory.sync_import(raw(tmp_path / "in.json", text))
     assert (result.imported, list(result.errors)) == (1, [])
 
 
-def test_an_identity_with_many_lines_is_read_at_once(memory: Memory, tmp_path: Path) -> None:
+def test_an_identity_with_many_lines_is_read_fast(memory: Memory, tmp_path: Path) -> None:
     value = {"export_metadata": META, "memories": [], "identity_snapshot": "---\r\n" + "a: b\r\n" * 10_000 + "end"}
     (tmp_path / "in.json").write_text(json.dumps(value))
     memory.sync_import(tmp_path / "in.json")
@@ -68,14 +68,14 @@ def test_an_identity_with_many_lines_is_read_at_once(memory: Memory, tmp_path: P
     assert identity is not None and identity.content.endswith("end")
 
 
-def test_a_huge_section_that_is_no_list_is_left_out_and_told(memory: Memory, tmp_path: Path) -> None:
+def test_a_huge_section_that_is_not_a_list_is_skipped_with_an_error(memory: Memory, tmp_path: Path) -> None:
     text = '{"memories":[{"content":"g"}],"other":{"x":"' + "y" * (17 << 20) + '"}}'
     result = memory.sync_import(raw(tmp_path / "in.json", text))
     (fault,) = result.errors
     assert result.imported == 1 and "more than 16 MiB" in str(fault)
 
 
-def test_many_relations_of_one_memory_cost_no_more_each(
+def test_many_relations_of_one_memory_are_written_once(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memglot.disk import DiskMap
@@ -100,7 +100,7 @@ def test_many_relations_of_one_memory_cost_no_more_each(
     assert sum(written) < 1_000 * count
 
 
-def test_depth_that_could_not_be_read_back_is_not_taken(memory: Memory, tmp_path: Path) -> None:
+def test_values_nested_too_deeply_are_rejected(memory: Memory, tmp_path: Path) -> None:
     deep: Any = 1
     for _ in range(96):
         deep = {"a": deep}
@@ -118,20 +118,20 @@ def test_depth_that_could_not_be_read_back_is_not_taken(memory: Memory, tmp_path
 @pytest.mark.parametrize(
     "harm", ['"scope":"\\u0000"', '"scope":"sec","cipher_blob":"AAAA","encrypted":true', '"scope":7', '"scope":["x"]']
 )
-def test_a_scope_that_is_none_costs_only_its_row(memory: Memory, tmp_path: Path, harm: str) -> None:
+def test_an_invalid_scope_affects_only_its_row(memory: Memory, tmp_path: Path, harm: str) -> None:
     text = '{"memories":[{"content":"g"},{"id":"b","content":"x","sensitive":true,%s}]}'.replace("%s", harm)
     result = memory.sync_import(raw(tmp_path / "in.json", text))
     assert result.imported >= 1 and result.imported + result.failed == 2
 
 
 @pytest.mark.parametrize("key", [b'"oth\xffer"', b'"other"'])
-def test_bytes_that_are_no_text_are_told(memory: Memory, tmp_path: Path, key: bytes) -> None:
+def test_invalid_utf8_is_an_error(memory: Memory, tmp_path: Path, key: bytes) -> None:
     (tmp_path / "in.json").write_bytes(b'{"memories":[{"content":"g"}],' + key + b':"\xb3"}')
     result = memory.sync_import(tmp_path / "in.json")
     assert result.imported == 1 and len(list(result.errors)) == 1
 
 
-def test_nothing_is_converted_where_nothing_could_be_read(tmp_path: Path, capsys: Any) -> None:
+def test_nothing_is_converted_if_nothing_can_be_read(tmp_path: Path, capsys: Any) -> None:
     from memglot.cli.session import Session
 
     raw(tmp_path / "in.json", '{"export_metadata":{},"memories":[{"content":7}]}')
@@ -140,7 +140,7 @@ def test_nothing_is_converted_where_nothing_could_be_read(tmp_path: Path, capsys
     assert not (tmp_path / "out.yaml").exists()
 
 
-def test_things_of_other_kinds_are_checked_as_records_are(tmp_path: Path) -> None:
+def test_other_kinds_of_items_are_validated_like_records(tmp_path: Path) -> None:
     from memglot.errors import BadRecord
     from memglot.model import check_thing
 

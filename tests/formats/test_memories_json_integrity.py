@@ -15,7 +15,7 @@ from memglot.errors import TargetExists, UsageError
 ID = "0190a0b0-0000-7000-8000-00000000000%d"
 
 
-def test_a_plain_file_tells_which_identities_it_drops(memory: Memory, tmp_path: Path) -> None:
+def test_a_plain_file_reports_dropped_identities(memory: Memory, tmp_path: Path) -> None:
     for text in ("first", "second", "third"):
         memory.set_identity(text)
     result = memory.export(tmp_path / "out.json", format="memories-json", plain=True)
@@ -23,7 +23,7 @@ def test_a_plain_file_tells_which_identities_it_drops(memory: Memory, tmp_path: 
     assert json.loads((tmp_path / "out.json").read_text())["identity_snapshot"] == "third"
 
 
-def test_bodies_that_change_places_are_found(memory: Memory, tmp_path: Path) -> None:
+def test_swapped_encrypted_bodies_are_detected(memory: Memory, tmp_path: Path) -> None:
     memory.mark_sensitive("sec")
     memory.add("one", scope="sec")
     memory.add("two", scope="sec")
@@ -37,7 +37,7 @@ def test_bodies_that_change_places_are_found(memory: Memory, tmp_path: Path) -> 
         assert (result.imported, result.failed) == (0, 2)
 
 
-def test_a_row_without_a_hash_is_taken_when_the_chain_is(memory: Memory, tmp_path: Path) -> None:
+def test_a_row_without_a_hash_is_imported_with_a_broken_chain(memory: Memory, tmp_path: Path) -> None:
     chain = [{"seq": 1, "ts": "2026-01-01T00:00:00Z", "action": "x", "details": {}}]
     path = put(tmp_path / "in.json", row("g"), audit_chain=chain)
     assert memory.sync_import(path).imported == 0
@@ -45,7 +45,7 @@ def test_a_row_without_a_hash_is_taken_when_the_chain_is(memory: Memory, tmp_pat
     assert [event["action"] for event in memory.audit_imported()] == ["x"]
 
 
-def test_a_sealed_row_that_lost_its_rule_is_not_kept(memory: Memory, tmp_path: Path) -> None:
+def test_an_encrypted_audit_row_without_its_key_is_not_kept(memory: Memory, tmp_path: Path) -> None:
     chain = [{"seq": 1, "ts": "2026-01-01T00:00:00Z", "event_type": "sealed", "action": "sealed",
               "details": {"sealed": "AAAA"}, "prev_hash": "a", "this_hash": "b"}]  # fmt: skip
     memory.sync_import(put(tmp_path / "in.json", row("g"), audit_chain=chain))
@@ -54,7 +54,7 @@ def test_a_sealed_row_that_lost_its_rule_is_not_kept(memory: Memory, tmp_path: P
     assert (again.import_id, list(again.errors)) == (None, [])
 
 
-def test_a_chain_that_is_gone_altogether_is_found(memory: Memory, tmp_path: Path) -> None:
+def test_a_missing_audit_chain_is_detected(memory: Memory, tmp_path: Path) -> None:
     memory.add("one")
     out = tmp_path / "out.json"
     value = export(memory, out, include_audit_chain=True)
@@ -82,7 +82,7 @@ def test_a_bad_row_is_not_counted_as_verified(memory: Memory, tmp_path: Path) ->
     assert (found["ok"], found["first_broken"], found["verified"]) == (False, 1, 1)
 
 
-def test_another_tools_file_that_mentions_us_is_not_ours(memory: Memory, tmp_path: Path) -> None:
+def test_a_file_of_another_tool_is_not_overwritten(memory: Memory, tmp_path: Path) -> None:
     memory.add("x")
     given = put(tmp_path / "other.json", row("the only copy", tags=["memglot"], metadata={"memglot": {"id": "x"}}))
     with pytest.raises(TargetExists):
@@ -91,7 +91,7 @@ def test_another_tools_file_that_mentions_us_is_not_ours(memory: Memory, tmp_pat
         memory.sync_export(tmp_path / "v5.json", v5=True, include_audit_chain=True)
 
 
-def test_a_file_cut_behind_its_memories_counts_no_memory_more(memory: Memory, tmp_path: Path) -> None:
+def test_a_file_truncated_after_its_memories_is_counted_correctly(memory: Memory, tmp_path: Path) -> None:
     memory.add("one")
     memory.add_entity("Anna", "person")
     out = tmp_path / "out.json"
@@ -104,13 +104,13 @@ def test_a_file_cut_behind_its_memories_counts_no_memory_more(memory: Memory, tm
         assert not any("says it holds" in note for note in result.notes)
 
 
-def test_a_sealed_row_of_a_file_that_does_not_say_how_is_told_so(memory: Memory, tmp_path: Path) -> None:
+def test_an_encrypted_row_requires_an_encryption_block(memory: Memory, tmp_path: Path) -> None:
     path = put(tmp_path / "in.json", row("", cipher_blob="A" * 40, encrypted=True))
     (fault,) = memory.sync_import(path, passphrase="p").errors
     assert "has no `encryption` block" in str(fault)
 
 
-def test_a_diff_tells_of_all_that_an_import_would_change(memory: Memory, tmp_path: Path) -> None:
+def test_a_diff_lists_everything_an_import_would_change(memory: Memory, tmp_path: Path) -> None:
     memory.add("stays", id=ID % 1)
     memory.add("goes", id=ID % 2)
     with Memory.open(":memory:") as other:
@@ -128,7 +128,7 @@ def test_a_diff_tells_of_all_that_an_import_would_change(memory: Memory, tmp_pat
         assert (list(again.deletes), dict(again.others)) == ([], {})
 
 
-def test_a_memory_that_was_never_updated_is_as_old_as_it_is(memory: Memory, tmp_path: Path) -> None:
+def test_a_memory_that_was_never_updated(memory: Memory, tmp_path: Path) -> None:
     path = put(tmp_path / "in.json", row("g", created_at=100, updated_at=0))
     memory.sync_import(path)
     memory.sync_export(tmp_path / "out.json")
@@ -136,7 +136,7 @@ def test_a_memory_that_was_never_updated_is_as_old_as_it_is(memory: Memory, tmp_
 
 
 @pytest.mark.parametrize("numbers", [[0.1, 0.2], [True, 1], [1e300, 1.0], ["x"]])
-def test_what_a_vector_cannot_hold_is_told_or_given_back(memory: Memory, tmp_path: Path, numbers: Any) -> None:
+def test_invalid_embeddings_are_reported_or_returned(memory: Memory, tmp_path: Path, numbers: Any) -> None:
     result = memory.sync_import(put(tmp_path / "in.json", row("g", embedding=numbers)))
     (found,) = export(memory, tmp_path / "out.json", include_embeddings=True)["memories"]
     told = any("embedding" in note for note in result.notes)

@@ -47,7 +47,7 @@ def leaks(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("dead", [False, True])
-def test_a_sealed_file_tells_nothing(secret: Memory, tmp_path: Path, dead: bool) -> None:
+def test_an_encrypted_file_reveals_nothing(secret: Memory, tmp_path: Path, dead: bool) -> None:
     if dead:
         secret.delete(ID % 2)
     out = tmp_path / "out.json"
@@ -65,7 +65,7 @@ def test_a_sealed_file_tells_nothing(secret: Memory, tmp_path: Path, dead: bool)
 
 
 @pytest.mark.parametrize("dead", [False, True])
-def test_the_file_of_another_scope_tells_nothing(secret: Memory, tmp_path: Path, dead: bool) -> None:
+def test_a_file_of_another_scope_reveals_nothing(secret: Memory, tmp_path: Path, dead: bool) -> None:
     if dead:
         secret.delete(ID % 2)
     out = tmp_path / "out.json"
@@ -75,14 +75,14 @@ def test_the_file_of_another_scope_tells_nothing(secret: Memory, tmp_path: Path,
     assert leaks(tmp_path / "v5.json") == []
 
 
-def test_the_proof_of_a_sealed_file_is_no_oracle(secret: Memory, tmp_path: Path) -> None:
+def test_the_proof_of_an_encrypted_file_has_no_digest(secret: Memory, tmp_path: Path) -> None:
     value = export(secret, tmp_path / "out.json", passphrase="p", include_audit_chain=True)
     own = value["export_metadata"]["memglot"]
     assert "digest" not in own and "rest" not in own
     assert not any("digest" in event["details"] for event in value["audit_chain"])
 
 
-def test_a_scope_of_which_only_a_deletion_is_left_still_travels_sealed(memory: Memory, tmp_path: Path) -> None:
+def test_deletions_in_a_sensitive_scope_are_encrypted(memory: Memory, tmp_path: Path) -> None:
     memory.mark_sensitive("sec")
     memory.add("diary", id=ID % 1, scope="sec")
     with Memory.open(":memory:") as other:
@@ -110,7 +110,7 @@ def test_convert_leaves_out_a_scope_that_is_marked_only_later_in_the_file(tmp_pa
         assert any("left out 2 memories" in note for note in result.notes)
 
 
-def test_a_plain_file_leaves_out_what_it_could_only_seal(secret: Memory, tmp_path: Path) -> None:
+def test_a_plain_file_leaves_out_sensitive_scopes(secret: Memory, tmp_path: Path) -> None:
     from memglot import convert
 
     secret.sync_export(tmp_path / "in.json", passphrase="p")

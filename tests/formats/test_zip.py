@@ -77,7 +77,7 @@ def line(id: str, content: str, **more: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
 
 
-def test_a_zip_of_an_export_holds_all_of_it(memory: Memory, tmp_path: Path) -> None:
+def test_a_zip_of_an_export_is_imported_completely(memory: Memory, tmp_path: Path) -> None:
     import zipfile
 
     memory.add("x", id=X)

@@ -10,7 +10,7 @@ import pytest
 from memglot import Memory
 
 
-def test_bad_records_alone_tell_progress_too(tmp_path: Path) -> None:
+def test_progress_is_reported_for_invalid_records_too(tmp_path: Path) -> None:
     (tmp_path / "bad.ndjson").write_text('{"content": ""}\n' * 5_000)
     told: list[int] = []
     with Memory.open(tmp_path / "s.db") as memory:
@@ -27,7 +27,7 @@ def line(id: str, content: str, **more: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
 
 
-def test_times_that_no_calendar_has(memory: Memory) -> None:
+def test_times_outside_of_the_calendar(memory: Memory) -> None:
     far = "ffffffff-ffff-7fff-bfff-ffffffffffff"
     assert memory.import_from(line(far, "far"), format="ndjson").imported == 1
     assert memory.export(format="markdown").count == 1
@@ -38,7 +38,7 @@ def test_times_that_no_calendar_has(memory: Memory) -> None:
         memory.undo("last")
 
 
-def test_a_cut_off_import_tells_what_landed(store_path: str) -> None:
+def test_an_interrupted_import_records_what_was_written(store_path: str) -> None:
     with Memory.open(store_path) as memory:
 
         def stop(report: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_cut_off_import_tells_what_landed(store_path: str) -> None:
         assert (entry.state, entry.imported, entry.format) == ("open", 1000, "ndjson")
 
 
-def test_a_broken_record_with_nested_objects_costs_only_itself(memory: Memory) -> None:
+def test_a_broken_record_does_not_affect_the_others(memory: Memory) -> None:
     nested = b'{"content":"a","meta":{"l":[{"content":"x"}, {"content":"y"}]},}'
     text = b'[{"content":"first"},' + nested + b',{"content":"third"},{"content":"fourth"}]'
     result = memory.import_from(text, format="json")
@@ -70,6 +70,6 @@ def test_a_broken_record_with_nested_objects_costs_only_itself(memory: Memory) -
         (b"- @bad\n- content: third\n", 1, 1),
     ],
 )
-def test_yaml_goes_on_after_each_kind_of_fault(memory: Memory, text: bytes, imported: int, failed: int) -> None:
+def test_yaml_continues_after_each_kind_of_error(memory: Memory, text: bytes, imported: int, failed: int) -> None:
     result = memory.import_from(text, format="yaml")
     assert (result.imported, result.failed) == (imported, failed)

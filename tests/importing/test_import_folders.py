@@ -13,7 +13,7 @@ from memglot import Memory
 SECRET = "0194a000-0001-7000-8000-000000000001"
 
 
-def test_a_folder_is_imported_without_the_store_that_lies_in_it(tmp_path: Path) -> None:
+def test_importing_a_folder_skips_the_store_in_it(tmp_path: Path) -> None:
     """It was read as a file among others, and data how many memories are hidden."""
     with Memory.open(tmp_path / "store.db") as memory:
         memory.add("the salary", id=SECRET, scope="finance")
@@ -23,16 +23,14 @@ def test_a_folder_is_imported_without_the_store_that_lies_in_it(tmp_path: Path) 
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "store.db.json").write_text('[{"content": "y"}]')
     with reached("here-auto", tmp_path / "store.db", cwd=tmp_path) as one:
-        found = one.ask("me_memory_import", {"path": "."})
+        found = one.call_raw("me_memory_import", {"path": "."})
         assert found.structured_content is not None
         counts = {name: found.structured_content[name] for name in ("imported", "skipped", "failed", "errors")}
         assert counts == {"imported": 2, "skipped": 0, "failed": 0, "errors": []}
         assert "store.db-wal" not in text_of(found)
 
 
-def test_a_folder_is_imported_without_what_memglot_keeps_for_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_importing_a_folder_skips_the_data_of_memglot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memglot.store.own_files.data_folder", lambda: tmp_path / "data" / "memglot")
     clients = tmp_path / "data" / "memglot" / "clients"
     clients.mkdir(parents=True)
@@ -43,7 +41,7 @@ def test_a_folder_is_imported_without_what_memglot_keeps_for_itself(
         assert memory.import_from(clients).imported == 1, "whoever names it means it"
 
 
-def test_memories_of_closed_scopes_are_told_with_their_own_file(tmp_path: Path) -> None:
+def test_errors_about_hidden_scopes_name_the_file(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "store.db") as memory:
         memory.add("the salary", scope="finance")
         memory.mark_sensitive("finance")
@@ -58,7 +56,7 @@ def test_memories_of_closed_scopes_are_told_with_their_own_file(tmp_path: Path) 
         assert (result.imported, result.failed) == (2, 2)
 
 
-def test_file_names_that_are_no_text(memory: Memory, tmp_path: Path) -> None:
+def test_file_names_that_are_not_valid_utf8(memory: Memory, tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path)
     for name in (b"\xff.json", b"\xfe.txt"):
         with open(os.path.join(folder, name), "w") as out:

@@ -184,7 +184,7 @@ def test_undo_of_an_import_that_merged_its_own_records(memory: Memory) -> None:
     assert memory.count() == 0
 
 
-def test_undo_does_not_bring_back_what_the_user_took_away(memory: Memory) -> None:
+def test_undo_does_not_restore_what_the_user_removed(memory: Memory) -> None:
     relation = {"id": "r", "subject": {"id": X}, "predicate": "knows", "object": {"id": Y}, "updated_at": 1}
     slot = {"relations": [relation]}
     memory.import_from(line(X, "x", meta={"memglot": slot}) + line(Y, "y"), format="ndjson")

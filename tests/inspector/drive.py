@@ -81,7 +81,7 @@ def fill_root(root: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.tool}-{number}" for number, case in enumerate(CASES)])
-def test_every_tool_does_what_it_says(world: World, optional: dict[str, list[str]], case: Case) -> None:
+def test_every_tool_returns_and_stores_what_it_should(world: World, optional: dict[str, list[str]], case: Case) -> None:
     given = json.loads(json.dumps(case.arguments).replace("ROOT", str(world.root)))
     answer = world.inspector.call(case.tool, dict.fromkeys(optional[case.tool]) | given)
     assert holds(case.gives, answer.structured), answer.told
@@ -118,7 +118,7 @@ def test_the_list_has_every_tool_with_its_schemas(world: World) -> None:
     ids=["absent", "type", "unknown", "missing", "both", "outside", "inline"],
 )
 @pytest.mark.parametrize("world", APART, ids="-".join, indirect=True)
-def test_bad_input_is_one_clear_sentence(world: World, tool: str, arguments: dict[str, Any]) -> None:
+def test_bad_input_is_a_clear_error(world: World, tool: str, arguments: dict[str, Any]) -> None:
     answer = world.inspector.call(tool, arguments)
     assert (answer.code, answer.error.get("code")) == (TOOL_ERROR, "tool_is_error"), answer.told
     assert answer.result["isError"] is True
@@ -127,7 +127,7 @@ def test_bad_input_is_one_clear_sentence(world: World, tool: str, arguments: dic
 
 @pytest.mark.parametrize("headers", [{"Authorization": "Bearer wrong"}, {"X-Nothing": "at all"}], ids=["wrong", "none"])
 @pytest.mark.parametrize("world", HTTP, ids="-".join, indirect=True)
-def test_without_the_token_nothing_is_told(world: World, headers: dict[str, str]) -> None:
+def test_requests_without_the_token_are_rejected(world: World, headers: dict[str, str]) -> None:
     answer = replace(world.inspector, headers=headers).ask("tools/list")
     assert (answer.code, answer.error.get("code")) == (NO_TOKEN, "auth_required"), answer.told
     assert not answer.result
@@ -147,7 +147,7 @@ def test_without_the_token_nothing_is_told(world: World, headers: dict[str, str]
     ],
     ids=str,
 )
-def test_what_differs_does_not_hold(wanted: Any, found: Any) -> None:
+def test_holds_rejects_different_values(wanted: Any, found: Any) -> None:
     assert not holds(wanted, found)
 
 

@@ -40,7 +40,7 @@ def kept(world: Path) -> list[str]:
         return [record.content for record in memory.list()]
 
 
-def test_nothing_outside_is_read_or_written(rooted: Agent, world: Path) -> None:
+def test_paths_outside_of_the_roots_are_rejected(rooted: Agent, world: Path) -> None:
     root = world / "root"
     (root / "link.json").symlink_to(world / "other" / "a.json")
     (root / "folder").symlink_to(world / "other")
@@ -60,7 +60,7 @@ def test_nothing_outside_is_read_or_written(rooted: Agent, world: Path) -> None:
             ("status_memory", {"project_root": path}),
             ("save_memory", {"task": "x", "project_root": path}),
         ):
-            said = rooted.refuses(tool, **arguments)
+            said = rooted.call_error(tool, **arguments)
             assert "outside" in said or "not a valid path" in said, (tool, path, said)
             assert SECRET not in said
     assert SECRET in (world / "other" / "a.json").read_text()
@@ -70,26 +70,26 @@ def test_nothing_outside_is_read_or_written(rooted: Agent, world: Path) -> None:
 def test_links_inside_of_a_folder_are_not_followed(rooted: Agent, world: Path) -> None:
     (world / "root" / "folder").symlink_to(world / "other")
     (world / "root" / "link.json").symlink_to(world / "other" / "a.json")
-    assert rooted.gives("me_memory_import", path=str(world / "root"))["imported"] == 1
+    assert rooted.call("me_memory_import", path=str(world / "root"))["imported"] == 1
     assert kept(world) == ["inside"]
 
 
-def test_a_link_that_stays_inside_is_fine(rooted: Agent, world: Path) -> None:
+def test_a_link_inside_of_the_roots_is_followed(rooted: Agent, world: Path) -> None:
     (world / "root" / "again.json").symlink_to("a.json")
-    assert rooted.gives("me_memory_import", path="again.json")["imported"] == 1
+    assert rooted.call("me_memory_import", path="again.json")["imported"] == 1
 
 
 def test_an_export_does_not_write_through_links(rooted: Agent, world: Path) -> None:
-    rooted.gives("me_memory_create", content="x", id="0194a000-0001-7000-8000-000000000001")
+    rooted.call("me_memory_create", content="x", id="0194a000-0001-7000-8000-000000000001")
     target = world / "root" / "notes"
-    rooted.gives("me_memory_export", format="md", path="notes")
+    rooted.call("me_memory_export", format="md", path="notes")
     note = target / "0194a000-0001-7000-8000-000000000001.md"
     note.unlink()
     note.symlink_to(world / "other" / "a.json")
-    rooted.ask("me_memory_export", {"format": "md", "path": "notes", "force": True})
+    rooted.call_raw("me_memory_export", {"format": "md", "path": "notes", "force": True})
     assert SECRET in (world / "other" / "a.json").read_text()
     (world / "root" / "out.json").symlink_to(world / "other" / "new.json")
-    assert "outside" in rooted.refuses("me_memory_export", format="json", path="out.json", force=True)
+    assert "outside" in rooted.call_error("me_memory_export", format="json", path="out.json", force=True)
     assert not (world / "other" / "new.json").exists()
 
 
@@ -97,37 +97,37 @@ def test_a_project_above_the_root_is_outside(world: Path) -> None:
     new_project(world, "acme")
     (world / "acme" / "src").mkdir()
     with reached("here-auto", world / "s.db", "--root", str(world / "acme" / "src"), cwd=world) as one:
-        assert "outside" in one.refuses("status_memory")
+        assert "outside" in one.call_error("status_memory")
     with reached("here-auto", world / "s.db", "--root", str(world / "acme"), cwd=world) as one:
-        assert one.gives("status_memory", project_root="src")["ok"]
+        assert one.call("status_memory", project_root="src")["ok"]
 
 
 @pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto", "http-legacy", "http-auto"])
-def test_the_roots_of_the_client(way: str, world: Path) -> None:
+def test_roots_of_the_client_are_used(way: str, world: Path) -> None:
     (world / "with space").mkdir()
     (world / "with space" / "a.json").write_text('[{"content": "inside"}]')
     roots = [(world / "with space").as_uri(), (world / "other").as_uri()]
     with reached(way, world / "s.db", cwd=world / "root", roots=roots) as one:
-        assert one.gives("me_memory_import", path="a.json")["imported"] == 1, "taken from the first root"
-        assert one.gives("me_memory_import", path=str(world / "other" / "a.json"))["imported"] == 1
-        assert "outside" in one.refuses("me_memory_import", path=str(world / "root" / "a.json"))
-        assert one.gives("me_memory_search")["total"] == 2, "what needs no files asks for no roots"
+        assert one.call("me_memory_import", path="a.json")["imported"] == 1, "taken from the first root"
+        assert one.call("me_memory_import", path=str(world / "other" / "a.json"))["imported"] == 1
+        assert "outside" in one.call_error("me_memory_import", path=str(world / "root" / "a.json"))
+        assert one.call("me_memory_search")["total"] == 2, "what needs no files asks for no roots"
 
 
 @pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
-def test_the_root_that_a_person_names_wins(way: str, world: Path) -> None:
+def test_the_root_option_overrides_the_roots_of_the_client(way: str, world: Path) -> None:
     options = ("--root", str(world / "root"))
     with reached(way, world / "s.db", *options, cwd=world, roots=[(world / "other").as_uri()]) as one:
-        assert one.gives("me_memory_import", path="a.json")["imported"] == 1
-        assert "outside" in one.refuses("me_memory_import", path=str(world / "other" / "a.json"))
+        assert one.call("me_memory_import", path="a.json")["imported"] == 1
+        assert "outside" in one.call_error("me_memory_import", path=str(world / "other" / "a.json"))
 
 
 @pytest.mark.parametrize("roots", [None, []], ids=["none", "empty"])
 @pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
-def test_without_roots_it_is_the_working_directory(way: str, world: Path, roots: list[str] | None) -> None:
+def test_the_working_directory_is_the_default_root(way: str, world: Path, roots: list[str] | None) -> None:
     with reached(way, world / "s.db", cwd=world / "root", roots=roots) as one:
-        assert one.gives("me_memory_import", path=str(world / "root" / "a.json"))["imported"] == 1
-        assert "outside" in one.refuses("me_memory_import", path=str(world / "other" / "a.json"))
+        assert one.call("me_memory_import", path=str(world / "root" / "a.json"))["imported"] == 1
+        assert "outside" in one.call_error("me_memory_import", path=str(world / "other" / "a.json"))
 
 
 def test_a_root_may_be_a_link(world: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_root_may_be_a_link(world: Path) -> None:
     assert roots.resolve(str(world / "alias" / "a.json")) == (world / "root" / "a.json").resolve()
 
 
-def test_addresses_of_folders() -> None:
+def test_folders_from_uris() -> None:
     uris = ["file:///a%20b/c", "file://localhost/d", "file://host/e", "http://x/f", "file:///g%00h", "nonsense", ""]
     assert folders_from_uris(uris) == [Path("/a b/c"), Path("/d")]
 
@@ -151,54 +151,54 @@ def here(tmp_path: Path) -> Iterator[Agent]:
         yield found
 
 
-def test_the_files_of_the_store_are_no_files_for_agents(here: Agent, tmp_path: Path) -> None:
-    here.gives("me_memory_create", content="kept", id=FIRST)
+def test_agents_cannot_use_the_files_of_the_store(here: Agent, tmp_path: Path) -> None:
+    here.call("me_memory_create", content="kept", id=FIRST)
     for name in ("store.db", "store.db-wal", "store.db-shm", "store.db-journal"):
-        said = here.refuses("me_memory_export", format="json", path=name, force=True)
+        said = here.call_error("me_memory_export", format="json", path=name, force=True)
         assert "belongs to memglot itself" in said
-        assert "belongs to memglot itself" in here.refuses("memory_sync_export", path=name, force=True)
+        assert "belongs to memglot itself" in here.call_error("memory_sync_export", path=name, force=True)
     (tmp_path / "alias").symlink_to("store.db-wal")
-    assert "belongs" in here.refuses("me_memory_export", format="json", path="alias", force=True)
-    assert here.gives("me_memory_get", id=FIRST)["content"] == "kept"
+    assert "belongs" in here.call_error("me_memory_export", format="json", path="alias", force=True)
+    assert here.call("me_memory_get", id=FIRST)["content"] == "kept"
 
 
-def test_a_pipe_does_not_hold_up_the_server(here: Agent, tmp_path: Path) -> None:
+def test_a_pipe_does_not_block_the_server(here: Agent, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     for tool in ("me_memory_import", "memory_sync_import", "memory_sync_diff"):
-        assert "neither a file nor a folder" in here.refuses(tool, path="pipe.json")
-    assert "neither" in here.refuses("me_memory_export", format="json", path="pipe.json", force=True)
+        assert "neither a file nor a folder" in here.call_error(tool, path="pipe.json")
+    assert "neither" in here.call_error("me_memory_export", format="json", path="pipe.json", force=True)
 
 
-def test_clients_that_name_no_folders_of_this_machine(tmp_path: Path) -> None:
+def test_clients_that_name_no_local_folders(tmp_path: Path) -> None:
     for way in ("stdio-legacy", "stdio-auto"):
         with reached(way, tmp_path / "s.db", cwd=tmp_path, roots=["file://elsewhere/a"]) as one:
-            assert "none of the client's roots is a folder on this machine" in one.refuses(
+            assert "none of the client's roots is a folder on this machine" in one.call_error(
                 "me_memory_import", path="a.json"
             )
-            assert one.gives("me_memory_search")["total"] == 0
+            assert one.call("me_memory_search")["total"] == 0
 
 
-def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+def test_a_deleted_working_directory(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     with reached("stdio-auto", tmp_path / "s.db", cwd=folder) as one:
         folder.rmdir()
-        one.gives("me_memory_create", content="x")
-        one.refuses("me_memory_import", path="a.json")
-        assert one.gives("me_memory_search")["total"] == 1
+        one.call("me_memory_create", content="x")
+        one.call_error("me_memory_import", path="a.json")
+        assert one.call("me_memory_search")["total"] == 1
 
 
 @pytest.mark.parametrize("way", ["stdio-legacy", "stdio-auto"])
-def test_the_root_of_the_file_system_is_no_working_directory(tmp_path: Path, way: str) -> None:
+def test_the_root_of_the_file_system_is_not_a_default_root(tmp_path: Path, way: str) -> None:
     with reached(way, tmp_path / "s.db", cwd=Path("/")) as one:
-        assert "this server may not use any folder" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
-        assert "--root" in one.refuses("status_memory")
-        one.gives("me_memory_create", content="x")
+        assert "this server may not use any folder" in one.call_error("me_memory_import", path=str(tmp_path / "a.json"))
+        assert "--root" in one.call_error("status_memory")
+        one.call("me_memory_create", content="x")
     with reached(way, tmp_path / "s.db", cwd=Path("/"), roots=[tmp_path.as_uri()]) as one:
-        assert "no such file" in one.refuses("me_memory_import", path=str(tmp_path / "a.json"))
+        assert "no such file" in one.call_error("me_memory_import", path=str(tmp_path / "a.json"))
 
 
-def test_the_store_by_another_name_is_still_the_store(tmp_path: Path) -> None:
+def test_the_store_is_rejected_under_another_name(tmp_path: Path) -> None:
     """As where the system does not tell capitals apart, or by a hard link."""
     (tmp_path / "own").mkdir()
     Memory.open(tmp_path / "own" / "store.db").close()

@@ -57,11 +57,11 @@ def work(one: Agent, name: str) -> dict[str, str]:
     kept: dict[str, str] = {}
     for number in range(ROUNDS):
         word = f"{name}x{number}"
-        made = one.gives("me_memory_create", content=f"draft {word}", tree=name)
-        found = one.gives("me_memory_search", fulltext=word)
+        made = one.call("me_memory_create", content=f"draft {word}", tree=name)
+        found = one.call("me_memory_search", fulltext=word)
         assert [hit["id"] for hit in found["results"]] == [made["id"]]
-        one.gives("me_memory_update", id=made["id"], content=f"final {word}")
-        assert one.gives("me_memory_get", id=made["id"])["content"] == f"final {word}"
+        one.call("me_memory_update", id=made["id"], content=f"final {word}")
+        assert one.call("me_memory_get", id=made["id"])["content"] == f"final {word}"
         kept[made["id"]] = f"final {word}"
     return kept
 
@@ -98,7 +98,7 @@ def test_servers_and_command_lines_share_a_store(tmp_path: Path) -> None:
         check(store, done)
 
 
-def test_many_can_make_a_store_at_once(tmp_path: Path) -> None:
+def test_several_servers_can_create_a_store_at_once(tmp_path: Path) -> None:
     for number in range(20):
         start = threading.Barrier(6)
 
@@ -124,31 +124,31 @@ def test_clients_of_one_server_share_its_store(tmp_path: Path) -> None:
 
 def read_all(one: Agent, id: str) -> None:
     """Everything that reads, which would fail where it waited for a writer as long as a writer does."""
-    assert one.gives("me_memory_search", query="coffee")["results"][0]["id"] == id
-    assert one.gives("me_memory_search", tree="tastes")["total"] == 1
-    assert one.gives("me_memory_get", id=id)["content"] == "Ann likes coffee"
-    assert one.gives("me_memory_tree")["total"] == 1
-    exported = one.gives("me_memory_export", format="json")
+    assert one.call("me_memory_search", query="coffee")["results"][0]["id"] == id
+    assert one.call("me_memory_search", tree="tastes")["total"] == 1
+    assert one.call("me_memory_get", id=id)["content"] == "Ann likes coffee"
+    assert one.call("me_memory_tree")["total"] == 1
+    exported = one.call("me_memory_export", format="json")
     assert exported["count"] == 1 and "Ann likes coffee" in exported["content"]
 
 
-def test_readers_never_wait_for_a_writer_and_writers_do(tmp_path: Path) -> None:
+def test_writers_wait_for_each_other_and_readers_do_not(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     with Memory.open(store) as memory:
         id = memory.add("Ann likes coffee", tree="tastes").id
     with agent(command(store, cwd=tmp_path)) as one, ThreadPoolExecutor() as pool:
         with locked(store):
             read_all(one, id)  # by a store that is opened now
-        one.gives("me_memory_update", id=id, tags=["drink"])
+        one.call("me_memory_update", id=id, tags=["drink"])
         with locked(store) as give_up:
             read_all(one, id)  # by one that is open
-            coming = pool.submit(one.gives, "me_memory_create", content="Bo likes tea")
+            coming = pool.submit(one.call, "me_memory_create", content="Bo likes tea")
             read_all(one, id)
             assert not coming.done()
             give_up()
             made = coming.result(PATIENCE)
-        assert one.gives("me_memory_get", id=made["id"])["content"] == "Bo likes tea"
-        assert one.gives("me_memory_search", query="tea")["results"][0]["id"] == made["id"]
+        assert one.call("me_memory_get", id=made["id"])["content"] == "Bo likes tea"
+        assert one.call("me_memory_search", query="tea")["results"][0]["id"] == made["id"]
 
 
 @pytest.fixture
@@ -161,10 +161,10 @@ def here(tmp_path: Path) -> Iterator[tuple[Agent, Path]]:
         yield one, store
 
 
-def test_a_writer_that_waits_too_long_is_told_so(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_waits_too_long_gets_an_error(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
     one, store = here
-    (found,) = one.gives("me_memory_search")["results"]
+    (found,) = one.call("me_memory_search")["results"]
     calls: dict[str, dict[str, Any]] = {
         "me_memory_create": {"content": "Bo likes tea"},
         "me_memory_update": {"id": found["id"], "content": "Ann likes tea"},
@@ -175,26 +175,26 @@ def test_a_writer_that_waits_too_long_is_told_so(here: tuple[Agent, Path], monke
     }
     with locked(store):
         for tool, arguments in calls.items():
-            assert "is locked: another process has been writing" in one.refuses(tool, **arguments), tool
-        assert one.gives("me_memory_search")["results"] == [found]
-    assert one.gives("me_memory_search")["results"] == [found]
-    one.gives("me_memory_create", content="Bo likes tea")
-    assert one.gives("me_memory_tree")["total"] == 2
+            assert "is locked: another process has been writing" in one.call_error(tool, **arguments), tool
+        assert one.call("me_memory_search")["results"] == [found]
+    assert one.call("me_memory_search")["results"] == [found]
+    one.call("me_memory_create", content="Bo likes tea")
+    assert one.call("me_memory_tree")["total"] == 2
 
 
-def test_a_store_that_was_restored_is_shown(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_store_is_used(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.05)
     one, store = here
     backup = store.with_name("backup.db")
     with Memory.open(store, write=False) as memory:
         memory.backup(backup)
-    one.gives("me_memory_create", content="Bo likes tea")
-    assert one.gives("me_memory_tree")["total"] == 2
+    one.call("me_memory_create", content="Bo likes tea")
+    assert one.call("me_memory_tree")["total"] == 2
     # The server lets go of the store while the restore waits.
     restore(backup, str(store), force=True)
-    assert one.gives("me_memory_tree")["total"] == 1
-    assert one.gives("me_memory_search", fulltext="tea")["total"] == 0
-    one.gives("me_memory_create", content="Chi likes milk")
+    assert one.call("me_memory_tree")["total"] == 1
+    assert one.call("me_memory_search", fulltext="tea")["total"] == 0
+    one.call("me_memory_create", content="Chi likes milk")
     with Memory.open(store, write=False) as memory:
         assert [record.content for record in memory.list()] == ["Ann likes coffee", "Chi likes milk"]
 
@@ -207,7 +207,7 @@ def let_time_pass() -> None:
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_a_store_that_nobody_asks_for_is_let_go(store_path: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_store_is_closed(store_path: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.0)
     pool = StorePool(ServerConfig(store=store_path))
     for _ in range(2):
@@ -220,7 +220,7 @@ def test_a_store_that_nobody_asks_for_is_let_go(store_path: str, write: bool, mo
     pool.close()
 
 
-def test_a_store_in_memory_is_never_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_in_memory_store_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_pool, "IDLE_SECONDS", 0.0)
     pool = StorePool(ServerConfig(store=":memory:"))
     with pool.acquire(write=True) as memory:

@@ -88,7 +88,7 @@ def piped(store: Path, *options: str, cwd: Path) -> Iterator[Pipe]:
                 stream.close()  # type: ignore[union-attr]
 
 
-def test_garbage_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+def test_invalid_lines_are_answered_and_the_server_keeps_running(tmp_path: Path) -> None:
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
         for line, code, id in (
@@ -132,7 +132,7 @@ def whole_batches(store: Path) -> int:
         return count
 
 
-def test_progress_is_told_and_grows(tmp_path: Path) -> None:
+def test_progress_is_reported_and_increases(tmp_path: Path) -> None:
     many(tmp_path / "a.ndjson", 60 * BATCH_SIZE)
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
@@ -149,7 +149,7 @@ def test_progress_is_told_and_grows(tmp_path: Path) -> None:
         assert found["result"]["structuredContent"]["count"] == 60 * BATCH_SIZE
 
 
-def test_a_cancelled_import_stops_and_keeps_what_landed(tmp_path: Path) -> None:
+def test_a_cancelled_import_stops_and_keeps_written_batches(tmp_path: Path) -> None:
     many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
@@ -166,7 +166,7 @@ def test_a_cancelled_import_stops_and_keeps_what_landed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["close", "kill"])
-def test_a_client_that_goes_away_in_mid_import(tmp_path: Path, way: str) -> None:
+def test_a_client_that_disconnects_during_an_import(tmp_path: Path, way: str) -> None:
     many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
@@ -185,7 +185,7 @@ def test_a_client_that_goes_away_in_mid_import(tmp_path: Path, way: str) -> None
         assert memory.count() == 200 * BATCH_SIZE
 
 
-def test_what_was_asked_last_is_answered(tmp_path: Path) -> None:
+def test_the_last_request_is_answered(tmp_path: Path) -> None:
     """Who pipes a few lines into the server, and closes the pipe, wants the answers all the same."""
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.write(json.dumps(HELLO).encode())
@@ -198,7 +198,7 @@ def test_what_was_asked_last_is_answered(tmp_path: Path) -> None:
         assert pipe.process.wait(PATIENCE) == 0
 
 
-def test_an_interrupt_ends_it(tmp_path: Path) -> None:
+def test_an_interrupt_stops_the_server(tmp_path: Path) -> None:
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
         pipe.process.send_signal(signal.SIGINT)
@@ -210,7 +210,7 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     ("store", "sentence"),
     [("folder", "it is a folder"), ("text", "not a memglot store"), ("newer", "pip install --upgrade")],
 )
-def test_a_store_that_cannot_be_used_is_told_by_every_call(tmp_path: Path, store: str, sentence: str) -> None:
+def test_an_unusable_store_is_reported_by_every_call(tmp_path: Path, store: str, sentence: str) -> None:
     import apsw
 
     (tmp_path / "folder").mkdir()
@@ -221,8 +221,8 @@ def test_a_store_that_cannot_be_used_is_told_by_every_call(tmp_path: Path, store
     db.close()
     with agent(command(tmp_path / store, cwd=tmp_path)) as one:
         for _ in range(2):
-            assert sentence in one.refuses("me_memory_search", query="x")
-            assert sentence in one.refuses("me_memory_create", content="x")
+            assert sentence in one.call_error("me_memory_search", query="x")
+            assert sentence in one.call_error("me_memory_create", content="x")
 
 
 # HTTP
@@ -246,7 +246,7 @@ def post(url: str, body: bytes | None = None, **headers: str) -> httpx2.Response
     )
 
 
-def test_only_the_token_opens_the_door(door: str) -> None:
+def test_requests_require_the_token(door: str) -> None:
     assert post(door).status_code == 200
     assert post(door, Authorization=f"bearer {TOKEN}").status_code == 200
     for wrong in (
@@ -271,18 +271,18 @@ def test_only_the_token_opens_the_door(door: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil:80"])
-def test_other_hosts_are_refused(door: str, host: str) -> None:
+def test_other_hosts_are_rejected(door: str, host: str) -> None:
     assert post(door, Host=host).status_code == 421
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", "null", "http://127.0.0.1:1"])
-def test_other_origins_are_refused(door: str, origin: str) -> None:
+def test_other_origins_are_rejected(door: str, origin: str) -> None:
     assert post(door, Origin=origin).status_code == 403
     own = door.removesuffix("/mcp")
     assert post(door, Origin=own).status_code == 200
 
 
-def test_bad_requests_do_not_end_it(door: str) -> None:
+def test_bad_requests_do_not_stop_the_server(door: str) -> None:
     assert post(door, b"nonsense").status_code == 400
     assert post(door, b"{}").status_code == 400
     assert post(door, b"x" * (9 << 20)).status_code == 413
@@ -293,17 +293,17 @@ def test_bad_requests_do_not_end_it(door: str) -> None:
     assert post(door).status_code == 200
 
 
-def test_it_is_bound_to_this_machine_alone(door: str) -> None:
+def test_the_server_listens_on_localhost_only(door: str) -> None:
     assert door.startswith("http://127.0.0.1:")
 
 
 def test_clients_of_one_server_share_the_store(door: str) -> None:
     with agent(over_http(door), "legacy") as one, agent(over_http(door), "auto") as other:
-        id = one.gives("me_memory_create", content="shared")["id"]
-        assert other.gives("me_memory_get", id=id)["content"] == "shared"
+        id = one.call("me_memory_create", content="shared")["id"]
+        assert other.call("me_memory_get", id=id)["content"] == "shared"
 
 
-def test_a_client_of_http_that_goes_away_in_mid_import(tmp_path: Path) -> None:
+def test_an_http_client_that_disconnects_during_an_import(tmp_path: Path) -> None:
     many(tmp_path / "a.ndjson", 200 * BATCH_SIZE)
     with listening(tmp_path / "s.db", cwd=tmp_path) as (url, _):
 
@@ -326,7 +326,7 @@ def test_a_client_of_http_that_goes_away_in_mid_import(tmp_path: Path) -> None:
 
         anyio.run(leave)
         with agent(over_http(url)) as one:
-            assert one.gives("me_memory_search", limit=1)["total"] > 0
+            assert one.call("me_memory_search", limit=1)["total"] > 0
     assert whole_batches(tmp_path / "s.db") > 0
 
 
@@ -342,7 +342,7 @@ def run(*arguments: str, home: Path, **env: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_the_token_is_made_once_for_this_user_alone(tmp_path: Path) -> None:
+def test_the_token_is_created_once_and_readable_for_its_user_only(tmp_path: Path) -> None:
     first = run("mcp", "token", home=tmp_path).stdout
     assert len(first.strip()) >= 32 and run("mcp", "token", home=tmp_path).stdout == first
     kept = tmp_path / "data" / "memglot" / "mcp-token"
@@ -353,7 +353,7 @@ def test_the_token_is_made_once_for_this_user_alone(tmp_path: Path) -> None:
         assert done.returncode == 2 and bad not in done.stderr
 
 
-def test_wrong_usage_is_told(tmp_path: Path) -> None:
+def test_wrong_usage_is_an_error(tmp_path: Path) -> None:
     done = run("mcp", "--root", str(tmp_path / "nowhere"), home=tmp_path)
     assert (done.returncode, done.stdout) == (2, "") and "is not a folder" in done.stderr
     assert run("mcp", "--transport", "pigeon", home=tmp_path).returncode == 2
@@ -363,20 +363,20 @@ def test_wrong_usage_is_told(tmp_path: Path) -> None:
         assert done.returncode == 3 and f"127.0.0.1:{port}" in done.stderr
 
 
-def test_with_nobody_there_it_ends(tmp_path: Path) -> None:
+def test_the_server_stops_at_the_end_of_input(tmp_path: Path) -> None:
     done = run("mcp", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def test_the_server_of_http_ends_when_told_to(tmp_path: Path) -> None:
+def test_the_http_server_stops_on_a_signal(tmp_path: Path) -> None:
     with listening(tmp_path / "s.db", cwd=tmp_path) as (url, server):
         with agent(over_http(url)) as one:
-            one.gives("me_memory_create", content="x")
+            one.call("me_memory_create", content="x")
         server.send_signal(signal.SIGINT)
         assert server.wait(PATIENCE) in (0, 130)
 
 
-def test_options_in_the_wrong_place_are_told(tmp_path: Path) -> None:
+def test_misplaced_options_are_an_error(tmp_path: Path) -> None:
     for arguments, sentence in (
         (["mcp", "--port", "0"], "`--transport http`"),
         (["mcp", "--read-only", "install", "cursor"], "after its name"),
@@ -388,7 +388,7 @@ def test_options_in_the_wrong_place_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last", ["answered", "cancelled"])
-def test_a_server_waits_for_no_answer_that_was_given(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+def test_the_server_does_not_wait_for_finished_requests(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     """Many clients count their requests from 0, and what is cancelled is never answered."""
     monkeypatch.setattr(stdio, "_GRACE_SECONDS", 10 * PATIENCE)
     request = types.JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")

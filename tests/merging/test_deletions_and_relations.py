@@ -17,7 +17,7 @@ def line(id: str, content: str, **more: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
 
 
-def test_deletions_meet_their_memories_in_any_order(tmp_path: Path) -> None:
+def test_deletions_merge_in_any_order(tmp_path: Path) -> None:
     old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
     old.write_bytes(line(X, "x") + line(Y, "y"))
     with Memory.open(":memory:") as memory:
@@ -49,7 +49,7 @@ def test_an_edit_of_meta_is_later_than_its_keys(memory: Memory) -> None:
     assert memory.get(X).meta == {"k": 2}
 
 
-def test_a_changed_relation_is_taken_when_asked(memory: Memory) -> None:
+def test_a_changed_relation_is_merged_on_request(memory: Memory) -> None:
     relation = {"id": "r", "subject": {"id": X}, "predicate": "knows", "object": {"id": Y}, "updated_at": 1}
     memory.import_from(line(X, "x", meta={"memglot": {"relations": [relation]}}), format="ndjson")
     relation |= {"predicate": "likes", "updated_at": 2}
@@ -59,7 +59,7 @@ def test_a_changed_relation_is_taken_when_asked(memory: Memory) -> None:
     assert [found.predicate for found in memory.store.things.select(Relation)] == ["knows"]
 
 
-def test_a_deletion_that_a_file_brings_is_told_and_undone(memory: Memory, tmp_path: Path) -> None:
+def test_an_imported_deletion_is_reported_and_can_be_undone(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "new.ndjson"
     memory.import_from(line(X, "x") + line(Y, "y"), format="ndjson")
     with Memory.open(":memory:") as other:
@@ -75,7 +75,7 @@ def test_a_deletion_that_a_file_brings_is_told_and_undone(memory: Memory, tmp_pa
     assert memory.undo(list(memory.imports())[-1].id).imported == 2
 
 
-def test_every_value_of_a_clash_is_somewhere(memory: Memory) -> None:
+def test_every_conflicting_value_is_kept(memory: Memory) -> None:
     for content in ("gamma", "beta", "alpha"):
         memory.import_from(line(X, content), format="ndjson", conflict="merge")
     store = memory.store

@@ -50,18 +50,18 @@ def contents(memory: Memory, query: str, **options: object) -> list[str]:
         ("ꦧꦱꦗꦮ", "ꦧꦱꦗꦮ"),
     ],
 )
-def test_a_word_that_is_there_is_found(memory: Memory, text: str, query: str) -> None:
+def test_keywords_match(memory: Memory, text: str, query: str) -> None:
     memory.add("nothing of it")
     memory.add(text)
     assert contents(memory, query) == [text]
 
 
-def test_a_tree_is_found_by_the_parts_of_its_names(memory: Memory) -> None:
+def test_keywords_match_parts_of_tree_labels(memory: Memory) -> None:
     memory.add("in a tree", tree="work.SubPath")
     assert contents(memory, "sub") == contents(memory, "path") == ["in a tree"]
 
 
-def test_phrases_are_looked_for_in_texts_not_in_their_json(memory: Memory) -> None:
+def test_phrases_match_text_but_not_its_json(memory: Memory) -> None:
     memory.add("alpha", meta={"status": "open", "lines": "line one\nline two"}, tags=["C:\\dir"])
     assert contents(memory, 'alpha -"status"') == ["alpha"]
     assert contents(memory, '"line two"') == ["alpha"]
@@ -73,7 +73,7 @@ def test_phrases_are_looked_for_in_texts_not_in_their_json(memory: Memory) -> No
     ("text", "query"),
     [("the universe", "the -university"), ("news of today", "today -new"), ("gen and 重跑", "gen -gen重跑")],
 )
-def test_an_exclusion_is_of_the_word_itself(memory: Memory, text: str, query: str) -> None:
+def test_an_exclusion_matches_the_exact_word(memory: Memory, text: str, query: str) -> None:
     memory.add(text)
     assert contents(memory, query) == [text]
     assert contents(memory, "the today gen -UNIVERSE -Néws -重跑") == []

@@ -272,7 +272,7 @@ def memory() -> Iterator[Memory]:
         yield found
 
 
-def test_vectors_read_inside_a_transaction_are_forgotten_with_it(memory: Memory) -> None:
+def test_vectors_of_a_rolled_back_transaction_are_discarded(memory: Memory) -> None:
     memory.add("a llama in the garden")
     with pytest.raises(RuntimeError), memory.store.writing():
         memory.add("a giraffe at the zoo")
@@ -283,7 +283,7 @@ def test_vectors_read_inside_a_transaction_are_forgotten_with_it(memory: Memory)
     assert memory.search("camel", mode="semantic")[0].content == "a camel in the desert"
 
 
-def test_a_filter_that_lets_little_through_still_finds_by_meaning(memory: Memory) -> None:
+def test_semantic_search_works_with_a_narrow_filter(memory: Memory) -> None:
     for number in range(1_200):
         memory.add(f"a cat and a kitten, number {number}")
     wanted = memory.add("puppies are young dogs", tree="rare")

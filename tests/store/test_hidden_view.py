@@ -389,7 +389,7 @@ def test_no_tool_reveals_or_changes_a_hidden_memory(folder: Path, name: str) -> 
     (folder / "out").mkdir()
     with reached("here-auto", folder / "secret" / "store.db", cwd=folder) as agent:
         for arguments in TOOLS[name]:
-            result = agent.ask(name, arguments)
+            result = agent.call_raw(name, arguments)
             assert not reveals(text_of(result) + shown(result.structured_content or {})), arguments
     shutil.rmtree(folder / "in")
     assert_files_reveal_nothing(folder)
@@ -400,7 +400,7 @@ def test_no_tool_reveals_or_changes_a_hidden_memory(folder: Path, name: str) -> 
 def test_a_tool_does_not_know_a_hidden_memory(folder: Path, name: str) -> None:
     before = hidden_state(folder / "secret" / "store.db")
     with reached("here-auto", folder / "secret" / "store.db", cwd=folder) as agent:
-        answers = {id: agent.ask(name, {"id": id, **BY_ID_TOOLS[name]}) for id in (UNKNOWN, *HIDDEN)}
+        answers = {id: agent.call_raw(name, {"id": id, **BY_ID_TOOLS[name]}) for id in (UNKNOWN, *HIDDEN)}
     texts = {text_of(answer).replace(id, "") for id, answer in answers.items()}
     assert len(texts) == 1 and all(answer.is_error for answer in answers.values())
     assert hidden_state(folder / "secret" / "store.db") == before

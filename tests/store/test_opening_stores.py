@@ -13,7 +13,7 @@ from memglot import MemglotError, Memory
 from memglot.store.sqlite import text_index
 
 
-def test_several_make_a_new_store_at_once(tmp_path: Path) -> None:
+def test_several_threads_create_a_store_at_once(tmp_path: Path) -> None:
     def make(path: Path) -> None:
         gate.wait()
         try:
@@ -35,7 +35,7 @@ def test_several_make_a_new_store_at_once(tmp_path: Path) -> None:
             assert memory.count() == 8
 
 
-def test_secrets_of_a_url_are_not_shown() -> None:
+def test_errors_do_not_show_passwords_in_urls() -> None:
     for url in ("mysql://user:hunter2@host/db", "postgresql+psycopg://user:hunter2@host/db", "sqlite://hunter2"):
         with pytest.raises(MemglotError) as caught:
             Memory.open(url)
@@ -48,7 +48,7 @@ def memory() -> Iterator[Memory]:
         yield found
 
 
-def test_a_store_that_is_let_go_of_leaves_no_log(tmp_path: Path) -> None:
+def test_a_garbage_collected_store_leaves_no_log(tmp_path: Path) -> None:
     memory = Memory.open(tmp_path / "store.db")
     memory.add("kept")
     memory.search("kept")
@@ -56,7 +56,7 @@ def test_a_store_that_is_let_go_of_leaves_no_log(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
 
 
-def test_an_upgrade_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_upgrade_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.db"
     db = apsw.Connection(str(path))
     db.execute((Path(__file__).parents[1] / "store/versions/v2.sql").read_text(encoding="utf-8"))
