@@ -99,3 +99,23 @@ def test_changelog_entries_have_their_shape() -> None:
         first, blank, *rest = entry.read_text(encoding="utf-8").splitlines()
         assert re.match(r"(Bugfix|Enhancement|Change): \S", first), entry.name
         assert blank == "" and any(rest), entry.name
+
+
+def test_the_architecture_names_files_and_functions_that_exist() -> None:
+    source = Path(memglot.__file__).parent
+    steps = re.findall(r"`([a-z_/]+\.py)(?:: (\w+)(?:\(\))?)?`", DOCS["architecture.md"])
+    assert len(steps) > 50
+    for path, name in steps:
+        place = ROOT / path if path.startswith(("tests/", "scripts/")) else source / path
+        assert place.is_file(), path
+        if name:
+            assert re.search(rf"^\s*(?:def|class) {name}\b", place.read_text(encoding="utf-8"), re.MULTILINE), name
+
+
+def test_each_flow_has_at_most_ten_steps() -> None:
+    flows = re.split(
+        r"^### ", DOCS["architecture.md"].split("## Five flows")[1].split("## How machines")[0], flags=re.M
+    )
+    assert len(flows) == 6
+    for flow in flows[1:]:
+        assert 5 <= len(re.findall(r"^\d+\. ", flow, re.MULTILINE)) <= 10, flow.splitlines()[0]
