@@ -15,13 +15,15 @@ import pytest
 
 from memglot import Memory
 from memglot.errors import DamagedStore, FullStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore
-from memglot.model import Conflict, canonical
+from memglot.model import Conflict, Entity, canonical
 from memglot.store.contract import Store
+from memglot.store.hidden import SENSITIVE
 from memglot.store.location import open_store
 from memglot.store.sqlite import connection, text_index
 from memglot.store.sqlite.migrations import MIGRATIONS
 from memglot.store.sqlite.schema import DEFERRED_INDEXES, SCHEMA
 from memglot.store.sqlite.store import SqliteStore
+from memglot.store.view import VisibleStore
 from memglot.testing.samples import make
 from memglot.testing.store import StoreConformance, count_found
 
@@ -42,6 +44,21 @@ class TestSqliteInMemory(StoreConformance):
         found = open_store(":memory:")
         yield found
         found.close()
+
+
+class TestVisibleStore(StoreConformance):
+    """A view that hides a scope obeys the contract as if the scope did not exist."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        complete = open_store(":memory:")
+        record = make("an apple that nobody sees", scope="hidden", tree="a.b")
+        with complete.writing():
+            complete.records.add([record, make("same", scope="hidden"), make("same", scope="hidden")])
+            complete.things.put([Entity(id="e", name="E", scope="hidden")])
+            complete.put_setting(SENSITIVE + "hidden", "")
+        yield VisibleStore(complete)
+        complete.close()
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=[path.stem for path in VERSIONS])

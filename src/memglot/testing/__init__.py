@@ -1,1 +1,1 @@
-"""Tools for testing stores and formats, for this project and for those who extend it."""
+"""Tools for testing stores and formats, for memglot and its extensions."""

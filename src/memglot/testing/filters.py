@@ -1,4 +1,4 @@
-"""The part of the conformance suite that is about filters: what each selects, alone, in a search, and by pages."""
+"""Conformance tests for filters: what each selects, alone, in a search, and page by page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOUR = 3_600_000_000
 
 
 def _records() -> list[Record]:
-    """Five memories, `a` to `e`, of which the last is deleted; each has the word `apple`."""
+    """Return five memories, `a` to `e`, each with the word `apple`; the last one is deleted."""
     a, b, c, d, e = (f"{letter} apple" for letter in "abcde")
     hours = Temporal(HOUR, 6 * HOUR)
     return [
@@ -90,11 +90,11 @@ FILTERS = [
     (Filter(with_conversations=False), "abc"),
     (Filter(tree="work", tags=("x",), since=2), "b"),
 ]
-"""Filters, and the memories of `_records` that each selects."""
+"""Filters, and the memories of `_records` that each of them selects."""
 
 
 class FilterConformance:
-    """Tests of `Filter` in `memglot.store.contract`."""
+    """Tests of `memglot.store.query.Filter`."""
 
     @pytest.mark.parametrize(("filter", "found"), FILTERS)
     def test_filters_select_count_and_narrow_a_search(self, store: Store, filter: Filter, found: str) -> None:

@@ -1,4 +1,4 @@
-"""Records and things for tests of stores: one with every field set, one of each kind."""
+"""Sample records and things for tests of stores."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ from memglot.model import (
 
 
 def make(content: str, **fields: Any) -> Record:
-    """A record that a store can keep."""
+    """Return a valid record."""
     record = Record(content=content, **fields)
     assign_id_and_times(record, Minter(1_700_000_000_000))
     return record
 
 
 def whole_record() -> Record:
-    """A record with every field set."""
+    """Return a record with every field set."""
     return make(
         "Straße, 東京 and \u2028 more",
         title="A title",
@@ -55,7 +55,7 @@ def whole_record() -> Record:
 
 
 def one_of_each_thing() -> list[Thing]:
-    """Things of every kind, with their less common fields set."""
+    """Return things of every kind, with their less common fields set."""
     return [
         Relation(
             id="r1",

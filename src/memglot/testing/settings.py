@@ -1,4 +1,4 @@
-"""The part of the conformance suite that is about a store's settings and its scopes."""
+"""Conformance tests for settings and scopes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memglot.store.query import Filter
 from memglot.testing.samples import make
 
 ODD = ["", "two\nlines", "50%_", "chain_seq", "健康", "a'b"]
-"""Names that a careless store takes for something else."""
+"""Names that a careless store could mistake for something else."""
 
 
 class SettingsConformance:

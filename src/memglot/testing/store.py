@@ -1,4 +1,4 @@
-"""The conformance suite: what every store must do. A store's own test file only gives the fixture.
+"""Conformance suite: tests that every store must pass. The test file of a store only provides the fixture.
 
 class TestMyStore(StoreConformance):
     @pytest.fixture
@@ -30,25 +30,25 @@ from memglot.text.terms import terms_of
 
 
 def asked(text: str, **more: Any) -> Query:
-    """A query for the words of a text."""
+    """Return a query for the words of a text."""
     return Query(terms=terms_of(text), **more)
 
 
 def count_found(store: Store, text: str, filter: Filter = Filter()) -> int:
-    """How many records a store finds by the words of a text."""
+    """Return the number of records that match the words of a text."""
     return store.search.count_matches(asked(text), filter)[0]
 
 
 class StoreConformance(SettingsConformance, FilterConformance):
     """Tests of the contract in `memglot.store.contract`."""
 
-    def test_a_record_comes_back_equal_with_every_field(self, store: Store) -> None:
+    def test_a_stored_record_is_equal_in_every_field(self, store: Store) -> None:
         record = whole_record()
         with store.writing():
             store.records.add([record])
         assert store.records.get([record.id]) == [record]
 
-    def test_records_come_by_time_then_id(self, store: Store) -> None:
+    def test_records_are_ordered_by_time_then_id(self, store: Store) -> None:
         records = [make(str(number), created_at=number % 3 + 1) for number in range(9)]
         with store.writing():
             store.records.add(records)
@@ -57,7 +57,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert list(store.records.select(newest_first=True)) == expected[::-1]
         assert list(store.records.select(limit=2, offset=3)) == expected[3:5]
 
-    def test_an_error_undoes_the_whole_transaction(self, store: Store) -> None:
+    def test_an_error_rolls_the_transaction_back(self, store: Store) -> None:
         with store.writing():
             store.records.add([make("before")])
         with pytest.raises(ZeroDivisionError), store.writing():
@@ -69,7 +69,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert count_found(store, "inside") == 0
         assert list(store.history.events()) == []
 
-    def test_replace_changes_what_is_read_and_found(self, store: Store) -> None:
+    def test_replace_updates_record_and_index(self, store: Store) -> None:
         record = make("apples")
         with store.writing():
             store.records.add([record])
@@ -85,7 +85,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert count_found(store, "fruit") == 1
         assert list(store.verify()) == []
 
-    def test_remove_forgets_and_a_new_record_is_found_again(self, store: Store) -> None:
+    def test_remove_deletes_from_the_index_and_new_records_are_found(self, store: Store) -> None:
         records = [make("plum"), make("quince")]
         with store.writing():
             store.records.add(records)
@@ -104,7 +104,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert store.records.ids_starting_with(record.id[:8], 5) == [record.id]
         assert store.records.ids_starting_with("ffff", 5) == []
 
-    def test_contents_are_known_by_hash_kind_and_scope(self, store: Store) -> None:
+    def test_ids_by_content_compare_hash_kind_and_scope(self, store: Store) -> None:
         records = [make("same"), make("same"), make("same", kind="note")]
         deleted = make("same", status=DELETED)
         with store.writing():
@@ -113,7 +113,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         keys = [(hash, "semantic", "user"), (hash, "note", "user"), (hash, "note", "other")]
         assert store.records.ids_by_content(keys) == {keys[0]: records[0].id, keys[1]: records[2].id}
 
-    def test_doubles_share_content_kind_and_scope(self, store: Store) -> None:
+    def test_duplicates_share_content_kind_and_scope(self, store: Store) -> None:
         records = [make("same") for _ in range(3)] + [make("other"), make("other")]
         alone = [make("same", kind="note"), make("same", scope="team"), make("same", status=DELETED), make("single")]
         with store.writing():
@@ -140,7 +140,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert store.search.count_matches(asked("quick", grep="^the"), Filter())[0] == 1
         assert count_found(store, 'zebra" OR "yak') == 0
 
-    def test_branches_count_their_own(self, store: Store) -> None:
+    def test_count_by_tree(self, store: Store) -> None:
         with store.writing():
             store.records.add(
                 [make("1"), make("2", tree="a.b"), make("3", tree="a.b"), make("4", tree="a", status=DELETED)]
@@ -151,7 +151,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
             )
         ) == [("", 1), ("a.b", 2)]
 
-    def test_things_of_every_kind_come_back_equal(self, store: Store) -> None:
+    def test_stored_things_of_every_kind_are_equal(self, store: Store) -> None:
         things = one_of_each_thing()
         with store.writing():
             store.things.put(things)
@@ -165,7 +165,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.things.remove(things)
         assert [store.things.count(type(thing)) for thing in things] == [0] * len(things)
 
-    def test_things_by_owner_and_by_their_other_key(self, store: Store) -> None:
+    def test_things_by_owner_and_by_second_key(self, store: Store) -> None:
         things = one_of_each_thing()
         with store.writing():
             store.things.put(things)
@@ -177,7 +177,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert store.things.get(Entity, "e1") == things[1]
         assert store.things.get(Entity, "e2") is None
 
-    def test_revisions_come_oldest_first(self, store: Store) -> None:
+    def test_revisions_are_ordered_oldest_first(self, store: Store) -> None:
         record = make("x")
         with store.writing():
             batch = self._batch(store)
@@ -198,7 +198,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.history.delete_revisions([found.number])
         assert [revision.at for revision in store.history.revisions(key=record.id)] == [1]
 
-    def test_the_chain_holds_and_breaks_when_it_is_read_wrong(self, store: Store) -> None:
+    def test_the_audit_chain_is_intact_until_it_is_changed(self, store: Store) -> None:
         with store.writing():
             for number in range(3):
                 store.history.log("add", f"id{number}", "user", {"n": number})
@@ -215,7 +215,8 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert [event.seq for event in store.history.events(target="id1")] == [2]
 
     def test_imports_and_their_batches(self, store: Store) -> None:
-        first = Import(id="i1", at=1, sources=["a"], format="json")
+        closed = store.hidden is not None
+        first = Import(id="i1", at=1, sources=["a"], format="json", closed=closed)
         record, thing = make("x"), one_of_each_thing()[1]
         with store.writing():
             store.history.put_import(first)
@@ -225,7 +226,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.records.add([make("z")])
             first.state = "done"
             store.history.put_import(first)
-            store.history.put_import(Import(id="i2", at=2, sources=["b"], format="json"))
+            store.history.put_import(Import(id="i2", at=2, sources=["b"], format="json", closed=closed))
         assert [entry.id for entry in store.history.imports()] == ["i2", "i1"]
         assert list(store.history.imports())[1] == first
         assert store.history.batches("i1") == [batch]
@@ -233,7 +234,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert list(store.things.in_batches([batch])) == [thing]
         assert store.history.import_of(record.id) == "i1"
 
-    def test_a_load_leaves_everything_found(self, store: Store) -> None:
+    def test_everything_is_found_after_a_bulk_load(self, store: Store) -> None:
         for _ in range(2):
             with store.loading(by_content=False):
                 for number in range(3):
@@ -243,7 +244,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert count_found(store, "apple") == 6
         assert list(store.verify()) == []
 
-    def test_sealed_records_carry_their_digest(self, store: Store) -> None:
+    def test_sealed_records_have_their_digest(self, store: Store) -> None:
         from memglot.model import record_digest, stored_digest
 
         record = whole_record()
@@ -253,7 +254,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert found == record
         assert stored_digest(found) == record_digest(record)
 
-    def test_repair_leaves_a_whole_store(self, store: Store) -> None:
+    def test_repair_leaves_an_intact_store(self, store: Store) -> None:
         with store.writing():
             store.records.add([make("apple")])
         store.repair()
