@@ -1,4 +1,4 @@
-"""Consolidate: exact doubles become one memory, and strengths fade; nothing is ever deleted for being weak."""
+"""Merge exact duplicates and update strengths; weak memories are never deleted."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from memglot.store.contract import Revision, Store
 
 T = TypeVar("T")
 OPERATION = "consolidate"
-_MERGED, _KEPT = "gone", "stays"
+_MERGED, _KEPT = "gone", "kept"
 
 
 class Consolidation(msgspec.Struct, kw_only=True):
-    """What a consolidation did. `faded` memories are weaker than 0.05 and are still there."""
+    """Result of a consolidation. `faded` memories are weaker than 0.05 and are kept."""
 
     merged: int = 0
     updated: int = 0
@@ -36,19 +36,19 @@ class Consolidation(msgspec.Struct, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """Always 0: whatever goes wrong is raised."""
+        """Always 0; errors are raised."""
         return 0
 
     def value(self) -> dict[str, Any]:
-        """The result as its JSON shows it."""
+        """Return the result as a JSON object."""
         found = {name: getattr(self, name) for name in ("merged", "updated", "faded", "memories")}
         return {**found, "durationMs": self.duration_ms, **({"dryRun": True} if self.dry_run else {})}
 
 
 def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
-    """Merge memories of the same content, kind and scope, and bring every strength up to date.
+    """Merge memories with the same content, kind and scope, and update every strength, in one transaction.
 
-    It lands whole or not at all, and what it changes nothing about is not written.
+    Memories that do not change are not written.
     """
     started = monotonic()
     with DiskMap() as done:
@@ -64,7 +64,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
 
 
 class _Run:
-    """One consolidation under way."""
+    """One consolidation in progress."""
 
     def __init__(self, store: Store, done: DiskMap, dry_run: bool) -> None:
         self._store, self._done, self._dry_run = store, done, dry_run
@@ -72,8 +72,8 @@ class _Run:
         self.result = Consolidation(dry_run=dry_run)
 
     def run(self) -> Consolidation:
-        """Merge, then age."""
-        # What will change is found first and lies on disk: nobody reads on while the store is being written.
+        """Merge duplicates, then update strengths."""
+        # Changes are collected on disk first, since the store must not be read while it is written.
         groups: DiskList[list[str]] = DiskList()
         for ids in self._store.records.duplicates():
             groups.append(ids)
@@ -90,7 +90,7 @@ class _Run:
         return self.result
 
     def _look(self, record: Record) -> bool:
-        """Count a record; tell whether its strength is to be written."""
+        """Count a record; return True if its strength must be written."""
         state = self._done.get(record.id) if self.result.merged else None
         if state == _MERGED:
             return False
@@ -105,36 +105,36 @@ class _Run:
         return changes
 
     def _merge(self, ids: list[str]) -> None:
-        """Let the oldest of some doubles, which is the same one on every machine, take in the others."""
-        stays = min((record for batch in _batches(ids) for record in self._store.records.get(batch)), key=_rank)
-        before = msgspec.structs.replace(stays)
-        for batch in _batches(id for id in ids if id != stays.id):
+        """Merge duplicates into the oldest of them, which is the same on every machine."""
+        kept = min((record for batch in _batches(ids) for record in self._store.records.get(batch)), key=_rank)
+        before = msgspec.structs.replace(kept)
+        for batch in _batches(id for id in ids if id != kept.id):
             others = sorted(self._store.records.get(batch), key=_rank)
             for other in others:
-                self._strengthen(stays, other)
-                absorb(stays, other)
+                self._strengthen(kept, other)
+                absorb(kept, other)
                 self._done[other.id] = _MERGED
                 if not self._dry_run:
-                    repoint(self._store, other.id, stays.id, self._clock.moment, OPERATION)
+                    repoint(self._store, other.id, kept.id, self._clock.moment, OPERATION)
             self.result.merged += len(others)
             if not self._dry_run:
-                delete_records(self._store, others, deed=OPERATION, reason=MERGED_INTO + stays.id)
-        self._weigh(stays)
-        self._clock.age(stays)
-        self._done[stays.id] = _KEPT
-        self._replace(before, stays)
+                delete_records(self._store, others, deed=OPERATION, reason=MERGED_INTO + kept.id)
+        self._weigh(kept)
+        self._clock.age(kept)
+        self._done[kept.id] = _KEPT
+        self._replace(before, kept)
 
-    def _strengthen(self, stays: Record, other: Record) -> None:
-        """Let the one that stays be as strong as the stronger of both."""
-        theirs, mine = self._clock.base(other), self._clock.base(stays)
+    def _strengthen(self, kept: Record, other: Record) -> None:
+        """Give the kept memory the greater strength of both."""
+        theirs, mine = self._clock.base(other), self._clock.base(kept)
         moment = self._clock.moment
         if theirs is not None and (mine is None or theirs.rank(moment) > mine.rank(moment)):
-            stays.strength = other.strength
-            stays.clocks = {**stays.clocks, "strength": moment}
-            remember_base(stays, theirs)
+            kept.strength = other.strength
+            kept.clocks = {**kept.clocks, "strength": moment}
+            remember_base(kept, theirs)
 
     def _replace(self, before: Record, after: Record) -> None:
-        """Keep a record that changed. Nobody edited it: its time stays, and what it took in keeps its clocks."""
+        """Write a record that changed; since nobody edited it, its time and the clocks of merged values stay."""
         if after == before or self._dry_run:
             return
         normalise(after)

@@ -1,4 +1,4 @@
-"""Decay: how strong a memory still is, by AgentOS's formula, from the moment it arrived or was last used."""
+"""Decay of strength by AgentOS's formula, from the time when a memory was imported or last used."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from memglot.model import Record, id_time, is_id
 from memglot.store.contract import Store
 
 FADED = 0.05
-"""Below this a memory is told of as faded."""
+"""Strength below which a memory counts as faded."""
 _MATERIAL = 0.01
 _STABILITY = 86_400_000
 _DIGITS = 6
 
 
 class DecayBase:
-    """What a strength decays from, and since when."""
+    """The strength from which decay starts, and since when."""
 
     def __init__(self, strength: float, since: int, stability: float) -> None:
         self.strength, self.since, self._stability = strength, since, stability
 
     def at(self, moment: int) -> float:
-        """S(t) = S0 · e^(-Δt / stability)."""
+        """Return the strength at a time: S(t) = S0 · e^(-Δt / stability)."""
         milliseconds = max(0, moment - self.since) / 1_000
         return round(self.strength * exp(-milliseconds / self._stability), _DIGITS)
 
     def rank(self, moment: int) -> tuple[float, float]:
-        """The stronger now, then the stronger once, is the greater."""
+        """Return the sort key: strength now, then original strength."""
         return self.at(moment), self.strength
 
 
 class StrengthClock:
-    """Tells what the strengths of a store's records are at one moment."""
+    """Computes the strengths of a store's records at one time."""
 
     def __init__(self, store: Store, moment: int) -> None:
         self._store, self.moment = store, moment
         self._imports = {entry.id: entry.at for entry in store.history.imports()}
 
     def base(self, record: Record) -> DecayBase | None:
-        """What a record's strength decays from; `None` for one that has no strength.
+        """Return the base of a record's decay; `None` if it has no strength.
 
-        What consolidation wrote is not its own base, so that decay is never applied twice; a strength that somebody
-        else wrote since is a new one.
+        A strength written by consolidation keeps its original base, so decay is never applied twice; a strength that
+        was edited since is a new base.
         """
         if record.strength is None:
             return None
@@ -55,12 +55,12 @@ class StrengthClock:
         return DecayBase(record.strength, min(since, self.moment), _stability(record))
 
     def strength(self, record: Record) -> float | None:
-        """How strong a record is now."""
+        """Return the present strength of a record."""
         base = self.base(record)
         return base.at(self.moment) if base is not None else None
 
     def age(self, record: Record) -> None:
-        """Give a record its present strength, where that makes a difference."""
+        """Set the present strength of a record, if it differs noticeably."""
         base = self.base(record)
         if base is not None and differs(base.at(self.moment), record.strength):
             record.strength = base.at(self.moment)
@@ -68,7 +68,7 @@ class StrengthClock:
             remember_base(record, base)
 
     def _arrival(self, record: Record) -> int:
-        """When a record came here: with its import, else when it was made. What came today is not old."""
+        """Return when a record was imported, else when it was created."""
         brought = self._store.history.import_of(record.id)
         if brought is None:
             return record.created_at
@@ -77,18 +77,18 @@ class StrengthClock:
 
 
 def differs(present: float | None, written: float | None) -> bool:
-    """Tell whether a strength has changed enough to be worth writing."""
+    """Return True if a strength has changed enough to be written."""
     return present is not None and written is not None and abs(present - written) >= _MATERIAL
 
 
 def remember_base(record: Record, base: DecayBase) -> None:
-    """Remember what a record's present strength decays from."""
+    """Store the base of a record's decay."""
     found = {"base": base.strength, "since": base.since, "written": record.strength}
     record.extra = {**record.extra, DECAY_KEY: found}
 
 
 def _kept(record: Record) -> dict[str, Any] | None:
-    """What an earlier consolidation remembered; a file may bring anything under its name."""
+    """Return the base stored by an earlier consolidation, if valid; an import may contain anything here."""
     found = record.extra.get(DECAY_KEY)
     if not isinstance(found, dict):
         return None

@@ -1,4 +1,4 @@
-"""Entities: the persons, libraries, places and other things that memories speak of."""
+"""Entities: the people, libraries, places and other things that memories mention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memglot.store.contract import Revision, Store
 
 
 def entities(store: Store, query: str | None = None, type: str | None = None) -> Iterator[Entity]:
-    """Those whose name, alias or id contains the query, whatever its case, and that are of the type."""
+    """Yield entities of a type whose name, alias or id contains the query; case does not matter."""
     wanted = _folded(query or "")
     for entity in store.things.select(Entity):
         if type is not None and _folded(entity.type) != _folded(type):
@@ -25,12 +25,12 @@ def entities(store: Store, query: str | None = None, type: str | None = None) ->
 
 
 def entity_id(name: str, type: str) -> str:
-    """The id that a name and a type make: `entity:library:solid_start`."""
+    """Return the id of an entity: `entity:library:solid_start`."""
     return f"entity:{type}:" + "".join("_" if letter.isspace() else letter for letter in name.strip().lower())
 
 
 def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), scope: str | None = None) -> Entity:
-    """Keep an entity. One that is there gets the new aliases; its mentions stay as they are."""
+    """Add an entity, or add aliases to an existing one; its mentions stay unchanged."""
     name, type = name.strip(), type.strip()
     for field, text in (("name", name), ("type", type), *(("alias", alias.strip()) for alias in aliases)):
         if not check_text(text, field):
@@ -43,14 +43,14 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
             found = Entity(id=entity_id(name, type), name=name, type=type, scope=DEFAULT_SCOPE, first_seen=at)
         else:
             found = msgspec.structs.replace(before)
-        # Another spelling of the name is one more name for it.
+        # Another spelling of the name becomes an alias.
         names = dict.fromkeys([*found.aliases, name, *(alias.strip() for alias in aliases)])
         found.aliases = [alias for alias in names if alias != found.name]
         found.scope = found.scope if scope is None else scope
         if before is not None and found == before:
             return before
         seen = found.last_seen or 0
-        # A clock that ran ahead somewhere must not make an edit of today lose; names unite whatever the time.
+        # An edit must win even if a clock ran ahead somewhere; aliases are merged whatever the time.
         found.last_seen = next_time(seen) if before is not None and found.scope != before.scope else max(at, seen)
         if before is not None:
             origin = store.things.batches_of([before])[0]
@@ -64,14 +64,14 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
 
 
 def type_notes(type: str) -> list[str]:
-    """What a person should know who uses a type of their own."""
+    """Return a note about a type that other tools do not know."""
     return (
         []
         if type.strip() in ENTITY_TYPES
-        else [f"{quoted(type.strip())} is kept as a type of its own; other tools know {', '.join(ENTITY_TYPES)}"]
+        else [f"{quoted(type.strip())} is not a type that other tools know; they know {', '.join(ENTITY_TYPES)}"]
     )
 
 
 def _folded(text: str) -> str:
-    """A text as it is compared: whatever its case and its composition."""
+    """Return a text for comparison, without case and in one Unicode form."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -1,4 +1,4 @@
-"""The past: history of a memory, imports, the audit chain."""
+"""History of a memory, imports, and the audit chain."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,18 +12,18 @@ from memglot.store.contract import Import, Revision, Store
 
 
 class Version(msgspec.Struct, kw_only=True):
-    """A memory as it was up to a change."""
+    """A version of a memory until a change."""
 
     number: int
     until: int | None
     deed: str
     record: Record | None
     conflicts: list[Conflict] = []
-    """The clashes that it had; those of a version that was settled tell what was not chosen."""
+    """Its conflicts; those of a resolved version show which values were not chosen."""
 
 
 def history(store: Store, id: str) -> tuple[list[Version], str | None]:
-    """Every version of a memory, oldest first, the present one last; and the import that brought it."""
+    """Return all versions of a memory, oldest first, the present one last; and the import that added it."""
     id = id.strip().lower()
     found = [
         revision
@@ -57,23 +57,23 @@ def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
 
 
 def find_import(imports: Iterable[Import], text: str) -> Import:
-    """An import by its id, or by an unambiguous beginning of it; `last` is the newest that was not undone yet."""
+    """Return an import by its id or an unambiguous prefix; `last` is the newest that was not undone."""
     if text == "last":
         entries = [entry for entry in imports if entry.state != "undone"]
     else:
         entries = [entry for entry in imports if entry.id.startswith(text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):
-        raise NotFound("import", text, "`memglot imports` lists them")
+        raise NotFound("import", text, "run `memglot imports` to list them")
     return entries[0]
 
 
 def audit_log(store: Store, *, target: str | None = None, limit: int | None = None) -> list[Event]:
-    """The newest rows of the audit chain first."""
+    """Return rows of the audit chain, newest first."""
     return list(store.history.events(target=target, newest_first=True, limit=limit))
 
 
 def audit_verify(store: Store) -> dict[str, Any]:
-    """Whether the audit chain is whole, and if not, the first row that does not fit."""
+    """Check the audit chain and return the first row that does not fit, if any."""
     head = store.history.chain_head()
     broken = store.history.first_broken()
     return {"ok": broken is None, "events": head[0], "head": head[1], "first_broken": broken}

@@ -1,4 +1,4 @@
-"""Identity: who somebody is said to be, in one text a scope; every earlier text is kept."""
+"""The identity text of each scope, with all earlier texts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from memglot.store.contract import Revision, Store
 
 
 def identity(store: Store, scope: str = DEFAULT_SCOPE) -> Document | None:
-    """The present text, if there is one."""
+    """Return the present text, if there is one."""
     found = (document for document in store.things.by_second_key(Document, IDENTITY) if document.scope == scope)
     return max(found, key=_age, default=None)
 
 
 def identity_history(store: Store, scope: str = DEFAULT_SCOPE) -> list[Document]:
-    """Every text, the present one last."""
+    """Return all texts, the present one last."""
     found = [document for document in store.things.by_second_key(Document, IDENTITY) if document.scope == scope]
     return sorted(found, key=_age)
 
 
 def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[Document, bool]:
-    """Make a text the present one, and tell whether it was not. An earlier text that comes back moves to the end."""
+    """Set the present text and return True if it changed; an earlier text that is set again moves to the end."""
     check_text(text, IDENTITY)
     check_text(scope, "scope")
     if not text.strip():
@@ -29,13 +29,13 @@ def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[D
         present = identity(store, scope)
         if present is not None and present.content == text:
             return present, False
-        # A text from a machine whose clock runs ahead must not outlast what is said now.
+        # The new text must win even if a clock ran ahead somewhere.
         at = max(now(), present.created_at + 1) if present is not None else now()
         document = identity_document(text, scope=scope, created_at=at)
         before = store.things.same_key(document)
         if before is not None:
-            deed = Revision(kind="document", key=before.id, at=at, action="identity", before=to_builtins(before))
-            store.history.add_revisions([deed])
+            revision = Revision(kind="document", key=before.id, at=at, action="identity", before=to_builtins(before))
+            store.history.add_revisions([revision])
         store.things.put([document])
         store.history.log("identity", document.id, scope, {"characters": len(text)})
     return document, True

@@ -1,4 +1,4 @@
-"""Links: relations between memories that a person makes and takes away."""
+"""Add and remove relations between memories and entities."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ from memglot.store.contract import Revision, Store
 
 
 def link(store: Store, subject: str, predicate: str, object: str, *, weight: float | None = None) -> Relation:
-    """Relate two memories, or entities given as `entity:<id>`. The same relation again changes nothing."""
+    """Relate two memories, or entities given as `entity:<id>`; an existing relation stays unchanged."""
     check_text(predicate, "predicate")
     check_value(weight, "weight")
     if not predicate.strip():
@@ -33,11 +33,11 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
         for relation in store.things.select(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
                 return relation if weight in (None, relation.weight) else _set_weight(store, relation, weight)
-        # Two machines that relate the same things say the same, so the relation has one id on both.
+        # The same relation gets the same id on every machine.
         id = derive_id("memglot-relation", "", "\0".join((_text(ends[0]), predicate, _text(ends[1]))))
-        buried = store.things.get(Tombstone, id)
-        at = next_time(buried.deleted_at) if buried is not None else now()
-        store.things.remove([buried] if buried is not None else [])
+        tombstone = store.things.get(Tombstone, id)
+        at = next_time(tombstone.deleted_at) if tombstone is not None else now()
+        store.things.remove([tombstone] if tombstone is not None else [])
         relation = Relation(
             id=id,
             subject=ends[0],
@@ -53,11 +53,11 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
 
 
 def predicate_notes(predicate: str) -> list[str]:
-    """What a person should know who uses a predicate of their own."""
+    """Return a note about a predicate that other tools do not know."""
     return (
         []
         if predicate in PREDICATES
-        else [f"{quoted(predicate)} is kept as a predicate of its own; other tools know {', '.join(PREDICATES)}"]
+        else [f"{quoted(predicate)} is not a predicate that other tools know; they know {', '.join(PREDICATES)}"]
     )
 
 
@@ -73,7 +73,7 @@ def _set_weight(store: Store, relation: Relation, weight: float | None) -> Relat
 
 
 def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
-    """Take relations away; tells how many there were. Each leaves a mark, so that no old file brings it back."""
+    """Remove relations and return their number; each leaves a tombstone, so that no old file restores it."""
     with store.writing():
         ends = [parse_endpoint(store, text) for text in (subject, object)]
         found = [
@@ -82,27 +82,27 @@ def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
             if (relation.predicate, relation.object) == (predicate, ends[1])
         ]
         if not found:
-            raise NotFound("relation", f"{subject} {predicate} {object}", "`memglot relations` lists them")
+            raise NotFound("relation", f"{subject} {predicate} {object}", "run `memglot relations` to list them")
         store.things.remove(found)
         at, kind = now(), "relation"
         store.history.add_revisions(
             [Revision(kind=kind, key=one.id, at=at, action="unlink", before=to_builtins(one)) for one in found]
         )
         for relation in found:
-            gone = max(at, relation.updated_at)
-            store.things.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=gone)])
+            deleted_at = max(at, relation.updated_at)
+            store.things.put([Tombstone(id=relation.id, content_hash="", kind=kind, deleted_at=deleted_at)])
             store.history.log("unlink", relation.id, relation.scope, to_builtins(relation))
     return len(found)
 
 
 def parse_endpoint(store: Store, text: str) -> Endpoint:
-    """An end of a relation: a memory by its id, or an entity as `entity:<id>`."""
+    """Return the endpoint of a relation: a memory by its id, or an entity as `entity:<id>`."""
     if text.startswith("entity:"):
         id = text.removeprefix("entity:")
         for key in (text, id):
             if store.things.get(Entity, key) is not None:
                 return Endpoint(key, entity=True)
-        raise NotFound("entity", id, "`memglot entities` lists them")
+        raise NotFound("entity", id, "run `memglot entities` to list them")
     return Endpoint(resolve_id(store, text))
 
 

@@ -1,4 +1,4 @@
-"""Care of a store: its figures, its health, its backups."""
+"""Statistics, health checks and backups of a store."""
 
 import os
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from memglot.store.query import Filter, Query
 
 
 def stats(store: Store) -> dict[str, Any]:
-    """How much of what the store keeps."""
+    """Return statistics about the store."""
     kinds: dict[str, int] = {}
     scopes: dict[str, int] = {}
     tags: dict[str, int] = {}
@@ -51,19 +51,19 @@ def stats(store: Store) -> dict[str, Any]:
 
 
 def _most_common(counts: dict[str, int]) -> dict[str, int]:
-    """The twenty most common, most common first."""
+    """Return the twenty most common, most common first."""
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:20])
 
 
 def doctor(store: Store, *, fix: bool) -> Verdict:
-    """Check everything; with `fix`, rebuild what can be rebuilt from the records and check again."""
+    """Check the store; with `fix`, first rebuild what can be rebuilt from the records."""
     if fix:
         store.repair()
     return verify_store(store)
 
 
 def backup(store: Store, path: Path, *, force: bool = False) -> int:
-    """Write a clean copy of the whole store beside its place, and put it there when it is whole. Tells its size."""
+    """Write a copy of the store to a path, replaced only when the copy is complete; return its size."""
     if path.exists():
         if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
             raise TargetExists(str(path))
@@ -75,16 +75,16 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
 def restore(
     path: Path | str, url: str | None = None, *, force: bool = False, tell: Callable[[str], object] | None = None
 ) -> tuple[Path, int]:
-    """Put a backup in the place of the store; the present one is kept beside it as `<name>.before-restore`.
+    """Replace the store with a backup; the present store is kept next to it as `<name>.before-restore`.
 
-    Tells where that is, and how many memories it holds. `tell` is called with each thing that a person should know.
+    Return the path of the store and the number of its memories. `tell` is called with each note.
     """
     path = Path(path)
     store_path = store_file(url)
     if not path.exists():
         raise Unreadable(str(path), "no such file")
     if not is_store(path):
-        raise NotAStore(str(path), "it is not a database, or another program's")
+        raise NotAStore(str(path), "it is not a database, or belongs to another program")
     if store_path.exists() and (not force or os.path.samefile(path, store_path)):
         raise TargetExists(str(store_path))
     backup_store = open_store(str(path), write=False)
@@ -103,7 +103,7 @@ def restore(
 
 
 def _rewrite_conflict_files(store_path: Path) -> list[str]:
-    """Show the conflicts of the store that is there now, and no longer those of the one that was."""
+    """Replace the conflict files of the previous store with those of the restored one."""
     store = open_store(str(store_path), write=False)
     try:
         write_conflict_files(store)
@@ -113,7 +113,7 @@ def _rewrite_conflict_files(store_path: Path) -> list[str]:
 
 
 def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:
-    """Write a whole copy beside its place, then make room for it, then put it there."""
+    """Write a complete copy next to a path, call `before`, then move it there."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     with replace_database(path, temporary=part, before=before):
@@ -124,12 +124,12 @@ def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) ->
 
 
 def _set_aside(store_path: Path) -> None:
-    """Keep the present store, if there is one, under another name, whatever is left of it."""
+    """Keep the files of the present store, if there is one, under another name."""
     if store_path.exists():
         try:
             merge_log(store_path)
         except (DamagedStore, NotAStore):
-            # It cannot be used, but somebody may still rescue something from its files.
+            # It cannot be used, but its files may still contain something to recover.
             pass
     number = 1
     aside = store_path.name + ".before-restore"

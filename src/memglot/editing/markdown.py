@@ -1,4 +1,4 @@
-"""One memory as Markdown, to be shown and to be edited."""
+"""One memory as Markdown, for display and editing."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from memglot.report import Report, SourceReport
 
 
 def markdown_of(record: Record) -> str:
-    """A memory as the Markdown file that `export` would write."""
+    """Return a memory as the Markdown file that `export` would write."""
     text = to_text((record, [], True), Report(), WriteOptions(), None)
     return text.decode("utf-8")
 
 
 def changes_from_markdown(text: str) -> dict[str, Any]:
-    """What an edited Markdown form says of a memory; raises `BadRecord` for what is not valid."""
+    """Return the fields of an edited Markdown form; raise `BadRecord` if it is not valid."""
     report = SourceReport()
     found = [
         item for item in read(Source.text(text.encode("utf-8")), report, ReadOptions()) if isinstance(item, Record)

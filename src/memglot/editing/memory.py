@@ -1,4 +1,4 @@
-"""One memory: add, get, update, delete, undelete."""
+"""Add, get, update, delete and undelete memories."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _SHORTEST_PREFIX = 4
 
 
 def resolve_id(store: Store, text: str) -> str:
-    """The id of a stored memory, from the id itself or from an unambiguous beginning of it."""
+    """Return the id of a stored memory from the id itself or an unambiguous prefix."""
     id = text.strip().lower()
     if is_id(id):
         if store.records.known([id]):
@@ -48,17 +48,17 @@ def resolve_id(store: Store, text: str) -> str:
     if store.hidden is not None and store.hidden.scopes:
         # The same error for an unknown memory and for a hidden one.
         raise HiddenMemory(text)
-    buried = store.things.get(Tombstone, id)
-    raise NotFound("memory", text, f"it was deleted: `memglot undelete {id}` brings it back" if buried else None)
+    tombstone = store.things.get(Tombstone, id)
+    raise NotFound("memory", text, f"it was deleted; restore it with `memglot undelete {id}`" if tombstone else None)
 
 
 def get(store: Store, id: str) -> Record:
-    """One memory by its id."""
+    """Return one memory by its id."""
     return store.records.get([resolve_id(store, id)])[0]
 
 
 def add(store: Store, record: Record) -> Record:
-    """Keep a new memory; raises `BadRecord` or `AlreadyThere`."""
+    """Add a new memory; raise `BadRecord` or `AlreadyThere`."""
     check_types(record)
     if record.id:
         record.id = check_id(record.id)
@@ -69,11 +69,11 @@ def add(store: Store, record: Record) -> Record:
     with store.writing():
         if store.records.known([record.id]):
             raise AlreadyThere(record.id)
-        buried = store.things.get(Tombstone, record.id)
-        if buried is not None:
-            # Else the next machine that knows of the deletion would delete it again.
-            record.updated_at = max(record.updated_at, next_time(buried.deleted_at))
-            store.things.remove([buried])
+        tombstone = store.things.get(Tombstone, record.id)
+        if tombstone is not None:
+            # Otherwise the next machine that has the tombstone would delete it again.
+            record.updated_at = max(record.updated_at, next_time(tombstone.deleted_at))
+            store.things.remove([tombstone])
         store.records.add([record])
         store.history.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
     return record
@@ -82,9 +82,9 @@ def add(store: Store, record: Record) -> Record:
 def update(
     store: Store, id: str, changes: dict[str, Any], *, deed: str = "update", resolves: str | None = None
 ) -> Record:
-    """Change fields of a memory. A change to what is there already writes nothing, unless it resolves a clash.
+    """Change fields of a memory; write nothing if no value changes, unless the edit resolves a conflict.
 
-    `resolves` names the field whose clash it resolves: that gets a new clock though its value may stand already.
+    `resolves` names the field whose conflict is resolved: it gets a new clock even if its value stays the same.
     """
     with store.writing():
         record = get(store, id)
@@ -94,7 +94,7 @@ def update(
         check_record(after)
         changed = [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
         if changed or resolves is not None:
-            # A clock that ran ahead somewhere must not make an edit of today lose.
+            # An edit must win even if a clock ran ahead somewhere.
             at = next_time(record.updated_at, *record.clocks.values())
             path = parse_path(resolves) if resolves is not None else None
             stamp_edit(record, after, at, [path] if path is not None else [])
@@ -102,7 +102,7 @@ def update(
             store.records.replace(after)
             set_conflicts(store, record.id, conflicts_of(after, had))
             if "content" in changed:
-                # A vector of the old text would find the wrong things.
+                # The vector of the old text no longer fits.
                 store.things.remove(list(store.things.select(Embedding, [record.id])))
             before = revision_value(record, had)
             store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=deed, before=before)])
@@ -112,7 +112,7 @@ def update(
 
 
 def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
-    """Delete memories. Each leaves a tombstone, so that an old file does not bring it back, and can be undeleted."""
+    """Delete memories; each leaves a tombstone, so that an old file does not restore it, and can be undeleted."""
     with store.writing():
         wanted = list(dict.fromkeys(resolve_id(store, id) for id in ids))
         records = store.records.get(wanted)
@@ -123,12 +123,12 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
 
 
 def delete_records(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
-    """Remove records, each with a tombstone and what `undelete` needs to bring it back."""
+    """Remove records; each leaves a tombstone and a revision for `undelete`."""
     present = now()
     if deed == "delete":
         delete_merged_into(store, [record.id for record in records], present, reason)
     for record in records:
-        # A deletion is later than every edit that it knew of.
+        # A deletion is never earlier than the last edit.
         at = max(present, record.updated_at)
         origin = store.records.batch_of(record.id)
         had = list(store.things.select(Conflict, [record.id]))
@@ -153,7 +153,7 @@ def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
 
 
 def undelete(store: Store, id: str) -> Record:
-    """Bring a deleted memory back as it was, or one that its source had marked as deleted."""
+    """Restore a deleted memory, or one that its source had marked as deleted."""
     with store.writing():
         id = _deleted_id(store, id.strip().lower())
         if store.records.known([id]):
@@ -164,9 +164,9 @@ def undelete(store: Store, id: str) -> Record:
         tombstone = store.things.get(Tombstone, id)
         known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)
         if tombstone is None or known.record is None:
-            raise NotFound("deleted memory", id, "`memglot audit log` shows what was deleted here")
+            raise NotFound("deleted memory", id, "run `memglot audit log` to see what was deleted")
         record = known.record
-        # It is later than the deletion, also to other machines; what it says keeps its age.
+        # The record is later than the deletion, also on other machines; its values keep their clocks.
         set_time(record, next_time(tombstone.deleted_at, record.updated_at))
         store.records.add([record], origin)
         store.things.remove([tombstone])
@@ -176,7 +176,7 @@ def undelete(store: Store, id: str) -> Record:
 
 
 def _deleted_id(store: Store, text: str) -> str:
-    """The id of a deleted memory, from an unambiguous beginning of it; any other text as it is."""
+    """Return the id of a deleted memory from an unambiguous prefix; any other text unchanged."""
     if is_id(text) or len(text) < _SHORTEST_PREFIX:
         return text
     found = [

@@ -1,4 +1,4 @@
-"""Scopes: how many memories each has, and which of them are sensitive."""
+"""Scopes: the number of their memories, and which are sensitive."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,14 +20,14 @@ class Scope(msgspec.Struct):
 
 
 def scopes(store: Store) -> list[Scope]:
-    """Every scope that has memories or is marked, by name."""
+    """Return every scope that has memories or is marked, sorted by name."""
     marked = sensitive_scopes(store)
     counts = dict.fromkeys(marked, 0) | dict(store.records.count_by("scope"))
     return [Scope(scope, counts[scope], scope in marked) for scope in sorted(counts)]
 
 
 def mark_all(store: Store, names: Iterable[str], *, sensitive: bool) -> Sequence[str]:
-    """Mark scopes, or take their marks away; tells which of them that changed."""
+    """Mark scopes as sensitive or normal; return those that changed."""
     wanted = dict.fromkeys(check_text(name, "scope") for name in names)
     with store.writing():
         marked = sensitive_scopes(store)

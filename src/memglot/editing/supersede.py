@@ -1,4 +1,4 @@
-"""Supersessions: which memory took the place of which, and the chains that they form."""
+"""Supersessions: which memory replaced which, and the chains that they form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SUPERSEDED = "superseded"
 def supersede(
     store: Store, newer: str, older: str, *, reason: str = "", entity: str | None = None
 ) -> tuple[Supersession, bool]:
-    """Say that one memory takes the place of another, which gets the status `superseded`; tells whether that is new.
+    """Mark one memory as the replacement of another, which gets the status `superseded`; return True if that is new.
 
-    Said the other way round it takes the earlier word back.
+    The opposite supersession, if there is one, is removed.
     """
     check_text(reason, "reason")
     with store.writing():
@@ -32,7 +32,7 @@ def supersede(
         if before is not None and (before.reason, before.entity) == (reason or before.reason, about or before.entity):
             return before, False
         scope = store.records.get([new])[0].scope
-        # A clock that ran ahead somewhere must not make a decision of today lose.
+        # The decision must win even if a clock ran ahead somewhere.
         found.decided_at = next_time(
             (before.decided_at if before is not None else None) or 0, gone.deleted_at if gone is not None else 0
         )
@@ -50,7 +50,7 @@ def supersede(
 
 
 def undo_supersession(store: Store, decision: Supersession) -> None:
-    """Take a decision away as if it had never been; what it had superseded is active again."""
+    """Remove a supersession without a trace; the superseded memory is active again."""
     store.things.remove([decision])
     if store.records.known([decision.older]) and not list(store.things.by_second_key(Supersession, decision.older)):
         _set_status(store, decision.older, SUPERSEDED, DEFAULT_STATUS)
@@ -76,7 +76,7 @@ def _keep_revision(store: Store, thing: Supersession) -> None:
 
 
 def supersessions(store: Store, id: str | None = None) -> list[Supersession]:
-    """All supersessions, or those of the chain that a memory belongs to, both ways; the earliest decision first."""
+    """Return all supersessions, or those of the chain that a memory belongs to; the earliest decision first."""
     if id is None:
         return sorted(store.things.select(Supersession), key=_when)
     start = memory.resolve_id(store, id)
@@ -86,7 +86,7 @@ def supersessions(store: Store, id: str | None = None) -> list[Supersession]:
         link = rest.pop()
         for one in (*store.things.select(Supersession, [link]), *store.things.by_second_key(Supersession, link)):
             found[one.newer, one.older] = one
-            # A chain that another tool wrote may bite its own tail.
+            # A chain written by another tool may be a circle.
             rest += {one.newer, one.older} - seen
             seen |= {one.newer, one.older}
     return sorted(found.values(), key=_when)

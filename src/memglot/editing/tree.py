@@ -1,4 +1,4 @@
-"""The tree of memories: show, move, copy and delete whole branches."""
+"""Show, move, copy and delete branches of the tree of memories."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from memglot.store.query import Filter
 
 
 class Branch(msgspec.Struct):
-    """A node of the tree: how many memories lie on it, and how many on it and below."""
+    """A node of the tree, with the number of memories on it (`here`), and on it and below (`total`)."""
 
     path: str
     here: int
@@ -40,7 +40,7 @@ def _level(path: str) -> int:
 
 
 def _up_to(tree: str, path: str) -> Iterator[str]:
-    """A path and those above it, up to the one that was asked for."""
+    """Yield a path and its parents, up to the requested one."""
     while True:
         yield tree
         if tree == path or not tree:
@@ -49,7 +49,7 @@ def _up_to(tree: str, path: str) -> Iterator[str]:
 
 
 def move(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
-    """Give every memory at and below `source` a place at and below `target`; ids stay. Tells how many."""
+    """Move every memory at and below `source` to `target`; ids stay the same. Return their number."""
     _check(source, target)
 
     def change(batch: list[Record]) -> None:
@@ -60,7 +60,7 @@ def move(store: Store, source: str, target: str, *, dry_run: bool = False) -> in
 
 
 def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
-    """Put a copy of every memory at and below `source` at and below `target`, under new ids. Tells how many."""
+    """Copy every memory at and below `source` to `target`, with new ids. Return their number."""
     _check(source, target)
     minter = Minter(now() // 1000)
 
@@ -77,7 +77,7 @@ def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> in
 
 
 def delete_tree(store: Store, path: str, *, dry_run: bool = False, reason: str = "") -> int:
-    """Delete every memory at and below a path. Tells how many."""
+    """Delete every memory at and below a path. Return their number."""
     check_tree(path)
 
     def change(batch: list[Record]) -> None:
@@ -91,7 +91,7 @@ def _check(source: str, target: str) -> None:
     check_tree(target)
     if source == target or (target + ".").startswith(source + ".") or not source:
         raise UsageError(
-            f"`{source or '(root)'}` cannot be moved or copied to `{target or '(root)'}`, which lies inside it"
+            f"`{source or '(root)'}` cannot be moved or copied to `{target or '(root)'}`, which is inside it"
         )
 
 
@@ -105,7 +105,7 @@ def _below(path: str) -> Filter:
 
 
 def _each_batch(store: Store, filter: Filter, change: Callable[[list[Record]], None] | None) -> int:
-    """Change all records that are meant in one transaction, a batch at a time; tell how many there are."""
+    """Change all selected records in one transaction, a batch at a time; return their number."""
     total = store.records.count(filter)
     if change is None or not total:
         return total

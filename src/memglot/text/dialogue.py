@@ -1,4 +1,4 @@
-"""Which conversation a memory belongs to, and what it is in it: said by whom, how long, a question or not."""
+"""The conversation or note that a memory belongs to, and its speaker, length and kind there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 ENDS_ASKING, ASKS, MENTIONS_TIME = 1, 2, 4
-"""What a turn is, as bits: it ends with a question mark, holds one, holds a word for a time."""
+"""Traits of a turn, as bits: ends with a question mark, contains one, mentions a time."""
 MAY_HAVE_THREAD = " OR ".join(
     f"instr({column}, '\"{key}\"')"
     for column, key in (
@@ -36,22 +36,22 @@ MAY_HAVE_THREAD = " OR ".join(
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A memory's place in a thread: a conversation, a session, a note that was cut up."""
+    """A memory as part of a thread: a conversation, a session, or a note split into pieces."""
 
     thread: int
     speaker: str
-    """The name of whoever said it, folded; empty where nobody did."""
+    """Name of the speaker, folded; empty if there is none."""
     words: int
     traits: int
 
 
 def turn_of(scope: str, meta: Mapping[str, Any], source: Mapping[str, Any], content: str) -> Turn | None:
-    """The turn that a memory is, if it says itself what it belongs to."""
+    """Return the turn that a memory is, if its metadata names a thread."""
     key = _key(scope, meta, source)
     if key is None:
         return None
     if key.startswith(_NOTE):
-        # The pieces of a note have an author at most: nobody speaks there, whatever stands before a colon.
+        # Nobody speaks in a note, whatever is before a colon.
         return Turn(_number(key), "", len(content.split()), 0)
     said = _SAID.match(content)
     given = next((value for name in _SPEAKERS if isinstance(value := meta.get(name), str) and value.strip()), "")

@@ -1,9 +1,8 @@
-"""Regular expressions over memories: what is accepted is what is run, and nothing runs for ever.
+"""Regular expressions over memories, with limits on their size and time.
 
-Patterns are those of the `regex` module, which for ordinary ones finds what Python's `re` finds. It can be stopped,
-which `re` cannot: each text may take as long as a fair pattern needs for its length, and what all of them take beyond
-that must not exceed `settings.GREP_SECONDS` in one search. So a plain pattern may read through a million memories,
-while one that tries ever more ways through a single one is stopped.
+Patterns use the `regex` module, which can be stopped, unlike Python's `re`. Each text may take as long as an ordinary
+pattern needs for its length; the time beyond that must not exceed `settings.GREP_SECONDS` in one search. So an ordinary
+pattern may read a million memories, while one that backtracks without end is stopped.
 """
 
 import re
@@ -17,13 +16,13 @@ from memglot.errors import UsageError
 from memglot.settings import GREP_SECONDS
 
 MAX_PATTERN = 1_000
-"""The longest pattern that is taken, in characters."""
+"""Maximum length of a pattern, in characters."""
 MAX_PARTS = 100_000
-"""`a{1000}` is compiled into a thousand parts, a repeat of it into as many times more; each takes 300 bytes."""
-_FAIR_SECONDS, _FAIR_SIGNS_A_SECOND = 0.000_05, 4_000_000
-"""What a fair pattern takes: for each text, and for its length. Ordinary ones were measured at 5 to 250 million."""
+"""Maximum number of compiled parts of 300 bytes: `a{1000}` has a thousand, and repeats of it multiply."""
+_FAIR_SECONDS, _FAIR_CHARACTERS_PER_SECOND = 0.000_05, 4_000_000
+"""Time of an ordinary pattern: per text, and per length. Measured: 5 to 250 million characters per second."""
 
-# A count, also as the verbose mode has it, with blanks and comments; what stands before it tells what it repeats.
+# A count, possibly with blanks and comments (verbose mode), and the character before it.
 _COUNT = re.compile(r"(?s)(.?)\{((?:[\s0-9]|#[^\n]*\n)*)")
 _ESCAPED = re.compile(r"\\\S")
 _COMMENT = re.compile(r"#[^\n]*\n|\s")
@@ -33,16 +32,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @lru_cache(8)
 def compile_pattern(pattern: str) -> Any:
-    """A pattern made ready, ignoring case. Raises `UsageError`, with the position, for what is none or is too large."""
-    # Importing it takes as long as a whole search that needs none of it.
+    """Compile a pattern that ignores case; raise `UsageError` if it is invalid or too large."""
+    # Importing it takes as long as a complete search without a pattern.
     import regex
 
     if len(pattern) > MAX_PATTERN:
-        raise _pattern_too_large(pattern, f"it has {len(pattern):,} characters, and at most {MAX_PATTERN:,} are taken")
+        raise _pattern_too_large(pattern, f"it has {len(pattern):,} characters; the maximum is {MAX_PATTERN:,}")
     if (found := _SURROGATE.search(pattern)) is not None:
-        raise _bad_pattern(_SURROGATE.sub("\ufffd", pattern), "half a surrogate pair", found.start())
+        raise _bad_pattern(_SURROGATE.sub("\ufffd", pattern), "a lone surrogate", found.start())
     if (parts := _parts(pattern)) > MAX_PARTS:
-        raise _pattern_too_large(pattern, f"its counts come to {parts:,} parts, and at most {MAX_PARTS:,} are taken")
+        raise _pattern_too_large(pattern, f"its counts add up to {parts:,} parts; the maximum is {MAX_PARTS:,}")
     if (found := _CALL.search(pattern)) is not None:
         raise _pattern_calls_itself(pattern, found.start(1))
     try:
@@ -50,14 +49,14 @@ def compile_pattern(pattern: str) -> Any:
     except regex.error as error:
         raise _bad_pattern(pattern, error.msg, error.pos) from None
     except ValueError as error:
-        # Flags inside the pattern that contradict each other, or ours.
+        # Contradicting flags inside the pattern.
         raise _bad_pattern(pattern, str(error), None) from None
     except RecursionError:
-        raise _pattern_too_large(pattern, "its groups lie too deep in one another") from None
+        raise _pattern_too_large(pattern, "its groups are nested too deeply") from None
 
 
 class Grep:
-    """One search for a pattern, and the time that is left for it."""
+    """One search for a pattern, with its remaining time."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern
@@ -65,12 +64,12 @@ class Grep:
         self._left = GREP_SECONDS
 
     def found_in(self, id: str, *texts: str | None) -> bool:
-        """Tell whether a text of a memory has the pattern. Raises `UsageError` when it takes too long, or too much."""
+        """Return True if a text of a memory matches; raise `UsageError` if that takes too much time or memory."""
         return any(self._found(id, text) for text in texts if text is not None)
 
     def _found(self, id: str, text: str) -> bool:
-        fair = _FAIR_SECONDS + len(text) / _FAIR_SIGNS_A_SECOND
-        # Time on the processor, which is what `timeout` counts too: a busy machine makes no pattern a slow one.
+        fair = _FAIR_SECONDS + len(text) / _FAIR_CHARACTERS_PER_SECOND
+        # CPU time, which `timeout` counts too: a busy machine does not make a pattern slow.
         start = thread_time()
         try:
             found = self._pattern.search(text, timeout=self._left + fair) is not None
@@ -84,38 +83,37 @@ class Grep:
 
 
 def _parts(pattern: str) -> int:
-    """No fewer parts than the pattern is compiled into: counts after groups multiply, all others add up."""
+    """Return an upper bound of the compiled parts: counts after groups multiply, all others add up."""
     single: list[int] = []
     groups: list[int] = []
     for before, count in _COUNT.findall(_ESCAPED.sub("_", pattern)):
         digits = _COMMENT.sub("", count)
-        # One with so many digits is refused by the compiler.
+        # The compiler rejects a count with more digits.
         number = int(digits[:12] or "1")
         (groups if before in ")" or before.isspace() else single).append(max(1, number))
     return (len(pattern) + sum(single)) * prod(groups)
 
 
 def _bad_pattern(pattern: str, reason: str, position: int | None) -> UsageError:
-    """A regular expression that is none."""
+    """Return the error for an invalid regular expression."""
     where = "" if position is None else f" at position {position}"
-    return UsageError(f"`{shorten(pattern)}` is not a regular expression: {reason}{where}")
+    return UsageError(f"`{shorten(pattern)}` is not a valid regular expression: {reason}{where}")
 
 
 def _pattern_too_large(pattern: str, reason: str) -> UsageError:
-    """A regular expression that would take too much memory or time before it is even run."""
+    """Return the error for a pattern that would need too much memory or time to compile."""
     return UsageError(f"the pattern `{shorten(pattern)}` is too large: {reason}", "search for a smaller part of it")
 
 
 def _pattern_calls_itself(pattern: str, position: int) -> UsageError:
-    """A regular expression that calls a part of itself, which has no bound in memory."""
-    text = f"the pattern `{shorten(pattern)}` calls a part of itself at position {position}"
-    return UsageError(text, "write the part out where it is needed again")
+    """Return the error for a recursive pattern, whose memory has no bound."""
+    text = f"the pattern `{shorten(pattern)}` is recursive at position {position}"
+    return UsageError(text, "write the repeated part out instead")
 
 
 def _pattern_too_slow(pattern: str, id: str, reason: str) -> UsageError:
-    """A regular expression that was stopped at a memory."""
+    """Return the error for a pattern that was stopped at a memory."""
     return UsageError(
         f"the pattern `{shorten(pattern)}` was stopped at memory `{id}`: {reason}",
-        "give words or filters too, so that it is tried on fewer memories, or avoid a repeat inside a repeat, as in"
-        " `(a+)+`",
+        "add words or filters, so that it is tried on fewer memories, or avoid nested repeats such as `(a+)+`",
     )

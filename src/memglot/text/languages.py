@@ -1,4 +1,4 @@
-"""Languages beyond English: how to know one by its smallest words, and the stems of its words."""
+"""Languages other than English: detect them by their stop words, and stem their words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from Stemmer import Stemmer
 
 STEM_MARK = "ǂ"
-"""Begins a stem in the index. Few texts hold this letter, so that a stem is never taken for a word."""
+"""Prefix of a stem in the index: a letter so rare that a stem is never confused with a word."""
 
-# The words that stand in nearly every text of a language. A question is asked without them.
+# The words that are in nearly every text of a language. Queries are run without them.
 _STOP_WORD_LISTS: dict[str, str] = {
     "english": (
         "a about above after again against all am an and any are aren as at be because been before being below between"
@@ -82,8 +82,8 @@ _LATIN = ("german", "french", "spanish", "italian", "portuguese", "dutch", "swed
 _ENOUGH = 2
 _LOOKED_AT = 120
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
-"""Words that say little in each language."""
-# Words that tell one language from the others and from English.
+"""Stop words of each language."""
+# Words that distinguish one language from the others and from English.
 _MARKER_WORDS = {
     "german": "und nicht ist der das die ein mit auf für von sich auch wird sind dass ihre eine aber",
     "french": "les est des une dans pour sur avec pas sont cette nous mais que qui",
@@ -105,11 +105,11 @@ _SCRIPTS = (
     ("\u1f00", "\u1fff", "greek"),
 )
 STEMMED_SCRIPTS = re.compile(f"[{''.join(f'{first}-{last}' for first, last, _ in _SCRIPTS)}]")
-"""A letter of a script that stands for a language with stems."""
+"""A letter of a script that implies a language with stems."""
 
 
 def detect_language(text: str) -> str:
-    """The language of a text in Latin letters, if it is one of those known here and not English; else nothing."""
+    """Return the language of a text in Latin letters; empty for English and unknown languages."""
     beginning = text[:_LOOKED_AT]
     if " the " in beginning or " and " in beginning:
         return ""
@@ -125,7 +125,7 @@ def detect_language(text: str) -> str:
 
 
 def possible_languages(word: str, known: Collection[str]) -> list[str]:
-    """Those of the known languages whose stem a single word of a question may have."""
+    """Return those of the known languages that a word of a query may belong to."""
     by_script = language_by_script(word[0])
     if by_script:
         return [by_script] if by_script in known else []
@@ -136,30 +136,30 @@ def possible_languages(word: str, known: Collection[str]) -> list[str]:
 
 @lru_cache(2_000)
 def language_by_script(letter: str) -> str:
-    """The language that a letter's script stands for, where there are stems for it."""
+    """Return the language that the script of a letter implies, if it has stems."""
     return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "")
 
 
 def marked_stems(word: str, language: str) -> tuple[str, ...]:
-    """The stems of a word in lower case, marked with its language."""
+    """Return the stems of a lower-case word, with a prefix for its language."""
     mark, stemmer = f"{STEM_MARK}{language[:2]}", _stemmer(language)
     found = [mark + stemmer.stemWord(word)]
     if language == "russian" and word.endswith("ть"):
-        # Taken for a verb, which it need not be.
+        # The stemmer treats it as a verb, but it may be a noun.
         found.append(mark + word[:-1])
     return tuple(found)
 
 
 @lru_cache(len(_STOP_WORD_LISTS) + 1)
 def _stemmer(language: str) -> Stemmer:
-    # Loading it costs time, and most stores hold English alone.
+    # Loading it takes time, and most stores contain only English.
     from Stemmer import Stemmer
 
     return Stemmer(language)
 
 
 def stop_words_in(words: list[str]) -> frozenset[str]:
-    """Those words of a question that say little: the English ones, unless two or more tell of another language."""
+    """Return the stop words for a query: the English ones, unless two or more words belong to another language."""
     counts = {language: len(known.intersection(words)) for language, known in STOP_WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == "english"))
     return STOP_WORDS[best if counts[best] >= _ENOUGH else "english"]

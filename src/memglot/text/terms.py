@@ -1,4 +1,4 @@
-"""The words of a question, each with the forms in which the index may hold it."""
+"""The words of a query, each with the forms that the index may contain."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _THAI = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):
-    """A word of a query, and the forms of it that an index may hold: words in a row; `*` ends a prefix."""
+    """A word of a query, and its forms in the index: consecutive words; `*` ends a prefix."""
 
     word: str
     forms: tuple[str, ...]
 
 
 def terms_of(text: str, languages: Collection[str] = ()) -> tuple[Term, ...]:
-    """What a question asks for, without the words that say little, unless it has no others.
+    """Return the terms of a query, without stop words unless it has no others.
 
-    `languages` are those that the index holds stems of.
+    `languages` are those whose stems the index contains.
     """
     pieces = [
         piece for word in normalize_width(text).split() if (piece := _ENDINGS.sub("", word)) and WORD.search(piece)
@@ -89,7 +89,7 @@ def _word_terms(word: str, skipped: frozenset[str], languages: Collection[str]) 
 
 
 def _run_terms(run: str) -> list[Term]:
-    """The pieces of a run of letters without spaces: what is too long to stand in a text as it is, is cut up."""
+    """Return the terms of a run of letters without spaces, split where it is long."""
     if len(run) == 1:
         return [Term(word=run, forms=(f"{run}*",))]
     window = _WINDOW["thai" if _THAI.search(run) else "other"]
@@ -101,7 +101,7 @@ def _run_terms(run: str) -> list[Term]:
 
 
 def required_forms(phrase: str) -> list[str]:
-    """Forms that every text has which holds a phrase as it is written; the index finds a few more with them."""
+    """Return the forms that every text with a phrase contains; other texts may contain them too."""
     found: list[str] = []
     row: list[str] = []
     for word in WORD.findall(normalize_width(phrase)):
@@ -111,6 +111,6 @@ def required_forms(phrase: str) -> list[str]:
         elif plain:
             row.append(plain)
     if len(row) == len(WORD.findall(phrase)) and not SYMBOLS.search(phrase):
-        # Nothing stands between the words that the index would count, so that they follow each other there too.
+        # The index has nothing between these words, so they are consecutive there too.
         return [" ".join(row)] if row else []
     return [*found, *row]

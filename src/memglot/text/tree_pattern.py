@@ -1,9 +1,9 @@
-"""Patterns of tree paths, in the language of PostgreSQL's ltree.
+"""Patterns for tree paths, in the syntax of PostgreSQL's ltree.
 
-A pattern is items with dots between, which together match a whole path (`lquery`): `*` is any number of labels,
-`a|b` one of them, `!a` any other; behind an item `{n}`, `{n,}`, `{n,m}` or `{,m}` say how many labels in a row. With
-`&` in it a pattern asks instead which labels a path has, in whatever place (`ltxtquery`): `a & (b | !c)`. Behind a
-label `@` takes either case, `*` whatever begins so, and `%` looks at the words that `_` parts.
+A pattern consists of items separated by dots that match a complete path (`lquery`): `*` matches any number of labels,
+`a|b` one of them, `!a` any other; after an item `{n}`, `{n,}`, `{n,m}` or `{,m}` is the number of consecutive labels.
+A pattern with `&` matches paths by their labels in any position (`ltxtquery`): `a & (b | !c)`. After a label `@`
+ignores case, `*` matches a prefix, and `%` matches words separated by `_`.
 """
 
 import re
@@ -16,8 +16,8 @@ from memglot.display import shorten
 from memglot.errors import UsageError
 
 MAX_LABELS = 65_535
-"""The greatest number that may stand in braces."""
-_SIGN = re.compile(r"[*!{}|@%&]")
+"""Maximum number in braces."""
+_SPECIAL = re.compile(r"[*!{}|@%&]")
 _LABEL = re.compile(r"([A-Za-z0-9_]+)([@*%]*)")
 _TIMES = re.compile(r"\{(?=[0-9,])([0-9]*)(,?)([0-9]*)\}")
 _A_LABEL = "a label of letters, digits and `_`"
@@ -25,18 +25,18 @@ _NUMBERS = f"`{{n}}`, `{{n,}}`, `{{,m}}` or `{{n,m}}` with n <= m <= {MAX_LABELS
 
 
 def is_pattern(text: str) -> bool:
-    """Tell a pattern from a path, which means itself and all that lies below."""
-    return _SIGN.search(text) is not None
+    """Return True if a text is a pattern, not a path, which selects itself and everything below."""
+    return _SPECIAL.search(text) is not None
 
 
 def check_tree_pattern(text: str) -> str:
-    """A pattern that can be used; raises `UsageError` with the position of what is wrong."""
+    """Return a valid pattern; raise `UsageError` with the position of an error."""
     _compiled(text)
     return text
 
 
 def literal_prefix(text: str) -> str:
-    """A path at or below which everything lies that the pattern matches, so that an index can be asked."""
+    """Return the path at or below which all matches are, so that an index can be used."""
     labels: list[str] = []
     for item in text.split("."):
         if is_pattern(item):
@@ -45,15 +45,15 @@ def literal_prefix(text: str) -> str:
     return ".".join(labels)
 
 
-# A store asks for every record, and many records share a path.
+# Called for every record, and many records share a path.
 @lru_cache(1 << 14)
 def matches_tree(pattern: str, tree: str) -> bool:
-    """Tell whether a pattern matches a path; the time is at most the product of their lengths."""
+    """Return True if a pattern matches a path; takes at most the product of their lengths."""
     return _compiled(pattern)(tree.split(".") if tree else [])
 
 
 class _Word(NamedTuple):
-    """A label of a pattern, with the signs behind it."""
+    """A label of a pattern, with its modifiers."""
 
     text: str
     any_case: bool
@@ -74,7 +74,7 @@ class _Word(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """So many labels in a row that fit one of some words, or with `unlike` none; all labels where no word is given."""
+    """A number of consecutive labels that match one of some words, or with `unlike` none; any label without words."""
 
     plain: frozenset[str]
     words: tuple[_Word, ...]
@@ -106,7 +106,7 @@ def _path_query(text: str) -> Callable[[list[str]], bool]:
 
 
 def _matches_path(items: list[_Item], labels: list[str]) -> bool:
-    """Tell whether the items match all labels, by the places each can end at: there is nothing to go back to."""
+    """Return True if the items match all labels; tracks where each item can end, so there is no backtracking."""
     reached = [True] + [False] * len(labels)
     for item in items:
         before = [0, *accumulate(reached)]
@@ -143,12 +143,12 @@ def _word(text: str, place: int) -> tuple[_Word, int]:
     match = _LABEL.match(text, place)
     if match is None:
         raise _bad_tree_pattern(text, _A_LABEL, place)
-    signs = match[2]
-    return _Word(match[1], "@" in signs, "*" in signs, "%" in signs), match.end()
+    modifiers = match[2]
+    return _Word(match[1], "@" in modifiers, "*" in modifiers, "%" in modifiers), match.end()
 
 
 def _times(text: str, place: int, usual: tuple[int, int]) -> tuple[int, int, int]:
-    """How often, and where what follows begins."""
+    """Return the minimum and maximum count, and the position after them."""
     if not text.startswith("{", place):
         return *usual, place
     match = _TIMES.match(text, place)
@@ -162,21 +162,21 @@ def _times(text: str, place: int, usual: tuple[int, int]) -> tuple[int, int, int
 
 
 def _number(digits: str) -> int:
-    # Python refuses to read very long numbers, and any of six digits is too great.
+    # Python rejects very long numbers, and any number of six digits is too large.
     return int(digits.lstrip("0")[:6] or "0")
 
 
 def _labels_query(text: str) -> Callable[[list[str]], bool]:
-    """The query with each operator behind what it joins, so that depth costs no stack, neither now nor later."""
+    """Compile a query to postfix notation, so that nesting needs no stack frames."""
     query: list[_Word | str] = []
     waiting: list[tuple[str, int]] = []
     place, wants_word = 0, True
     while place < len(text):
-        sign = text[place]
-        if sign in " \t\r\n":
+        character = text[place]
+        if character in " \t\r\n":
             place += 1
-        elif wants_word and sign in "!(":
-            waiting.append((sign, place))
+        elif wants_word and character in "!(":
+            waiting.append((character, place))
             place += 1
         elif wants_word:
             word, place = _word(text, place)
@@ -196,11 +196,11 @@ def _labels_query(text: str) -> Callable[[list[str]], bool]:
 
 
 def _join(text: str, place: int, waiting: list[tuple[str, int]], query: list[_Word | str]) -> bool:
-    """Take the sign behind a word; tells whether another word must follow."""
+    """Process the operator after a word; return True if another word must follow."""
     sign = text[place]
     if sign not in "&|)":
         raise _bad_tree_pattern(text, "`&`, `|`, `)` or the end", place)
-    # What binds closer is done first.
+    # Operators that bind more tightly come first.
     while waiting and waiting[-1][0] in ("!&" if sign == "&" else "!&|"):
         query.append(waiting.pop()[0])
     if sign != ")":
@@ -226,8 +226,8 @@ def _evaluate(query: list[_Word | str], labels: list[str]) -> bool:
 
 
 def _bad_tree_pattern(pattern: str, expected: str, position: int) -> UsageError:
-    """A pattern of tree paths that breaks off, or has a sign where none can stand."""
+    """Return the error for an invalid tree pattern."""
     return UsageError(
-        f"`{shorten(pattern)}` is not a tree pattern: expected {expected} at position {position}",
-        "`work.*` matches `work` and all below, `*.a|b` what ends so, `a & !b` what has the one and not the other",
+        f"`{shorten(pattern)}` is not a valid tree pattern: expected {expected} at position {position}",
+        "`work.*` matches `work` and everything below, `*.a|b` a path that ends in a or b, `a & !b` one with a, not b",
     )

@@ -1,8 +1,8 @@
-"""The words of a text as the full text index holds them, in every script.
+"""Prepare text of every script for the full-text index.
 
-Letters lose their case and accents. Scripts that put no space between words become pairs of letters, so that any two
-letters in a row are found. Behind the text follow the parts of `CamelCase` names and, for languages other than
-English, marked stems; English is stemmed by the index itself.
+Letters lose their case and accents. Scripts without spaces between words become pairs of letters, so that any two
+consecutive letters can be found. The text is followed by the parts of `CamelCase` names and, for languages other than
+English, by marked stems; the index itself stems English.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from memglot.text.languages import STEMMED_SCRIPTS, detect_language, language_by
 UNSPACED = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
 UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces between words, as a range of a regular expression."""
-# Korean has spaces, but its words carry endings that the pairs see through.
+# Korean has spaces, but pairs also find words with endings.
 _PAIRED = f"{UNSPACED}\u1100-\u11ff\uac00-\ud7af"
 PAIRED_SCRIPTS = re.compile(f"[{_PAIRED}]+")
-"""What is indexed as pairs of letters."""
-# Marks that belong to a letter. Beyond the scripts that are stemmed whole blocks are taken: the index, which knows
-# every mark, cuts what is no word out again.
+"""Text that is indexed as pairs of letters."""
+# Marks that belong to a letter. For scripts without stems entire blocks are listed, since the index removes what is
+# not part of a word.
 _BELONGING = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
 _BELONGING += "\u0711-\u0dff\u1680-\u177f\u1800-\u1dff\ua66f-\ua6f1\ua800-\uabff\ufe20-\ufe2f\U00010a00-\U0001e95f"
 WORD = re.compile(f"[{_PAIRED}]+|(?:[^\\W_{_PAIRED}]|[{_BELONGING}])+")
-"""A word of a question: letters that are paired, or letters and digits with the marks that belong to them."""
+"""A word of a query: paired letters, or letters and digits with their marks."""
 CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
 """A name of several words, such as `userName` or `HTTPServer`."""
-# Whether a capital follows a small letter anywhere is asked of every text: a table of bytes is the quickest way.
+# Every text is checked for a capital after a small letter; a table of bytes is the fastest way.
 _CASES = bytes(ord("A" if chr(byte).isupper() else "a" if chr(byte).isalnum() else " ") for byte in range(128))
 _CASES += bytes(128)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
@@ -40,8 +40,8 @@ _MARKS = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u20d0-\u20ff\ufe00-\ufe0f]"
 )
-# Signs for letters or numbers, such as ™, ², ① and ㎏, must not grow together with a word beside them; nor must emoji
-# and what is not assigned yet, which the index, knowing an older Unicode, takes for letters.
+# Symbols for letters or numbers, such as ™, ², ① and ㎏, must not join the word next to them; nor must emoji and
+# unassigned characters, which the older Unicode tables of the index treat as letters.
 SYMBOLS = re.compile(
     "[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2776-\u2793\u3200-\u33ff"
     "\U0001f000-\U0001fbff\U00040000-\U000e0fff]"
@@ -51,7 +51,7 @@ _LETTERS_WITH_MARKS = {"đ": "d", "ø": "o", "ł": "l", "ħ": "h", "ı": "i", "�
 _LETTERS_WITH_MARKS |= {"ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
 _UNMARKED = str.maketrans(_LETTERS_WITH_MARKS)
 _MARKED = re.compile(f"[{''.join(_LETTERS_WITH_MARKS)}]")
-# Beyond ASCII most English texts hold only quotation marks, dashes and the like, which need no folding.
+# Most English texts contain only quotation marks and dashes beyond ASCII, which need no folding.
 _BEYOND = re.compile("[^\x00-\x7f\xa0-\xa9\xab\xac\xae-\xb1\xb6-\xb8\xbb\xbf\u2010-\u2027\u2030-\u203a]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LONGEST_VALUE = 80
@@ -59,7 +59,7 @@ _MOST_VALUES = 40
 
 
 def fold(text: str) -> str:
-    """A text without case, accents, vowel points and differences of width."""
+    """Return a text without case, accents, vowel points and differences of width."""
     if text.isascii() or not _BEYOND.search(text):
         return text.lower()
     apart = SYMBOLS.sub(r" \g<0> ", text)
@@ -68,16 +68,16 @@ def fold(text: str) -> str:
 
 
 def normalize_width(text: str) -> str:
-    """A text whose letters have their usual width, so that it is cut into words as the index cuts it."""
+    """Return a text with letters of normal width, so that it is split into words like in the index."""
     return (
         text if text.isascii() else _WIDTHS.sub(lambda match: normalize("NFKC", match[0]), text.replace("\u00ad", ""))
     )
 
 
 def index_text(text: str | None, about: str | None = None, seen: set[str] | None = None) -> str | None:
-    """What the index is given for a text; `about` is a longer text that tells its language better.
+    """Return a text as it is indexed; `about` is a longer text from which its language is detected.
 
-    The languages of whose words it gives stems are added to `seen`.
+    The languages of its stems are added to `seen`.
     """
     if not text:
         return text
@@ -98,7 +98,7 @@ def _may_be_camel(text: str) -> bool:
 
 
 def split_camel_case(name: str) -> list[str]:
-    """The words of a name in CamelCase."""
+    """Return the words of a CamelCase name."""
     return _HUMP.sub(" ", name).split()
 
 
@@ -107,20 +107,20 @@ def _pairs(match: re.Match[str]) -> str:
 
 
 def letter_pairs(run: str) -> list[str]:
-    """Every two letters in a row, and the last one alone, so that one letter is found as the beginning of a pair."""
+    """Return every pair of consecutive letters, and the last letter alone, so that one letter is found as a prefix."""
     return [run[start : start + 2] for start in range(len(run))]
 
 
 @lru_cache(50_000)
 def indexed_stems(word: str, language: str) -> tuple[str, ...]:
-    """The stems of a word as the index holds them."""
+    """Return the stems of a word as they are indexed."""
     return tuple(fold(stem) for stem in marked_stems(word, language))
 
 
 def _stems(text: str, language: str, seen: set[str] | None) -> str:
     if not language and (text.isascii() or not STEMMED_SCRIPTS.search(text)):
         return ""
-    # Stems are made of words as they are written: their endings may hang on an accent.
+    # Stem words as they are written, since endings may depend on an accent.
     found: list[str] = []
     for word in _LETTERS.findall(normalize("NFC", text).lower()):
         if len(word) > 2:
@@ -133,7 +133,7 @@ def _stems(text: str, language: str, seen: set[str] | None) -> str:
 
 
 def short_values(meta: str | None) -> str | None:
-    """The short texts among a memory's metadata, such as a date or a name, one a line."""
+    """Return the short texts of a memory's metadata, such as dates and names, one per line."""
     if not meta:
         return None
     found: list[str] = []
@@ -142,7 +142,7 @@ def short_values(meta: str | None) -> str | None:
 
 
 def index_values(meta: str | None) -> str | None:
-    """What the index is given for the short texts among a memory's metadata, which are names rather than sentences."""
+    """Return the short texts of a memory's metadata as they are indexed: names, not sentences."""
     text = short_values(meta)
     return text if text is None or (text.isascii() and not _may_be_camel(text)) else index_text(text, "-")
 
