@@ -74,13 +74,13 @@ def test_ordinary_patterns_find_what_those_of_python_find(pattern: str, text: st
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("(", "`(` is not a regular expression: missing ) at position 1"),
-        ("a**", "`a**` is not a regular expression: multiple repeat at position 2"),
-        ("[z-a]", "`[z-a]` is not a regular expression: bad character range at position 4"),
-        ("x(?V1)", "`x(?V1)` is not a regular expression: VERSION0 and VERSION1 flags are mutually incompatible"),
-        ("ab\ud800", "`ab\ufffd` is not a regular expression: half a surrogate pair at position 2"),
-        ("(a)(?1)", "the pattern `(a)(?1)` calls a part of itself at position 3"),
-        (r"\\(?R)", r"the pattern `\\(?R)` calls a part of itself at position 2"),
+        ("(", "`(` is not a valid regular expression: missing ) at position 1"),
+        ("a**", "`a**` is not a valid regular expression: multiple repeat at position 2"),
+        ("[z-a]", "`[z-a]` is not a valid regular expression: bad character range at position 4"),
+        ("x(?V1)", "`x(?V1)` is not a valid regular expression: VERSION0 and VERSION1 flags are mutually incompatible"),
+        ("ab\ud800", "`ab\ufffd` is not a valid regular expression: a lone surrogate at position 2"),
+        ("(a)(?1)", "the pattern `(a)(?1)` is recursive at position 3"),
+        (r"\\(?R)", r"the pattern `\\(?R)` is recursive at position 2"),
     ],
 )
 def test_a_bad_pattern_is_named_with_its_position(memory: Memory, pattern: str, message: str) -> None:
