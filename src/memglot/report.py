@@ -102,7 +102,7 @@ class InputFacts:
         """Scopes marked as sensitive; readers add a scope before they yield its records."""
         self.broken_chain: str | None = None
         """What is wrong with an audit chain that was accepted anyway."""
-        self.unopened = 0
+        self.undecrypted = 0
         """Number of encrypted items that could not be read without a passphrase."""
 
 

@@ -115,7 +115,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
 def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
     """The items with every audit row, the store's own and those that came with other files; or with none.
 
-    A row that tells of something in a sensitive scope gets an owner, by which a writer knows to seal it.
+    A row about something in a sensitive scope gets an owner, which tells a writer to encrypt it.
     """
     for item in items:
         if not (isinstance(item, Blob) and is_audit(item)):

@@ -1,4 +1,4 @@
-"""Sync: memories.json between machines: what goes out, what a file would change, and what it is sealed with."""
+"""Sync: memories.json between machines: what goes out, what a file would change, and how it is encrypted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sync_export(
     v5: bool = False,
     chunk_size: int = 5,
 ) -> Format:
-    """Write memories.json. Sensitive scopes are sealed; without a passphrase that is refused, unless `plaintext`.
+    """Write memories.json; sensitive scopes need a passphrase to be encrypted with, or `plaintext`.
 
     Scopes that are hidden from the caller are written only encrypted, and no note mentions them.
     """
@@ -69,19 +69,19 @@ def sync_export(
         if not passphrase:
             raise _no_passphrase(secret, hidden=closed)
     target.force = target.force or wrote(target.path)
-    sealing = bool(secret and not plaintext and not v5)
+    encrypting = bool(secret and not plaintext and not v5)
     options = ExportOptions(
         format=V5 if v5 else FORMAT,
         filter=Filter(scope=() if scope is None else (scope,)),
         include_embeddings=embeddings,
         closed=closed,
-        sensitive=INCLUDE if sealing or plaintext else LEAVE_OUT,
+        sensitive=INCLUDE if encrypting or plaintext else LEAVE_OUT,
         follow_scope=True,
         audit=audit,
         writing=WriteOptions(
-            passphrase=passphrase if sealing else None,
+            passphrase=passphrase if encrypting else None,
             plaintext=plaintext,
-            sealed_scopes=marked,
+            encrypted_scopes=marked,
             only_scope=scope,
             chunk_size=chunk_size,
             store_name=_shown(store.url),

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.display import plural
 from memglot.errors import DamagedStore, Unreadable
 from memglot.files import path_inside
 from memglot.formats import registry
@@ -87,8 +88,8 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
     prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
     problems = [str(fault) for fault in report.faults()]
     end = report.inputs.proof
-    if report.inputs.unopened:
-        problems = [_unopened(report.inputs.unopened)]
+    if report.inputs.undecrypted:
+        problems = [_undecrypted(report.inputs.undecrypted)]
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
         problems += [report.inputs.broken_chain] if report.inputs.broken_chain is not None else []
@@ -204,7 +205,6 @@ def _file(path: str, what: str) -> str:
     return f"{path} {what}"
 
 
-def _unopened(count: int) -> str:
-    """A check that cannot look at what is sealed."""
-    noun = "1 thing is sealed" if count == 1 else f"{count:,} things are sealed"
-    return f"{noun}: give the passphrase to have them checked too"
+def _undecrypted(count: int) -> str:
+    """Return the problem of encrypted items that could not be checked."""
+    return f"{plural(count, 'item is encrypted', 'items are encrypted')}: give the passphrase to check them too"

@@ -55,7 +55,7 @@ class WriteOptions(_Encrypted):
     dialect: str | None = None
     plaintext: bool = False
     """Whether sensitive scopes are written unencrypted."""
-    sealed_scopes: frozenset[str] = frozenset()
+    encrypted_scopes: frozenset[str] = frozenset()
     """Scopes whose memories are encrypted."""
     only_scope: str | None = None
     """The only scope that is written, if it is only one."""

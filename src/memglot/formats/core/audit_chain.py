@@ -21,9 +21,9 @@ _PREFIX = "sha256:"
 _HASHES = ("prev_hash", "this_hash")
 # How much deeper a row may lie in another format than in the file it was read from.
 _DEEPER = 8
-SEALED = "sealed"
-Seal: TypeAlias = Callable[[dict[str, Any], bool], str | None]
-"""Seals a row that is secret, or whose scope is; `None` tells that it may be read, no text that it may not go out."""
+ENCRYPTED = "sealed"
+EncryptRow: TypeAlias = Callable[[dict[str, Any], bool], str | None]
+"""Encrypts a row that must be hidden; returns `None` for a readable row, empty text for one that must be left out."""
 _LINK = frozenset({"seq", "ts", *_HASHES})
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
@@ -99,7 +99,7 @@ def check_log(source: Source) -> ChainCheck:
 def blob_of(row: dict[str, Any]) -> Blob | None:
     """A row as it is kept, under the first hash it ever had; `None` for one that tells nothing but how to go on."""
     details, event = row.get("details"), row.get("event_type") or row.get("action")
-    if row.keys() <= _LINK or event == SEALED and SEALED in _details(details):
+    if row.keys() <= _LINK or event == ENCRYPTED and ENCRYPTED in _details(details):
         return None
     origin = row.get("origin")
     if not isinstance(origin, dict) or _bare(origin.get("this_hash")) is None:
@@ -145,39 +145,41 @@ class ChainWriter:
         return len(self._lines)
 
     def add(self, blob: Blob) -> None:
-        """Take in a row; one that has an owner tells of something that must be sealed."""
+        """Add a row; a row with an owner is about something that must be encrypted."""
         at = _moment(blob.row.get("ts")) + (1 << 63)
         key = sha256(blob.key.encode("utf-8")).hexdigest().encode()
         self._lines.add(b"%020d %s %d %s" % (at, key, bool(blob.owner), msgspec.json.encode(blob.row)))
 
-    def rows(self, only: str | None = None, seal: Seal | None = None) -> Iterator[dict[str, Any]]:
-        """The rows, those that `seal` wants to hide sealed; of those outside the `only` scope, the links alone."""
+    def rows(self, only: str | None = None, encrypt: EncryptRow | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the rows, encrypted where `encrypt` says so; outside the `only` scope just their links."""
         previous, seq = GENESIS, 0
         for line in self._lines:
             _, _, secret, text = line.split(b" ", 3)
             kept, hidden = msgspec.json.decode(text), False
-            if seal is not None and (blob := seal(kept, secret == b"1")) is not None:
+            if encrypt is not None and (blob := encrypt(kept, secret == b"1")) is not None:
                 hidden = not blob
                 if hidden and only is None:
                     continue
                 kept = (
-                    kept if hidden else _normal({"ts": kept.get("ts"), "event_type": SEALED, "details": {SEALED: blob}})
+                    kept
+                    if hidden
+                    else _normal({"ts": kept.get("ts"), "event_type": ENCRYPTED, "details": {ENCRYPTED: blob}})
                 )
             seq += 1
             row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
             previous = _own_hash(row)
             row["this_hash"] = _PREFIX + previous
-            if hidden or only is not None and scope_of(row) != only and row["event_type"] != SEALED:
+            if hidden or only is not None and scope_of(row) != only and row["event_type"] != ENCRYPTED:
                 row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
             yield row
         self.head = _PREFIX + previous if seq else None
 
 
-def sealed_in(row: dict[str, Any]) -> Any:
-    """What a row has sealed, if it is such a row."""
+def encrypted_part(row: dict[str, Any]) -> Any:
+    """Return the encrypted part of a row, if it has one."""
     details = row.get("details")
-    own = row.get("hash_rule") == RULE and row.get("event_type") == SEALED and isinstance(details, dict)
-    return details.get(SEALED) if own and isinstance(details, dict) else None
+    own = row.get("hash_rule") == RULE and row.get("event_type") == ENCRYPTED and isinstance(details, dict)
+    return details.get(ENCRYPTED) if own and isinstance(details, dict) else None
 
 
 def scope_of(row: dict[str, Any]) -> Any:

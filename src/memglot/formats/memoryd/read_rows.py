@@ -107,7 +107,7 @@ def _decrypted(row: dict[str, Any], file: RowContext, report: SourceReport) -> t
 def _not_decrypted(file: RowContext, report: SourceReport) -> BadRecord:
     if file.lacks_encryption_block:
         return BadRecord("it is encrypted, but the file has no `encryption` block")
-    report.inputs.unopened += 1
+    report.inputs.undecrypted += 1
     return needs_passphrase()
 
 

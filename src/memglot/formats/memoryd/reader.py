@@ -11,7 +11,7 @@ from memglot.disk import DiskList, DiskMap
 from memglot.display import first_few
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
-from memglot.formats.core.audit_chain import blob_of, sealed_in
+from memglot.formats.core.audit_chain import blob_of, encrypted_part
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.source import Source
@@ -141,7 +141,7 @@ class _FileReader:
             yield self._remember(relation)
 
     def _audit_row(self, row: dict[str, Any]) -> Iterator[Item]:
-        if (blob := sealed_in(row)) is not None:
+        if (blob := encrypted_part(row)) is not None:
             if self._file.cipher is None:
                 self._encrypted += 1
                 return
@@ -215,7 +215,7 @@ class _FileReader:
         if self._links:
             report.note(_linked_rows(self._links))
         if self._encrypted:
-            report.inputs.unopened += self._encrypted
+            report.inputs.undecrypted += self._encrypted
             report.fault(needs_passphrase(self._encrypted))
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.disk import DiskGroups, DiskList, DiskMap
 from memglot.formats.base import WriteOptions
-from memglot.formats.core.audit_chain import ChainWriter, blob_of, is_audit, scope_of, sealed_in
+from memglot.formats.core.audit_chain import ChainWriter, blob_of, encrypted_part, is_audit, scope_of
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import LineProver, decode_item, display_key, encode_item, kind_name
@@ -46,7 +46,7 @@ class SectionBuffer:
 
     def __init__(self, prover: Prover, options: WriteOptions, report: Report) -> None:
         self._prover, self._options, self._report = prover, options, report
-        self._marked = options.sealed_scopes
+        self._marked = options.encrypted_scopes
         self._asked_for_passphrase = False
         self.cipher: Cipher | None = None
         self.omitted_memories = self._omitted_items = 0
@@ -187,7 +187,7 @@ class SectionBuffer:
 
     def _audit_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
         for row in self.audit.rows(scope, None if self._options.plaintext else self._encrypt_row):
-            if sealed_in(row) is None and (blob := blob_of(row)) is not None:
+            if encrypted_part(row) is None and (blob := blob_of(row)) is not None:
                 self.sum.add(encode_item(blob))
             yield row
 
