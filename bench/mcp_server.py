@@ -75,20 +75,20 @@ def start(folder: Path) -> None:
         server.call(tool, **arguments)
         return server.end()
 
-    deeds: dict[str, Callable[[], Cost]] = {
+    calls: dict[str, Callable[[], Cost]] = {
         "bare echo": lambda: answered(bare(), "echo", content="hello"),
         "me_memory_create": lambda: answered(served(folder / "start.db"), "me_memory_create", content="hello"),
         "me_memory_search": lambda: answered(served(folder / "start.db"), "me_memory_search", query="hello"),
         "me_memory_tree": lambda: answered(served(folder / "start.db"), "me_memory_tree"),
     }
-    for call in deeds.values():
+    for call in calls.values():
         call()
-    costs = [{name: call() for name, call in deeds.items()} for _ in range(REPEAT)]
+    costs = [{name: call() for name, call in calls.items()} for _ in range(REPEAT)]
     print(
         "| start, tools/list, one call | best, CPU s | worst, CPU s | times bare | peak, MiB |\n|---|---|---|---|---|"
     )
     least = min(cost["bare echo"].cpu for cost in costs)
-    for name in deeds:
+    for name in calls:
         taken = [cost[name].cpu for cost in costs]
         peak = max(cost[name].peak for cost in costs)
         print(f"| {name} | {min(taken):.3f} | {max(taken):.3f} | {min(taken) / least:.2f} | {peak:.0f} |", flush=True)

@@ -34,7 +34,7 @@ def main() -> None:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
         print("| what | baseline, s | memglot, s | ratio | peak, MiB |\n|---|---|---|---|---|")
         exchange(folder)
-        sealing(folder)
+        encryption(folder)
 
 
 def exchange(folder: Path) -> None:
@@ -71,7 +71,7 @@ def exchange(folder: Path) -> None:
     )
 
 
-def sealing(folder: Path) -> None:
+def encryption(folder: Path) -> None:
     """Compare an encrypted export of a sensitive scope with the same export without encryption."""
     store, key = folder / "secret.db", folder / "key"
     key.write_text("correct horse battery staple\n")

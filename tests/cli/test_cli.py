@@ -75,8 +75,8 @@ def test_only_an_import_that_is_stopped_speaks_of_batches(
         memory.add("x")
     for name in ("import_from", "sync_import", "export", "sync_export"):
         monkeypatch.setattr(Memory, name, stop)
-    monkeypatch.setattr("memglot.exporting.convert.convert", stop)
-    monkeypatch.setattr("memglot.exporting.verify.verify", stop)
+    monkeypatch.setattr("memglot.cli.convert.convert_", stop)
+    monkeypatch.setattr("memglot.cli.verify.verify_", stop)
     assert run(Session(), ["--store", "s.db", *command]) == 130
     error = capsys.readouterr().err
     assert "interrupted" in error
@@ -111,7 +111,7 @@ def _wait_for_rows(process: subprocess.Popen[str] | subprocess.Popen[bytes], sto
 
 def _check_cut_off(store: str, source: Path) -> None:
     listed = _run("--store", store, "list", "--limit", "1", "--json")
-    assert "cut off" in listed.stderr
+    assert "an import was interrupted" in listed.stderr
     found = _run("--store", store, "search", "0", "--limit", "1")
     assert "1 found" in found.stdout
     again = _run("--store", store, "import", str(source))

@@ -8,6 +8,7 @@ import click
 
 from memglot.cli.record_fields import field_options, fields_of, text_argument
 from memglot.cli.session import Session, command
+from memglot.json_values import record_value
 
 
 @command(
@@ -26,8 +27,6 @@ def add(session: Session, text: str, id: str, **options: Any) -> None:
 
     TEXT is its content; `-` reads it from standard input. The command prints the id of the new memory.
     """
-    from memglot.json_values import record_value
-
     with session.memory(write=True) as memory:
         record = memory.add(text_argument(text), id=id, **fields_of(options))
     session.print_result(record_value(record), record.id)

@@ -7,6 +7,8 @@ import msgspec
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.exporting.audit_file import audit_file
+from memglot.model import format_time
 
 
 @command(
@@ -31,8 +33,6 @@ def audit(session: Session, action: str, file: str | None, limit: int, target: s
     The log records every change, newest first; each row contains the hash of the row before it. `audit verify` detects
     tampering in the store, `audit verify FILE` in a memories.json or in the log of memoryd.
     """
-    from memglot.model import format_time
-
     if action == "verify":
         return _verify(session, file)
     if file is not None:
@@ -55,8 +55,6 @@ def audit(session: Session, action: str, file: str | None, limit: int, target: s
 
 def _verify(session: Session, file: str | None) -> int:
     if file is not None:
-        from memglot.exporting.audit_file import audit_file
-
         result = audit_file(file)
         kinds = f" ({result['verified']:,} verified, {result['linked']:,} linked)"
         if not result["head_fits"] and result["ok"]:

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from memglot.cli.json_output import Stream
 from memglot.cli.session import Session, command
+from memglot.display import excerpt
+from memglot.json_values import record_value
+from memglot.merging.conflicts import conflict_value, conflicts_with_records, value_text
 
 if TYPE_CHECKING:
     from memglot.memory import Memory
@@ -51,11 +56,7 @@ def conflicts(session: Session, action: str, id: str | None, field: str | None, 
 
 
 def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]) -> None:
-    from memglot.json_values import record_value
-
     if "json_value" in given:
-        import msgspec
-
         try:
             given = {"value": msgspec.json.decode(given["json_value"].encode())}
         except msgspec.MsgspecError as error:
@@ -66,8 +67,6 @@ def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]
 
 
 def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[str, Any]]:
-    from memglot.merging.conflicts import conflicts_with_records
-
     if id is None:
         for conflict, record in conflicts_with_records(memory.store):
             yield _value(record, conflict)
@@ -77,16 +76,11 @@ def _values(memory: Memory, id: str | None, field: str | None) -> Iterator[dict[
 
 
 def _value(record: Record, conflict: Conflict) -> dict[str, Any]:
-    from memglot.display import excerpt
-    from memglot.merging.conflicts import conflict_value
-
     return conflict_value(record, conflict) | {"memory": excerpt(record.title or record.content)}
 
 
 def _print_conflicts(session: Session, values: Iterable[dict[str, Any]], *, complete: bool) -> None:
     """Print conflicts one at a time: they may be many and large."""
-    from memglot.cli.json_output import Stream
-
     if session.json:
         session.print_result({"conflicts": Stream(values)}, "")
         return
@@ -102,9 +96,6 @@ def _print_conflicts(session: Session, values: Iterable[dict[str, Any]], *, comp
 
 def value_lines(found: dict[str, Any], *, complete: bool = False) -> list[str]:
     """Return the values of a conflict with their numbers, each complete or shortened."""
-    from memglot.display import excerpt
-    from memglot.merging.conflicts import value_text
-
     lines = []
     for number, value in enumerate(found["values"], 1):
         in_use = "  (in use)" if number == found["stands"] else ""

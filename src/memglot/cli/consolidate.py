@@ -6,6 +6,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.editing.decay import FADED
 
 
 @command(
@@ -23,8 +24,6 @@ def consolidate(session: Session, dry_run: bool) -> int:
     `memglot undelete` restores one of these. The strength of a memory decays from the day it was added or last used;
     weak memories are never deleted.
     """
-    from memglot.editing.decay import FADED
-
     with session.memory(write=not dry_run) as memory:
         result = memory.consolidate(dry_run=dry_run)
     merge, update = ("would merge", "update") if dry_run else ("merged", "updated")

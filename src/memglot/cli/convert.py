@@ -12,6 +12,7 @@ from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.exporting.convert import convert as convert_
 
 if TYPE_CHECKING:
     pass
@@ -45,8 +46,6 @@ def convert(
 
     IN may be `-` for standard input, OUT `-` for standard output.
     """
-    from memglot.exporting.convert import convert as convert_
-
     to_stdout = target == "-"
     options["passphrase"] = secret(passphrase_file)
     with session.progress("converting") as bar:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memglot.cli.session import Session, command
+from memglot.json_values import record_value
 
 
 @command(
@@ -30,8 +31,6 @@ def delete(session: Session, ids: tuple[str, ...], reason: str) -> None:
 @click.argument("id")
 def undelete(session: Session, id: str) -> None:
     """Restore a deleted memory."""
-    from memglot.json_values import record_value
-
     with session.memory(write=True) as memory:
         record = memory.undelete(id)
     session.print_result(record_value(record), f"restored {record.id}")

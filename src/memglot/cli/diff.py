@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+import msgspec
 
+from memglot.cli.json_output import Stream
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
+from memglot.display import excerpt
+from memglot.exporting.diff import diff as diff_
+from memglot.report import Report
 from memglot.settings import Passphrase
 
 
@@ -31,13 +36,6 @@ def diff(session: Session, before: str, after: str, passphrase_file: str | None)
 
 
 def _diff(session: Session, before: str, after: str, passphrase: Passphrase) -> int:
-    import msgspec
-
-    from memglot.cli.json_output import Stream
-    from memglot.display import excerpt
-    from memglot.exporting.diff import diff as diff_
-    from memglot.report import Report
-
     report = Report()
     found = {"added": 0, "removed": 0, "changed": 0}
 

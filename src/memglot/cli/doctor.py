@@ -6,6 +6,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.cli.verify import verdict_lines
+from memglot.exporting.verify import verdict_value
 
 
 @command(
@@ -21,8 +22,6 @@ def doctor(session: Session, fix: bool) -> int:
 
     The command checks the file, every memory, the full-text index and the audit chain.
     """
-    from memglot.exporting.verify import verdict_value
-
     with session.memory(write=fix) as memory:
         verdict = memory.doctor(fix=fix)
     session.print_result(verdict_value(verdict), verdict_lines(verdict))

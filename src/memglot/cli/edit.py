@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
+from memglot.cli.editor import edit_text
 from memglot.cli.session import Session, command
+from memglot.editing.markdown import changes_from_markdown, markdown_of
 from memglot.errors import CheckFailed
+from memglot.json_values import record_value
 
 
 @command(
@@ -21,10 +24,6 @@ def edit(session: Session, id: str) -> None:
 
     The editor opens the memory as Markdown; when you save and close the file, the memory is updated.
     """
-    from memglot.cli.editor import edit_text
-    from memglot.editing.markdown import changes_from_markdown, markdown_of
-    from memglot.json_values import record_value
-
     with session.memory() as memory:
         record = memory.get(id)
     before = markdown_of(record)

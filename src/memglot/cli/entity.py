@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from memglot.cli.session import Session, command
+from memglot.editing.entities import type_notes
+from memglot.model import to_builtins
 
 
 @command(
@@ -36,9 +38,6 @@ def entity(session: Session, action: str, name: str, type: str, aliases: tuple[s
 
     If the entity exists, the command adds the new aliases to it.
     """
-    from memglot.editing.entities import type_notes
-    from memglot.model import to_builtins
-
     with session.memory(write=True) as memory:
         found = memory.add_entity(name, type, aliases=aliases, scope=scope)
     session.print_result(to_builtins(found) | {"notes": type_notes(type)}, found.id)

@@ -10,6 +10,7 @@ import click
 from memglot.cli.format_name import FormatName
 from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
 from memglot.display import plural
+from memglot.model import Record
 
 if TYPE_CHECKING:
     from memglot.results import ExportResult
@@ -71,8 +72,6 @@ def print_export(session: Session, result: ExportResult, path: str | None) -> No
 
 def dropped_text(field: str, count: int) -> str:
     """Return what was dropped: a field of some memories, or items of some kind."""
-    from memglot.model import Record
-
     if field.split(" ")[0] in Record.__struct_fields__:
         return f"`{field}` from {plural(count, 'memory')}"
     return f"`{field}` ({plural(count, 'item')})"

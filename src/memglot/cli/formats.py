@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memglot.cli.session import Session, command
+from memglot.formats.overview import format_fields, format_matrix, format_rows, matrix_grid
 
 
 @command(
@@ -17,8 +18,6 @@ from memglot.cli.session import Session, command
 @click.option("--matrix", is_flag=True, help="Show what each pair of formats keeps, carries and drops.")
 def formats(session: Session, matrix: bool) -> None:
     """List the formats that memglot can read and write."""
-    from memglot.formats.overview import format_fields, format_matrix, format_rows, matrix_grid
-
     if matrix:
         grid = matrix_grid()
         widths = [max(len(row[column]) for row in grid) for column in range(len(grid[0]))]

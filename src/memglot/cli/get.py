@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from memglot.cli.session import Session, command
+from memglot.editing.markdown import markdown_of
+from memglot.json_values import record_value
 
 
 @command(
@@ -20,9 +22,6 @@ def get(session: Session, id: str) -> None:
 
     ID may be the beginning of an id if only one memory matches.
     """
-    from memglot.editing.markdown import markdown_of
-    from memglot.json_values import record_value
-
     with session.memory() as memory:
         record = memory.get(id)
     session.print_result(record_value(record), markdown_of(record).rstrip("\n"), always=True)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import click
 
+from memglot.cli.conflicts import value_lines
 from memglot.cli.session import Session, command
+from memglot.display import excerpt
+from memglot.json_values import record_value
+from memglot.merging.conflicts import conflict_value
+from memglot.model import format_time
 
 
 @command("history", examples="memglot history 0194a000-0006")
@@ -14,12 +19,6 @@ def history(session: Session, id: str) -> None:
 
     Fields that had conflicting values are shown with these values.
     """
-    from memglot.cli.conflicts import value_lines
-    from memglot.display import excerpt
-    from memglot.json_values import record_value
-    from memglot.merging.conflicts import conflict_value
-    from memglot.model import format_time
-
     with session.memory() as memory:
         versions, import_id = memory.history(id)
     value = []

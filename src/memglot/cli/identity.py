@@ -9,7 +9,9 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import excerpt, shorten
-from memglot.errors import NotFound
+from memglot.errors import NotFound, Unreadable
+from memglot.model import format_time
+from memglot.model.record_errors import bad_bytes
 
 
 @command(
@@ -50,9 +52,6 @@ def identity(session: Session, action: str, file: str | None, text: str | None, 
 
 
 def _read_text(file: str | None, text: str | None) -> str:
-    from memglot.errors import Unreadable
-    from memglot.model.record_errors import bad_bytes
-
     if (file is None) == (text is None):
         raise click.UsageError("`set` needs one of FILE, `-` and --text")
     if file is None:
@@ -88,8 +87,6 @@ def _show_identity(session: Session, scope: str) -> None:
 
 
 def _show_history(session: Session, scope: str, number: int | None) -> None:
-    from memglot.model import format_time
-
     with session.memory() as memory:
         found = memory.identity_history(scope)
     if number is not None:
@@ -109,7 +106,5 @@ def _show_history(session: Session, scope: str, number: int | None) -> None:
 
 
 def _identity_value(found: Any) -> dict[str, Any]:
-    from memglot.model import format_time
-
     value = {"id": found.id, "scope": found.scope, "content": found.content}
     return {**value, "created_at": format_time(found.created_at)}

@@ -6,6 +6,9 @@ import click
 import msgspec
 
 from memglot.cli.session import Session, command
+from memglot.json_values import import_value
+from memglot.model import format_time
+from memglot.report import Fault
 
 
 @command(
@@ -21,8 +24,6 @@ def imports(session: Session, import_id: str | None) -> None:
 
     With IMPORT_ID, show the report of one import with its errors; `last` is the newest import.
     """
-    from memglot.model import format_time
-
     if import_id is not None:
         _print_import(session, import_id)
         return
@@ -41,9 +42,6 @@ def imports(session: Session, import_id: str | None) -> None:
 
 def _print_import(session: Session, import_id: str) -> None:
     """Print the report of one import."""
-    from memglot.json_values import import_value
-    from memglot.report import Fault
-
     with session.memory() as memory:
         entry = memory.import_report(import_id)
     counts = (f"{getattr(entry, name):,} {name}" for name in ("imported", "merged", "skipped", "failed"))

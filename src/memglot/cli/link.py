@@ -6,6 +6,8 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.editing.links import predicate_notes
+from memglot.model import to_builtins
 
 
 @command(
@@ -24,9 +26,6 @@ def link(session: Session, subject: str, predicate: str, object: str, weight: fl
 
     A and B are memory ids, or `entity:<id>` for entities.
     """
-    from memglot.editing.links import predicate_notes
-    from memglot.model import to_builtins
-
     with session.memory(write=True) as memory:
         relation = memory.link(subject, predicate, object, weight=weight)
     notes = predicate_notes(predicate)

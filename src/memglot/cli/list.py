@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
+from memglot.cli.json_output import Stream
 from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
-from memglot.display import plural
+from memglot.display import excerpt, plural
+from memglot.json_values import record_value
+from memglot.model import format_time
 
 
 @command(
@@ -27,9 +30,6 @@ from memglot.display import plural
 @click.option("--oldest-first", is_flag=True, help="List the oldest memories first.")
 def list_(session: Session, oldest_first: bool, **options: Any) -> None:
     """List memories, newest first."""
-    from memglot.cli.json_output import Stream
-    from memglot.json_values import record_value
-
     filters = filters_of(options)
     with session.memory() as memory:
         records = memory.list(newest_first=not oldest_first, **options, **filters)
@@ -46,9 +46,6 @@ def list_(session: Session, oldest_first: bool, **options: Any) -> None:
 
 def record_lines(record: Any, score: str | None = None) -> Iterator[str]:
     """Return the two lines that show a memory in a list."""
-    from memglot.display import excerpt
-    from memglot.model import format_time
-
     about = [record.id, format_time(record.created_at)[:10], record.tree, *(f"#{tag}" for tag in record.tags), score]
     yield "  ".join(part for part in about if part)
     yield "    " + excerpt(record.title or record.content)

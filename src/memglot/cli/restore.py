@@ -8,6 +8,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.editing.maintenance import restore as restore_
 
 
 @command(
@@ -24,8 +25,6 @@ def restore(session: Session, path: str, force: bool) -> None:
 
     The backup is checked first: nothing is replaced if it is damaged.
     """
-    from memglot.editing.maintenance import restore as restore_
-
     restored_to, count = restore_(Path(path), session.store, force=force, tell=session.print_note)
     session.print_result(
         {"path": str(restored_to), "memories": count}, f"restored {plural(count, 'memory')} to {restored_to}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from memglot.cli.session import Session, command
 from memglot.display import escape
@@ -23,8 +24,6 @@ def scope(session: Session, action: str, scopes: tuple[str, ...]) -> None:
 
     Exports leave sensitive scopes out, unless they encrypt them or copy the complete store.
     """
-    import msgspec
-
     if (action == "list") == bool(scopes):
         raise click.UsageError("`list` accepts no scope" if scopes else f"`{action}` needs at least one scope")
     with session.memory(write=action != "list") as memory:

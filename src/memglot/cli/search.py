@@ -8,6 +8,8 @@ import click
 
 from memglot.cli.list import record_lines
 from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
+from memglot.display import excerpt
+from memglot.search.results import results_value
 
 
 @command(
@@ -53,8 +55,6 @@ def search(session: Session, query: str, limit: int | None, touch: bool, budget:
     The best results come first. A "quoted phrase" must occur as written; -word excludes a word. These words filter:
     tag:x, kind:x, tree:a.b, scope:x, status:x, before:2024-05 and after:2024-05-31.
     """
-    from memglot.search.results import results_value
-
     filters = filters_of(options)
     if limit is None:
         limit = 10 if budget is None else 50
@@ -66,8 +66,6 @@ def search(session: Session, query: str, limit: int | None, touch: bool, budget:
 
 
 def _result_lines(results: Any) -> list[str]:
-    from memglot.display import excerpt
-
     lines: list[str] = []
     for hit in results:
         # Without a query, filters alone select the results, and there is no score.

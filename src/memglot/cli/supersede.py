@@ -8,6 +8,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import escape
+from memglot.model import format_time, to_builtins
 
 
 @command("supersede", examples='memglot supersede 0194a000-0006 0194a000-0002 --reason "moved to PostgreSQL"')
@@ -43,7 +44,5 @@ def chain(session: Session, id: str | None) -> None:
 
 
 def _supersession(found: Any) -> dict[str, Any]:
-    from memglot.model import format_time, to_builtins
-
     at = format_time(found.decided_at) if found.decided_at is not None else None
     return {**to_builtins(found), "decided_at": at}

@@ -8,6 +8,7 @@ import click
 
 from memglot.cli.record_fields import field_options, fields_of, text_argument
 from memglot.cli.session import Session, command
+from memglot.json_values import record_value
 
 
 @command(
@@ -27,8 +28,6 @@ def update(session: Session, id: str, content: str | None, **options: Any) -> No
 
     Each option replaces the old value of its field. `--tag ""` removes all tags.
     """
-    from memglot.json_values import record_value
-
     changes = fields_of(options)
     if changes.get("tags") == [""]:
         changes["tags"] = []

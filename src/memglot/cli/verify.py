@@ -10,6 +10,8 @@ from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.exporting.verify import verdict_value
+from memglot.exporting.verify import verify as verify_
 
 if TYPE_CHECKING:
     from memglot.exporting.verify import Verdict
@@ -32,9 +34,6 @@ def verify(session: Session, path: str, format: str | None, passphrase_file: str
 
     The exit status is 0 if it is, and 1 if memories are missing or were edited, or if it contains no proof.
     """
-    from memglot.exporting.verify import verdict_value
-    from memglot.exporting.verify import verify as verify_
-
     verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
     session.print_result(verdict_value(verdict), verdict_lines(verdict), always=True)
     return 0 if verdict.ok else 1
