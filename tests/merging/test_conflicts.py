@@ -34,7 +34,7 @@ def test_a_clash_is_counted_listed_and_told(memory: Memory) -> None:
     text = line(A, "x", title="b", updated_at=5)
     result = memory.import_from(text, format="ndjson", conflict="merge")
     assert (result.merged, result.conflicts, result.value()["conflicts"]) == (1, 1, 1)
-    assert any("1 field clashes" in note for note in result.notes)
+    assert any("1 field has conflicting values" in note for note in result.notes)
     (conflict,) = memory.conflicts()
     assert conflict == Conflict(record=A, field="title", clock=5, values=["a", "b"])
     third = line(A, "x", title="c", updated_at=5)
