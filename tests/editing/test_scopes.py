@@ -155,7 +155,7 @@ def test_a_scope_is_followed_only_where_it_is_all_that_is_asked_for(memory: Memo
         report = Report()
         options = ExportOptions(filter=filter, limit=limit, follow_scope=True)
         assert len(list(store_items(memory.store, options, report))) == 1
-        assert any("stayed in the store" in note for note in report.notes)
+        assert any("a filtered export has only memories" in note for note in report.notes)
     memory.mark_sensitive("work")
     assert (
         list(store_items(memory.store, ExportOptions(filter=Filter(scope=("work",)), follow_scope=True), report)) == []

@@ -76,7 +76,7 @@ def test_two_imports_are_undone_out_of_order(mine: Memory, tmp_path: Path, force
     if force:
         assert result.notes == [] and whole(mine) == before
         return
-    assert "1 thing beside the memories has been changed since" in result.notes[0]
+    assert "kept 1 other item changed since" in result.notes[0]
     assert state(mine, first) == "partly undone" and len(list(mine.entities())) == 1
     assert mine.undo(second).notes == []
     assert mine.undo(first).notes == []
@@ -86,7 +86,7 @@ def test_two_imports_are_undone_out_of_order(mine: Memory, tmp_path: Path, force
 def test_a_change_from_before_the_import_is_none_since(mine: Memory, file: Path) -> None:
     found = mine.import_from(file).import_id or ""
     mine.update(BROUGHT, title="t")
-    assert "1 memory has been changed since" in mine.undo(found).notes[0]
+    assert "kept 1 memory changed since" in mine.undo(found).notes[0]
     assert mine.undo(found, force=True).imported == 1
     mine.import_from(file)
     result = mine.undo("last")
@@ -116,7 +116,7 @@ def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed:
     after = whole(mine)
     result = mine.undo(found)
     assert (result.imported, result.merged) == (0, 0)
-    assert "1 memory has been changed since" in result.notes[0] and state(mine, found) == "partly undone"
+    assert "kept 1 memory changed since" in result.notes[0] and state(mine, found) == "partly undone"
     assert whole(mine) == after
     forced = mine.undo(found, force=True)
     assert (forced.imported, forced.notes, state(mine, found)) == (1, [], "undone")
@@ -138,7 +138,7 @@ def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_p
     found = mine.import_from(tmp_path / "old.json").import_id or ""
     assert mine.consolidate().merged == 1
     assert [one.id for one in mine.list()] == [OLD]
-    assert "1 memory has been changed since" in mine.undo(found).notes[0]
+    assert "kept 1 memory changed since" in mine.undo(found).notes[0]
     mine.undo(found, force=True)
     assert [one.id for one in mine.list()] == [MINE]
 

@@ -1,4 +1,4 @@
-"""Audit chains of others: what came with imported files, and what a file says of itself."""
+"""Audit chains in imported files, and in files that are not imported."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from memglot.store.contract import Store
 
 
 def imported_rows(store: Store, *, target: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
-    """The audit rows that came with files, of other machines and tools, newest first."""
+    """Return the audit rows of imported files, newest first."""
     rows = [blob.row for blob in store.things.select(Blob) if is_audit(blob)]
     rows = [row for row in rows if target is None or row.get("target_id") == target]
     rows.sort(key=lambda row: str(row.get("ts")), reverse=True)
@@ -21,7 +21,7 @@ def imported_rows(store: Store, *, target: str | None = None, limit: int | None 
 
 
 def audit_file(path: str | Path) -> dict[str, Any]:
-    """Whether the audit chain in a memories.json, or in memoryd's own log, is whole; else the first bad row."""
+    """Check the audit chain in a memories.json or in memoryd's log; return the first bad row, if any."""
     source = Source.file(Path(path))
     if source.is_blank():
         raise EmptyInput(source.name)

@@ -1,4 +1,4 @@
-"""Convert: a reader straight into a writer, without a store."""
+"""Convert one format to another, without a store."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _write(items: Iterator[Item], format: Format, target: Target, report: Report
 
 
 def _without_sensitive(items: Iterator[Item], report: Report) -> Iterator[Item]:
-    """The items without those of scopes that the input marks as sensitive, and without what hangs on these."""
+    """Leave out the items of scopes that the input marks as sensitive, and their attached items."""
     hidden: set[str] = set()
     scopes: set[str] = set()
     memories = others = 0
@@ -91,7 +91,7 @@ def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator
     for item in items:
         if isinstance(item, Record):
             if format.writing.makes_folder and item.id in seen:
-                # A note is named by its id, so a second of one name would take the first one's place.
+                # A note is named by its id, so a second one would replace the first.
                 repeated += 1
                 report.skipped += 1
                 report.dropped("record", item.id)
@@ -100,7 +100,7 @@ def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator
                 seen.add(item.id)
             report.imported += 1
             if format.writing.makes_folder or format.writing.needs_ids:
-                # A note is named by its id, so one that has none gets one here.
+                # A note is named by its id, so a record without an id gets one.
                 assign_id_and_times(item, minter)
             for field in to_builtins(item):
                 if field in format.fields:
@@ -112,7 +112,7 @@ def _prepared(items: Iterator[Item], format: Format, report: Report) -> Iterator
 
 
 def kept_fields(report: Report) -> list[str]:
-    """The fields that found a home, in the order of the model."""
+    """Return the fields that were stored in native fields, in the order of the model."""
     return [field for field in FIELDS if report.kept[field]]
 
 
@@ -131,16 +131,16 @@ class Conversion:
 
     @property
     def errors(self) -> Iterator[Fault]:
-        """What could not be read, each with its place and reason."""
+        """Return what could not be read, with places and reasons."""
         return self._report.faults()
 
     @property
     def exit_code(self) -> int:
-        """0 done; 1 errors, but something was written; 2 errors and nothing was."""
+        """0 success; 1 errors, but something was written; 2 errors and nothing written."""
         return 0 if not len(self._report.errors) else 1 if self.count else 2
 
     def value(self) -> dict[str, Any]:
-        """The receipt as its JSON shows it."""
+        """Return the result as JSON values."""
         value = {"count": self.count, "kept": self.kept, "carried": self.carried, "dropped": self.dropped}
         return {
             **value,

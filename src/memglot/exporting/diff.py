@@ -1,4 +1,4 @@
-"""Diff: what differs between two files, folders or stores, record by record and field by field."""
+"""Compare two files, folders or stores, record by record and field by field."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ _TIMES = frozenset({"created_at", "updated_at", "clocks"})
 
 
 class Difference(msgspec.Struct):
-    """One memory that is only on one side (`added`, `removed`), or that differs (`changed`), with its fields."""
+    """A memory on one side only (`added`, `removed`), or a different one (`changed`) with its fields."""
 
     state: str
     id: str
@@ -29,11 +29,11 @@ class Difference(msgspec.Struct):
 
 
 def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
-    """Everything in a file, a folder or a store."""
+    """Yield all items of a file, a folder or a store."""
     if "://" in path or (path != "-" and is_store(Path(path))):
         store = open_store(path, write=False)
         try:
-            # Nothing leaves this machine, so sensitive scopes are compared too.
+            # Nothing leaves this machine, so sensitive scopes are included.
             for item in store_items(store, ExportOptions(sensitive=INCLUDE), report):
                 report.read += isinstance(item, Record)
                 yield item
@@ -46,9 +46,9 @@ def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
 def diff(
     before: str | Path, after: str | Path, report: Report | None = None, *, passphrase: Passphrase = None
 ) -> Iterator[Difference]:
-    """What must change for one file, folder or store to become the other.
+    """Return what must change for one file, folder or store to become the other.
 
-    Records are known by their ids, else by their content. The report tells what could not be read.
+    Records are matched by their ids, otherwise by their content. The report lists what could not be read.
     """
     report = report or Report()
     before, after = str(before), str(after)
@@ -91,7 +91,7 @@ def _keyed(items: Iterator[Item]) -> Iterator[tuple[str, Record]]:
         if item.id:
             yield item.id, item
         else:
-            # Several memories of one text are told apart by their number.
+            # Several memories with the same text are distinguished by a number.
             hash = content_hash(item.content).hex()
             seen[hash] = seen.get(hash, 0) + 1
             yield f"{hash} {seen[hash]}", item
@@ -99,7 +99,7 @@ def _keyed(items: Iterator[Item]) -> Iterator[tuple[str, Record]]:
 
 def _fields(old: Record, new: Record) -> dict[str, list[Any]]:
     left, right = ({field: to_builtins(getattr(one, field)) for field in FIELDS} for one in (old, new))
-    # A side that knows no times, because its records have neither ids nor dates, does not differ in them.
+    # Times do not differ if one side has none, because its records have neither ids nor dates.
     timeless = not old.created_at or not new.created_at
     return {
         field: [left.get(field), right.get(field)]

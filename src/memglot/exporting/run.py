@@ -1,4 +1,4 @@
-"""Export: records and what rides with them, streamed from a store into a writer."""
+"""Export: stream records and their attached items from a store to a writer."""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.arguments import check_choice
+from memglot.display import plural
 from memglot.errors import CannotWrite, StoreError
 from memglot.formats.base import STORE, Format, WriteOptions
 from memglot.formats.core.audit_chain import blob_of_event, is_audit
@@ -25,12 +26,12 @@ from memglot.store.query import Filter
 from memglot.store.stream import UNATTACHED, everything, selected
 
 LEAVE_OUT, INCLUDE = "leave-out", "include"
-"""What an export does with scopes that are marked as sensitive."""
+"""What an export does with sensitive scopes."""
 
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What a caller may ask of an export."""
+    """Options of an export."""
 
     format: str | None = None
     filter: Filter = Filter()
@@ -39,18 +40,18 @@ class ExportOptions:
     closed: bool = False
     """Whether no note mentions the scopes that are left out."""
     sensitive: str = LEAVE_OUT
-    """`leave-out`, or `include` for a caller that encrypts them, or that keeps what it reads to itself."""
+    """`leave-out`, or `include` for a caller that encrypts them, or that does not pass them on."""
     follow_scope: bool = False
     """Where a scope is all that is asked for: also what belongs to it beside its memories."""
     graph_first: bool = False
-    """Whether entities and the relations between them come before the records."""
+    """Whether entities and their relations come before the records."""
     audit: bool = False
-    """Whether the audit chain goes out too."""
+    """Whether the audit chain is exported too."""
     writing: WriteOptions = field(default_factory=WriteOptions)
 
 
 def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
-    """Write what the filter selects, by `created_at`, then id. Returns the format that was used."""
+    """Write what the filter selects, ordered by `created_at`, then id. Return the format used."""
     format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
@@ -61,7 +62,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     vectors = options.include_embeddings or format.writing.includes_vectors
     options = replace(options, include_embeddings=vectors, graph_first=format.writing.graph_first)
     if format.name == STORE:
-        # What is left of a store is a store too, and says as well which scopes are sensitive.
+        # A part of a store is a store too, and also says which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
         report.inputs.sensitive |= sensitive_scopes(store)
     items = store_items(store, options, report)
@@ -75,7 +76,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
 
 
 def refuse_own(store: Store, target: Target) -> None:
-    """Raise `CannotWrite` for the file of the store, and for the files that its database keeps beside it."""
+    """Raise `CannotWrite` for the file of the store and the files of its database next to it."""
     if target.path is None or not os.path.exists(store.url):
         return
     path = os.path.realpath(target.path)
@@ -85,7 +86,7 @@ def refuse_own(store: Store, target: Target) -> None:
 
 
 def store_items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
-    """Everything an export holds: each record with its riders behind it, then what belongs to no record."""
+    """Yield all items of an export: each record with its attached items, then those that belong to no record."""
     filter, embeddings = options.filter, options.include_embeddings
     check_choice("sensitive", options.sensitive, (LEAVE_OUT, INCLUDE))
     marked = sensitive_scopes(store) if options.sensitive == LEAVE_OUT else frozenset()
@@ -106,14 +107,14 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
     else:
         if alone := sum(store.things.count(kind) for kind in UNATTACHED):
             report.note(
-                f"a filtered export holds memories and their relations only: {alone:,} other things stayed in the store"
+                f"left out {plural(alone, 'other item')}: a filtered export has only memories and their relations"
             )
         items = selected(store, filter, options.limit, embeddings=embeddings, hidden=left_out)
-    return items if left_out is None or options.closed else _told(items, filter, left_out, report)
+    return items if left_out is None or options.closed else _with_note(items, filter, left_out, report)
 
 
 def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator[Item]:
-    """The items with every audit row, the store's own and those that came with other files; or with none.
+    """Yield the items with all audit rows, those of the store and of imported files; or without any.
 
     A row about something in a sensitive scope gets an owner, which tells a writer to encrypt it.
     """
@@ -128,14 +129,12 @@ def with_audit(store: Store, items: Iterator[Item], *, wanted: bool) -> Iterator
         map(blob_of_event, store.history.events()), (blob for blob in store.things.select(Blob) if is_audit(blob))
     )
     while batch := list(islice(rows, BATCH_SIZE)):
-        told = {blob.key: set(_strings(blob.row)) for blob in batch} if left_out is not None else {}
-        hidden = (
-            left_out.ids(sorted({text for texts in told.values() for text in texts})) if left_out is not None else set()
-        )
+        strings = {blob.key: set(_strings(blob.row)) for blob in batch}
+        hidden = left_out.ids(sorted(set().union(*strings.values()))) if left_out is not None else set()
         for blob in batch:
-            # The digest of what an import brought would let anybody try what that was.
+            # The digest of an import would let anybody test guesses about its content.
             secret = left_out is not None and (
-                blob.row.get("action") == "import" or not hidden.isdisjoint(told[blob.key])
+                blob.row.get("action") == "import" or not hidden.isdisjoint(strings[blob.key])
             )
             yield msgspec.structs.replace(blob, owner="sensitive") if secret else blob
 
@@ -152,12 +151,12 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _scope_alone(filter: Filter) -> Filter:
-    """The filter that asks for a scope and for nothing else."""
+    """Return a filter that selects only by scope."""
     return Filter(scope=filter.scope, with_deleted=filter.with_deleted, with_conversations=filter.with_conversations)
 
 
-def _told(items: Iterator[Item], filter: Filter, left_out: HiddenScopes, report: Report) -> Iterator[Item]:
-    """The items, and when they are all written a note of what is not among them."""
+def _with_note(items: Iterator[Item], filter: Filter, left_out: HiddenScopes, report: Report) -> Iterator[Item]:
+    """Yield the items, and then add a note about what was left out."""
     yield from items
     left_out.report_left_out(report, filter)
 
@@ -167,7 +166,7 @@ def _asks_for_all(options: ExportOptions) -> bool:
 
 
 def _copy(store: Store, target: Target, report: Report) -> None:
-    """Write the store itself, with its history and its log."""
+    """Copy the store itself, with its history and its log."""
     prover = Prover()
     with target.place() as path:
         try:

@@ -1,4 +1,4 @@
-"""Sync: memories.json between machines: what goes out, what a file would change, and how it is encrypted."""
+"""Sync machines with memories.json: export it, and show what importing one would change."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def sync_export(
     Scopes that are hidden from the caller are written only encrypted, and no note mentions them.
     """
     if v5 and audit:
-        raise UsageError(
-            "mcp-memory-service's shape has no place for an audit chain", "leave `--include-audit-chain` out"
-        )
+        raise UsageError("the format of mcp-memory-service cannot store an audit chain", "omit `--include-audit-chain`")
     closed = store.hidden is not None
     if store.hidden is not None and not (plaintext or v5):
         store = store.hidden.store
@@ -92,7 +90,7 @@ def sync_export(
 
 
 def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
-    """Those of some scopes that have anything to tell: memories, entities, identities or deletions."""
+    """Return the scopes that have memories, entities, identities or deletions."""
     if not scopes:
         return
     found = {name for name, _ in store.records.count_by("scope", Filter(with_deleted=True))} & scopes
@@ -104,7 +102,7 @@ def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
 
 
 def wrote(path: Path | None) -> bool:
-    """Tell whether a file is a memories.json of this tool's, which the next export may replace."""
+    """Return True if a file is a memories.json by memglot, which the next export may replace."""
     if path is None or not path.is_file():
         return False
     source = Source.file(path)
@@ -119,7 +117,7 @@ def wrote(path: Path | None) -> bool:
 
 
 def _shown(url: str) -> str:
-    """A store's place as a file may tell it: within the home of its user, else by its name alone."""
+    """Return a store's path as a file may show it: relative to the user's home, otherwise only its name."""
     home = os.path.expanduser("~")
     if url.startswith(home + os.sep):
         return "~" + url[len(home) :].replace(os.sep, "/")
@@ -127,7 +125,7 @@ def _shown(url: str) -> str:
 
 
 class RemoteDiff:
-    """What importing a file would change, by the ids of memories. Lists are read from disk, never held."""
+    """What importing a file would change, by the ids of memories; the lists are on disk."""
 
     def __init__(self) -> None:
         self.new: DiskList[str] = DiskList()
@@ -135,23 +133,23 @@ class RemoteDiff:
         self.conflicts: DiskList[dict[str, Any]] = DiskList()
         self.unchanged: DiskList[str] = DiskList()
         self.ahead: DiskList[dict[str, Any]] = DiskList()
-        """What is newer here than in the file: importing it changes nothing about these."""
+        """Memories that are newer here than in the file; importing it does not change them."""
         self.deletes: DiskList[str] = DiskList()
-        """What was deleted there, and would be here."""
+        """Memories that were deleted there, and would be deleted here."""
         self.deleted: DiskList[str] = DiskList()
-        """What was deleted here, and stays so."""
+        """Memories that were deleted here, and stay deleted."""
         self.others: Counter[str] = Counter()
-        """How many entities, relations and the like would come or change."""
+        """Number of entities, relations and other items that would be added or changed, by kind."""
         self.remote_total = 0
         self.report = Report()
 
     @property
     def exit_code(self) -> int:
-        """0 compared; 1 errors, but something could be compared; 2 errors and nothing could."""
+        """0 success; 1 errors, but something was compared; 2 errors and nothing compared."""
         return 0 if not len(self.report.errors) else 1 if self.remote_total else 2
 
     def value(self) -> dict[str, Any]:
-        """The result as its JSON shows it."""
+        """Return the result as JSON values."""
         names = ("new", "updates", "conflicts", "unchanged", "ahead", "deletes", "deleted")
         found = {name: getattr(self, name) for name in names}
         found |= {"others": dict(self.others), "remote_total": self.remote_total, "failed": self.report.failed}
@@ -159,7 +157,7 @@ class RemoteDiff:
 
 
 def diff_with_remote(store: Store, path: str | Path, options: ReadOptions, report: Report) -> RemoteDiff:
-    """What `sync import` of a file would do, without doing it."""
+    """Return what `sync import` of a file would change."""
     found = RemoteDiff()
     found.report = report
     items = ((item, place.source) for item, place in read_inputs([path], registry.get(FORMAT), report, options))
@@ -204,8 +202,8 @@ def _compare_things(found: RemoteDiff, store: Store, things: list[Thing]) -> Non
             found.others[kind_name(thing)] += 1
 
 
-def _tells(remote: Record, field: str) -> bool:
-    """Tell whether a record says anything of a field; one without times does not differ in them."""
+def _has_value(remote: Record, field: str) -> bool:
+    """Return True unless the field is a time of a record without times."""
     return bool(remote.updated_at) or field not in ("created_at", "updated_at", "clocks")
 
 
@@ -224,7 +222,7 @@ def _compare(
     elif taken:
         found.updates.append({"id": local.id, "fields": taken})
     elif kept := [
-        field for field in FIELDS if getattr(merged, field) != getattr(remote, field) and _tells(remote, field)
+        field for field in FIELDS if getattr(merged, field) != getattr(remote, field) and _has_value(remote, field)
     ]:
         found.ahead.append({"id": local.id, "fields": kept})
     else:

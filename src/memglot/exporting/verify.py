@@ -1,4 +1,4 @@
-"""Verify: is an export or a store whole and unaltered?"""
+"""Verify that an export or a store is intact and unchanged."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from memglot.store.location import open_store
 
 
 class Verdict(msgspec.Struct):
-    """What a check found. `state` is `whole`, `altered`, or `unproven` for a file that carries no proof."""
+    """The result of a check. `state` is `whole`, `altered`, or `unproven` for a file without a proof."""
 
     path: str
     state: str
@@ -36,12 +36,12 @@ class Verdict(msgspec.Struct):
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing is amiss."""
+        """Return True if no problem was found."""
         return self.state == "whole"
 
 
 def verify(path: Path | str, *, format: str | None = None, passphrase: Passphrase = None) -> Verdict:
-    """Check that an export in any format, or a store, is whole and unaltered; `problems` tells what is not."""
+    """Check that an export in any format, or a store, is intact and unchanged; `problems` lists what is wrong."""
     return verify_path(path, Report(), format, ReadOptions(passphrase=passphrase))
 
 
@@ -73,7 +73,7 @@ def _verify_store_file(url: str) -> Verdict:
 
 
 def verify_store(store: Store) -> Verdict:
-    """Check the file, every record against its digest, the full text and the audit chain."""
+    """Check the file, the digest of every record, the full-text index and the audit chain."""
     problems = list(store.verify())
     broken = store.history.first_broken()
     if broken is not None:
@@ -84,7 +84,7 @@ def verify_store(store: Store) -> Verdict:
 def _verify_file(path: Path, report: Report, format: Format | None, options: ReadOptions) -> Verdict:
     source = Source.file(path)
     format = format or detect(source)
-    # A chain that is broken is what is to be told, not what keeps from looking at the rest.
+    # A broken chain is a problem to report; the rest is checked too.
     prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
     problems = [str(fault) for fault in report.faults()]
     end = report.inputs.proof
@@ -93,18 +93,18 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if end is None:
         problems += [report.inputs.broken_chain] if report.inputs.broken_chain is not None else []
-        problems.append("no end mark: the file was cut off, or never carried a proof")
+        problems.append("no proof: the file was truncated, or never had one")
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
     if report.inputs.broken_chain is not None:
         problems.append(report.inputs.broken_chain)
-    amiss = _compare(end, (alone if end.alone else prover).end())
-    if not amiss and end.alone and format.writing.proves_rest and end.rest != rest:
-        amiss = ["something that is no memory was dropped, added or edited: an entity, a relation, an audit row"]
-    # A database keeps rows that are no memories; where all its memories are there, these were known when it was made.
-    problems = amiss if format.family == "sqlite" and not amiss else problems + amiss
+    wrong = _compare(end, (alone if end.alone else prover).end())
+    if not wrong and end.alone and format.writing.proves_rest and end.rest != rest:
+        wrong = ["an item other than a memory was dropped, added or edited: an entity, a relation or an audit row"]
+    # A database has rows that are not memories. If all memories match, these rows existed when it was written.
+    problems = [] if format.family == "sqlite" and not wrong else problems + wrong
     place = sidecar_path(path)
     if place is not None and sidecar_count(place) != end.beside:
-        problems.append(_file(place.name, "was cut off, edited, or is another export's"))
+        problems.append(_file(place.name, "was truncated or edited, or belongs to another export"))
     elif place is None and end.beside:
         problems.append(_file(path.name + SIDECAR, "is missing"))
     return Verdict(str(path), "altered" if problems else "whole", format.name, prover.count, problems)
@@ -112,36 +112,36 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
 
 def _compare(said: Proof, found: Proof) -> list[str]:
     if said.count != found.count:
-        return [f"the end mark tells of {said.count:,}, and {found.count:,} were read"]
+        return [f"the proof is for {plural(said.count, 'memory')}, but {found.count:,} were read"]
     if said.digest != found.digest:
         return [_digest()]
     return []
 
 
 def _prove(source: Source, format: Format, report: Report, options: ReadOptions) -> tuple[Prover, Prover, str]:
-    """Read a source and sum its records up, each with what rides with it, and without; and all that is no record."""
+    """Read a source; compute the proof of its records with and without attached items, and that of all other items."""
     prover, alone, rest = Prover(), Prover(), LineProver()
     record: Record | None = None
-    riders: list[Item] = []
+    attached: list[Item] = []
     for item, _ in read_source(source, format, report, options):
         if isinstance(item, Record):
             if record is not None:
-                prover.add(record, riders)
-            record, riders = item, []
+                prover.add(record, attached)
+            record, attached = item, []
             alone.add(record)
             continue
         rest.add(encode_item(item))
         if record is not None and owner_of(item) == record.id:
-            riders.append(item)
+            attached.append(item)
     if record is not None:
-        prover.add(record, riders)
+        prover.add(record, attached)
     return prover, alone, rest.end().digest if rest.count else ""
 
 
 def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdict:
     folder, proof = _proof_of(folder)
     if proof is None:
-        return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder carries no proof"])
+        return Verdict(str(folder), "unproven", "", 0, ["no `.memglot.json`: the folder has no proof"])
     format = registry.get(proof.format)
     problems: list[str] = []
     joint = Prover()
@@ -154,7 +154,7 @@ def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdic
             problems.append(_file(path, "was edited"))
         else:
             joint.add_digest(bytes.fromhex(found))
-    problems += _strangers(folder, proof, format, report)
+    problems += _added_files(folder, proof, format, report)
     if not problems and proof.end.digest != joint.end().digest:
         problems = [_digest()]
     if not problems and format.folder.digest_file is None:
@@ -166,7 +166,7 @@ def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdic
 
 
 def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
-    """The proof of a folder, and where it lies: in it, or in what a format keeps there under a name of its own."""
+    """Return the proof of a folder, and the folder that contains it: this one, or that of a format inside it."""
     proof = FolderProof.at(folder)
     if proof is None:
         for support in [format.folder for format in registry.by_folder() if format.folder.folder_name]:
@@ -182,8 +182,8 @@ def _digest_in_folder(place: Path, format: Format, options: ReadOptions) -> str 
     return file_digest(place, lambda source: format.read(source, SourceReport(), options))
 
 
-def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
-    """Notes in the folder that its proof does not name; both lists come in the same order."""
+def _added_files(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:
+    """Return the notes in the folder that its proof does not list."""
     said = {path for path, _ in proof.files()}
     paths = walk(folder, frozenset(format.extensions), report, accepts=format.folder.accepts_file)
     found = (path.relative_to(folder).as_posix() for path in paths)
@@ -191,17 +191,15 @@ def _strangers(folder: Path, proof: FolderProof, format: Format, report: Report)
 
 
 def verdict_value(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as its JSON shows it."""
+    """Return a verdict as JSON values."""
     return {"ok": verdict.ok, **msgspec.to_builtins(verdict)}
 
 
 def _digest() -> str:
-    """An end mark of another digest."""
-    return "the digest does not fit: at least one memory was edited, replaced or put elsewhere"
+    return "the digest does not match: at least one memory was edited, replaced or moved"
 
 
 def _file(path: str, what: str) -> str:
-    """A file of a folder that is not as its proof says."""
     return f"{path} {what}"
 
 

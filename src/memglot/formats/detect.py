@@ -1,4 +1,4 @@
-"""Which format an input has: by its extension, then by its shape; a folder's by what lies in it."""
+"""Detect the format of an input: by its extension, then by its shape; of a folder, by its files."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.sqlite_input import is_database
 
-_GLANCES = 1_000
+_MAX_NAMES = 1_000
 _HEAD = 1 << 14
 
 
 def detect(source: Source) -> Format:
-    """The format of a source that nobody named; raises `Unreadable` for one that is empty and has no extension."""
+    """Return the format of a source. Raise `Unreadable` if it is empty and has no extension."""
     if is_database(source.head):
         return _by_shape(source.head, registry.get("agentos-sqlite"))
     known = registry.by_extension(source.extension)
@@ -33,7 +33,7 @@ def _by_shape(head: bytes, fallback: Format) -> Format:
 
 
 def other_shape(head: bytes, format: Format) -> Format:
-    """The format of another tool that uses the same name for its own shape, if the input has that shape."""
+    """Return the format of another tool with the same name, if the input has that shape."""
     if format.name not in registry.SHARED_NAMES:
         return format
     found = _by_shape(head, format)
@@ -49,21 +49,21 @@ def _sniff(start: bytes) -> str:
 
 
 def _is_header(line: bytes) -> bool:
-    """Tell whether a line names the columns of a table, one of them `content`."""
+    """Return True if a line contains the column names of a table, one of them `content`."""
     names = [name.strip(b' "\r').lower() for name in re.split(rb"[,;\t]", line)]
     return len(names) > 1 and b"content" in names
 
 
 class Glance:
-    """A first look at the files of a folder or a zip, for those formats that are known by several files."""
+    """A first look at the files of a folder or a zip, for formats that consist of several files."""
 
     def __init__(self, names: Iterator[str], head: Callable[[str], bytes]) -> None:
-        self.names = [name for name, _ in zip(names, range(_GLANCES), strict=False)]
+        self.names = [name for name, _ in zip(names, range(_MAX_NAMES), strict=False)]
         self._head = head
         self._heads: dict[str, bytes] = {}
 
     def heads(self, extension: str) -> Iterator[bytes]:
-        """The first bytes of the files with an extension."""
+        """Return the first bytes of the files with an extension."""
         for name in self.names:
             if name.lower().endswith(extension) and not _is_hidden(name):
                 if name not in self._heads:
@@ -76,7 +76,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def glance_at(folder: Path) -> Glance:
-    """A first look at a folder."""
+    """Take a first look at a folder."""
 
     def head(name: str) -> bytes:
         try:
@@ -91,11 +91,11 @@ def glance_at(folder: Path) -> Glance:
 def _names_in(folder: Path) -> Iterator[str]:
     for format in registry.by_folder():
         if format.folder.folder_name:
-            # However much else there is, and also where the home itself is given.
+            # However many other files there are, and also if this folder itself is given.
             home = format.folder.find_in(folder)
             yield from (f"{home.name}/{path.name}" for path in sorted(home.glob("*.json")) if not home.is_symlink())
     if (folder / ".obsidian").is_dir():
-        # However many notes come before it.
+        # However many notes come first.
         yield ".obsidian/"
     waiting = [folder]
     while waiting:
@@ -109,12 +109,12 @@ def _names_in(folder: Path) -> Iterator[str]:
             if path.is_dir():
                 waiting.append(path)
             elif path.is_file():
-                # Nothing else is opened: a pipe would wait for somebody to write into it.
+                # Nothing else is opened: reading a pipe would wait.
                 yield path.relative_to(folder).as_posix()
 
 
 def detect_folder(glance: Glance) -> Format | None:
-    """The format of a folder that is known by what lies in it; `None` where each file speaks for itself."""
+    """Return the format of a folder; `None` if each of its files is detected separately."""
     for format in registry.by_folder():
         if format.folder.recognise is not None and format.folder.recognise(glance):
             return format
@@ -122,7 +122,7 @@ def detect_folder(glance: Glance) -> Format | None:
 
 
 def format_to_write(name: str | None, path: Path | None, options: WriteOptions = WriteOptions()) -> Format:
-    """The format that was asked for; else by the extension of the path; else JSON. Raises `NotWritable`."""
+    """Return the format with this name, or the default for the path's extension, or JSON. Raise `NotWritable`."""
     if name is not None and name != "auto":
         format = registry.get(name)
     else:

@@ -1,4 +1,4 @@
-"""What the formats can do, for `memglot formats` and the tables in the docs."""
+"""Tables about the formats, for `memglot formats` and the docs."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from memglot.model import FIELDS
 
 
 def format_rows() -> list[dict[str, Any]]:
-    """One row a format."""
+    """Return one row per format."""
     return [
         {
             "name": format.name,
@@ -28,7 +28,7 @@ def format_rows() -> list[dict[str, Any]]:
 
 
 def format_matrix() -> list[dict[str, Any]]:
-    """What each ordered pair keeps in its own place, carries in the carry slot, or drops."""
+    """Return what each pair of formats stores in fields, carries in the carry slot, or drops."""
     formats = list(registry.formats())
     return [_pair(one, other) for one in formats for other in formats if other.write is not None]
 
@@ -45,9 +45,9 @@ def _pair(one: Format, other: Format) -> dict[str, Any]:
 
 
 def matrix_grid() -> list[list[str]]:
-    """The pairs as a table: a row for each format that is read, a column for each that is written.
+    """Return the pairs as a table: a row for each source format, a column for each target format.
 
-    A cell counts the fields in their own place and, behind a plus, those in the carry slot; dropped ones are named.
+    A cell has the number of native fields and, after a plus, of carried ones; it names dropped fields.
     """
     pairs = format_matrix()
     targets = list(dict.fromkeys(pair["to"] for pair in pairs))
@@ -59,7 +59,7 @@ def matrix_grid() -> list[list[str]]:
 
 
 def format_fields() -> list[tuple[str, list[str], list[str]]]:
-    """Each format that is written, with the fields it has a place for and those that it carries."""
+    """Return each format that can be written, with its native fields and its carried fields."""
     return [
         (
             format.name,

@@ -1,4 +1,4 @@
-"""Undo: what an import brought goes, what it changed is put back; what was changed since stays, unless it is forced."""
+"""Undo an import: remove what it added and restore what it changed, except what was changed since."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from memglot.display import many
+from memglot.display import plural
 from memglot.editing.history import find_import
 from memglot.editing.supersede import undo_supersession
 from memglot.formats.core.sidecar import kind_name
@@ -30,21 +30,21 @@ from memglot.store.contract import Import, Revision, Store
 
 _RECORD = "record"
 Key = tuple[str, str]
-"""The kind of a thing, and its key; a deletion is part of a record's own past."""
+"""The kind and the key of an item; a deletion belongs to the history of its record."""
 
 
 def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
-    """Put back what was there before an import, and leave no tombstone.
+    """Restore what was stored before an import, and leave no tombstone.
 
-    What was changed since, or has something hanging on it since, stays as it is now, with a note, unless `force`.
+    What was changed or linked since is kept, with a note, unless `force` is set.
     """
     with store.writing():
         entry = find_import(store.history.imports(), import_id)
         if entry.state == "undone":
             return entry
-        undoing = _Undoing(store, entry, report, force)
-        undoing.run()
-        kept = undoing.kept
+        running = _Undo(store, entry, report, force)
+        running.run()
+        kept = running.kept
         if kept:
             memories = sum(kind == _RECORD for kind, _ in kept)
             report.note(_kept_since(memories, len(kept) - memories))
@@ -56,8 +56,8 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
     return entry
 
 
-class _Undoing:
-    """One import that is being undone."""
+class _Undo:
+    """Undoes one import."""
 
     def __init__(self, store: Store, entry: Import, report: Report, force: bool) -> None:
         self._store, self._report, self._force, self._at = store, report, force, entry.at
@@ -75,16 +75,16 @@ class _Undoing:
         self._remove_things(taken)
         self._put_back()
         if self._removed:
-            # What had been merged into a memory that is gone has no other place to live.
+            # Memories that were merged into a removed one are restored.
             update_redirects(self._store, RedirectChanges(has_tombstones=True), now())
 
     def _remove_records(self) -> None:
         ids = [record.id for record in self._store.records.in_batches(self._batches)]
-        spoken = list(self._said_since(set(ids)))
-        about = {id for _, ends in spoken for id in ends}
+        since = list(self._linked_since(set(ids)))
+        linked = {id for _, ends in since for id in ends}
         gone = []
         for id in ids:
-            if not self._force and (id in about or self._is_changed((_RECORD, id))):
+            if not self._force and (id in linked or self._is_changed((_RECORD, id))):
                 self.kept.add((_RECORD, id))
             else:
                 gone.append(id)
@@ -95,11 +95,11 @@ class _Undoing:
         self._removed.update(gone)
         self._report.imported += len(gone)
         if self._force:
-            for thing, _ in spoken:
-                self._take_hanging(thing)
+            for thing, _ in since:
+                self._remove_link(thing)
 
-    def _said_since(self, ids: set[str]) -> Iterator[tuple[Thing, set[str]]]:
-        """What came to hang on some memories after the import, with those that it hangs on."""
+    def _linked_since(self, ids: set[str]) -> Iterator[tuple[Thing, set[str]]]:
+        """Yield links and deletions of some memories since the import, with the ids of these memories."""
         for kind in (Relation, Supersession, Tombstone):
             for thing in self._store.things.select(kind) if ids else ():
                 ends = ids.intersection(_ends(thing))
@@ -112,14 +112,14 @@ class _Undoing:
             return batch > max(self._batches)
         return _time(thing) >= self._at
 
-    def _take_hanging(self, thing: Thing) -> None:
+    def _remove_link(self, thing: Thing) -> None:
         if isinstance(thing, Supersession):
             undo_supersession(self._store, thing)
         elif isinstance(thing, Relation):
             self._store.things.remove([thing])
 
     def _remove_dead(self, taken: list[Revision]) -> None:
-        """Memories that the import brought and somebody deleted, or merged into others, since."""
+        """Remove memories of this import that were deleted, or merged into others, since."""
         dead = {one.key for one in taken if one.kind == _RECORD and one.batch not in self._batches}
         dead -= self._store.records.known(sorted(dead)) | self._removed
         for tombstone in list(self._store.things.select(Tombstone, sorted(dead))) if dead else ():
@@ -135,7 +135,7 @@ class _Undoing:
         gone: list[Thing] = []
         for thing in list(self._store.things.in_batches(self._batches)):
             key = _key(kind_name(thing), thing_key(thing))
-            # What hangs on a memory that stays, stays too.
+            # Items of a memory that is kept are kept too.
             if owner_of(thing) in stays or key in self.kept:
                 continue
             if not self._force and self._is_changed(key):
@@ -160,8 +160,8 @@ class _Undoing:
             if revision.action != AFTER_DELETION and not self._force and (key in self.kept or self._is_changed(key)):
                 self.kept.add(key)
                 continue
-            # What was put back is as if it had never changed, also to the next undo; and nobody saw what was learnt
-            # of a deleted memory.
+            # A restored item counts as never changed, also for the next undo; and the states of deleted memories
+            # were never visible.
             self._store.history.delete_revisions([revision.number])
             if revision.action != AFTER_DELETION:
                 self._restore(revision)
@@ -182,7 +182,7 @@ class _Undoing:
             self._report.merged += 1
 
     def _is_changed(self, key: Key) -> bool:
-        """Tell whether somebody else changed a record, or another thing, after this import began."""
+        """Return True if an item was changed by something else after this import began."""
         kinds = (_RECORD, "tombstone") if key[0] == _RECORD else (key[0],)
         return any(
             revision.number > self._begin and revision.batch not in self._batches and revision.action != AFTER_DELETION
@@ -196,9 +196,9 @@ def _key(kind: str, key: str) -> Key:
 
 
 def _ends(thing: Thing) -> tuple[str, ...]:
-    """The memories that a thing hangs on: a deletion by merging hangs on the one that took the memory in."""
-    home = merged_into(thing) if isinstance(thing, Tombstone) else None
-    return linked_memories(thing) if home is None else (home,)
+    """Return the memories that an item belongs to; a merged memory's deletion belongs to the one it was merged into."""
+    target = merged_into(thing) if isinstance(thing, Tombstone) else None
+    return linked_memories(thing) if target is None else (target,)
 
 
 def _time(thing: Thing) -> int:
@@ -214,7 +214,6 @@ def _time(thing: Thing) -> int:
 
 
 def _kept_since(memories: int, others: int) -> str:
-    """Memories, and things beside them, that were changed after the import that is undone."""
-    things = "1 thing beside the memories has" if others == 1 else f"{others:,} things beside the memories have"
-    said = " and ".join([*([many(memories)] if memories else []), *([things] if others else [])])
-    return f"{said} been changed since and stayed as they are now: `--force` undoes them too"
+    kept = [plural(memories, "memory")] if memories else []
+    kept += [plural(others, "other item")] if others else []
+    return f"kept {' and '.join(kept)} changed since the import; use `--force` to undo them too"

@@ -19,7 +19,7 @@ from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_sl
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
 from memglot.formats.core.note_folder import open_note_folder
-from memglot.formats.core.note_layout import NotePlace, first_vault, is_untouched, mirror, note_slot, places_of
+from memglot.formats.core.note_layout import NotePlace, first_vault, has_note_values, note_digest, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, read_trace, trace_from_record
@@ -108,7 +108,7 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
 def _remember(record: Record, place: NotePlace) -> None:
     """Keep the text around the content of a note that memglot would write differently."""
     place.tags = record.tags
-    place.of = mirror(record, record.extra.get(TOOL))
+    place.of = note_digest(record, record.extra.get(TOOL))
     record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
 
 
@@ -174,7 +174,7 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Write
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
     places = places_of(record, PLACE, RESIDUE)
-    return bool(places) and is_untouched(record, places, record.extra.get(TOOL))
+    return bool(places) and has_note_values(record, places, record.extra.get(TOOL))
 
 
 def _layout(bundle: Bundle, report: Report, options: WriteOptions, space: str) -> tuple[str, Trace]:

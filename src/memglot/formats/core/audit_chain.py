@@ -1,4 +1,4 @@
-"""The audit chain of a file: checked link by link when it is read, and chained by our own rule when it is written."""
+"""The audit chain of a file: check it row by row when reading, and chain the rows again when writing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULE = "memglot-1"
 GENESIS = "0" * 64
 _PREFIX = "sha256:"
 _HASHES = ("prev_hash", "this_hash")
-# How much deeper a row may lie in another format than in the file it was read from.
+# How much deeper a row may be nested in another format than in its file.
 _DEEPER = 8
 ENCRYPTED = "sealed"
 EncryptRow: TypeAlias = Callable[[dict[str, Any], bool], str | None]
@@ -29,17 +29,17 @@ _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", 
 
 
 class ChainCheck:
-    """Takes in the rows of a chain in their order, and tells the first that does not fit."""
+    """Checks the rows of a chain in their order, and keeps the first that does not match."""
 
     def __init__(self, *, ours: bool, scoped: bool) -> None:
         self._ours, self._scoped = ours, scoped
         self._last: str | None = None
         self.count = self.verified = self.linked = 0
         self.broken: tuple[int, str] | None = None
-        """The number of the first bad row, and what is wrong with it."""
+        """Number of the first bad row, and what is wrong with it."""
 
     def add(self, row: Any) -> None:
-        """Take in a row."""
+        """Check a row."""
         self.count += 1
         this = _bare(row.get("this_hash")) if isinstance(row, dict) else None
         if this is None:
@@ -61,7 +61,7 @@ class ChainCheck:
             self.linked += 1
 
     def end(self, head: Any) -> bool:
-        """Compare the last row with the recorded head; tells whether they fit. In a file of ours they must."""
+        """Return True if the last row matches the recorded head; in a file of memglot it must."""
         said = _bare(head)
         if said is None or said == self._last:
             return True
@@ -71,12 +71,12 @@ class ChainCheck:
         return False
 
     def fault(self, reason: str) -> None:
-        """Remember the first row that does not fit."""
+        """Keep the first row that does not match."""
         self.broken = self.broken or (self.count, reason)
 
 
 def check_log(source: Source) -> ChainCheck:
-    """Check memoryd's own log, a line an event: each names the hash of the one before, the first that of none."""
+    """Check memoryd's log, one event per line: each has the hash of the one before."""
     check, expected = ChainCheck(ours=False, scoped=False), GENESIS
     for line in source.stream:
         if not line.strip():
@@ -91,13 +91,13 @@ def check_log(source: Source) -> ChainCheck:
             check.fault("it does not follow the row before it")
         expected = raw_hash(event)
     source.close()
-    # Nobody has hashed the last one yet.
+    # No later event has the hash of the last one.
     check.verified, check.linked = max(check.count - 1, 0), min(check.count, 1)
     return check
 
 
 def blob_of(row: dict[str, Any]) -> Blob | None:
-    """A row as it is kept, under the first hash it ever had; `None` for one that tells nothing but how to go on."""
+    """Return a row as it is stored, under its first hash; `None` for a row that has only hashes."""
     details, event = row.get("details"), row.get("event_type") or row.get("action")
     if row.keys() <= _LINK or event == ENCRYPTED and ENCRYPTED in _details(details):
         return None
@@ -106,7 +106,7 @@ def blob_of(row: dict[str, Any]) -> Blob | None:
         origin = {name: row[name] for name in ("seq", *_HASHES) if name in row}
     kept = {name: value for name, value in row.items() if name not in ("seq", "hash_rule", *_HASHES)}
     check_value(kept, "the audit row", _DEEPER)
-    # A row that has no hash, of a broken chain that was taken all the same, is known by what it says.
+    # A row without a hash, of a broken chain that was accepted, is identified by its content.
     key = _bare(origin.get("this_hash"))
     if key is None:
         key = sha256(canonical_value(kept)).hexdigest()
@@ -115,7 +115,7 @@ def blob_of(row: dict[str, Any]) -> Blob | None:
 
 
 def blob_of_event(event: Event) -> Blob:
-    """A row of a store's own chain, as other files carry it."""
+    """Return a row of a store's chain as other files contain it."""
     origin = {"seq": event.seq, "prev_hash": event.prev_hash, "this_hash": event.this_hash}
     row = {
         "ts": format_time(event.at),
@@ -130,12 +130,12 @@ def blob_of_event(event: Event) -> Blob:
 
 
 def is_audit(blob: Blob) -> bool:
-    """Tell whether a blob is a row of an audit chain."""
+    """Return True if a blob is a row of an audit chain."""
     return blob.tool == TOOL and blob.table == TABLE and isinstance(blob.row, dict)
 
 
 class ChainWriter:
-    """Collects rows in any order and gives them back by time, chained anew."""
+    """Collects rows in any order, and chains them again by time."""
 
     def __init__(self) -> None:
         self._lines = SortedLines()
@@ -160,11 +160,8 @@ class ChainWriter:
                 hidden = not blob
                 if hidden and only is None:
                     continue
-                kept = (
-                    kept
-                    if hidden
-                    else _normal({"ts": kept.get("ts"), "event_type": ENCRYPTED, "details": {ENCRYPTED: blob}})
-                )
+                if not hidden:
+                    kept = _normal({"ts": kept.get("ts"), "event_type": ENCRYPTED, "details": {ENCRYPTED: blob}})
             seq += 1
             row = {"seq": seq, **kept, "hash_rule": RULE, "prev_hash": _PREFIX + previous}
             previous = _own_hash(row)
@@ -183,14 +180,14 @@ def encrypted_part(row: dict[str, Any]) -> Any:
 
 
 def scope_of(row: dict[str, Any]) -> Any:
-    """The scope that a row speaks of; memoryd itself has it among the details."""
+    """Return the scope of a row; memoryd has it in the details."""
     own = row.get("scope_hash")
     details = row.get("details")
     return own if own is not None or not isinstance(details, dict) else details.get("scope_hash")
 
 
 def _normal(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as page and program both read it, so that writing it and reading it again changes nothing."""
+    """Return a row as both the web page and the program read it, so that a round trip changes nothing."""
     event = row.get("event_type") or row.get("action") or "unknown"
     found = {
         "ts": row.get("ts"),
@@ -206,7 +203,7 @@ def _normal(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _details(value: Any) -> dict[str, Any]:
-    """Details as an object: the page shows them as text, the program takes nothing else."""
+    """Return details as an object; the web page writes them as text."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
@@ -221,7 +218,7 @@ def _own_hash(row: dict[str, Any]) -> str:
 
 
 def _program_hash(row: dict[str, Any]) -> str | None:
-    """The hash by memoryd's rule, as far as an exported row still holds what was hashed."""
+    """Return the hash by memoryd's rule, as far as an exported row has the hashed values."""
     details, ts = row.get("details"), row.get("ts")
     if not isinstance(details, dict) or not isinstance(ts, str):
         return None
@@ -232,7 +229,7 @@ def _program_hash(row: dict[str, Any]) -> str | None:
 
 
 def raw_hash(event: dict[str, Any]) -> str:
-    """The hash that memoryd gives a line of its own log: over the whole event but the hash before it."""
+    """Return the hash of a line in memoryd's log: of the event without the previous hash."""
     rest = {name: value for name, value in event.items() if name != "prev_hash"}
     return sha256(json.dumps(rest, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The carry slot: one place in each format where the model fields ride that the format has no home for."""
+"""The carry slot: the place in each format for model fields that have no field of their own."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, TypeAlias
@@ -33,7 +33,7 @@ KEY = "memglot"
 
 
 class Carry(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What may stand in a carry slot: fields of the record, what rides with it, and the end mark."""
+    """The content of a carry slot: fields of the record, its attached items, and the proof."""
 
     id: str | None = None
     title: str | None = None
@@ -62,36 +62,36 @@ class Carry(msgspec.Struct, kw_only=True, omit_defaults=True):
     end: Proof | None = None
 
 
-_RIDERS: dict[type, str] = {
+_ATTACHED: dict[type, str] = {
     Relation: "relations",
     Supersession: "supersessions",
     Embedding: "embeddings",
     Conflict: "conflicts",
 }
-_ORDER = tuple(_RIDERS)
-_FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_RIDERS.values(), "end"})
+_ORDER = tuple(_ATTACHED)
+_FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_ATTACHED.values(), "end"})
 
 
 Bundle: TypeAlias = tuple[Record, list[Thing], bool]
-"""A record, what rides with it, and whether it is the last."""
+"""A record, its attached items, and whether it is the last record."""
 
 
 class Leftovers(Protocol):
-    """Where things go that belong to no record."""
+    """Where items go that belong to no record."""
 
     def add_leftover(self, item: Item, report: Report) -> None:
-        """Keep an item there."""
+        """Add an item."""
 
 
 def bundles(
     items: Iterable[Item], target: Leftovers, report: Report, *, with_deleted: bool = False
 ) -> Iterator[Bundle]:
-    """Group items for a writer of records; what belongs to no record goes beside the file.
+    """Group items for a writer of records; items that belong to no record are leftovers.
 
-    So do deleted records, unless the format has a place for them.
+    So are deleted records, unless the format can store them.
     """
     current: Record | None = None
-    riders: list[Thing] = []
+    attached: list[Thing] = []
     count = 0
     for item in items:
         if isinstance(item, Record):
@@ -103,19 +103,19 @@ def bundles(
                 if count % 1_000 == 0:
                     report.progress.written = count
                     report.tick()
-                yield current, riders, False
-                riders = []
+                yield current, attached, False
+                attached = []
             current = item
-        elif current is not None and type(item) in _RIDERS and owner_of(item) == current.id:
-            riders.append(item)
+        elif current is not None and type(item) in _ATTACHED and owner_of(item) == current.id:
+            attached.append(item)
         else:
             target.add_leftover(item, report)
     if current is not None:
-        yield current, riders, True
+        yield current, attached, True
 
 
 def is_plain(record: Record) -> bool:
-    """Tell whether Memory Engine's five fields say all there is to say about a record."""
+    """Return True if Memory Engine's five fields hold all values of a record."""
     at = record.created_at
     return (
         record.kind == "semantic"
@@ -132,10 +132,10 @@ def is_plain(record: Record) -> bool:
     )
 
 
-def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
-    """The fields of a record that have no home in a format and differ from their default, as plain values."""
+def other_fields(record: Record, fields: frozenset[str]) -> dict[str, Any]:
+    """Return the values of a record that are not in the `fields` of a format and differ from their defaults."""
     values: dict[str, Any] = to_builtins(record)
-    found = {name: value for name, value in values.items() if name not in homes and name != "content"}
+    found = {name: value for name, value in values.items() if name not in fields and name != "content"}
     if "created_at" in found and record.id and record.created_at == id_time(record.id) * 1000:
         del found["created_at"]
     if record.updated_at == record.created_at:
@@ -144,10 +144,10 @@ def homeless(record: Record, homes: frozenset[str]) -> dict[str, Any]:
 
 
 def differences(record: Record, native: Record) -> dict[str, Any]:
-    """What a reader cannot know of a record that takes `native` from the format's own fields.
+    """Return what a reader cannot know of a record if it reads `native` from the format's own fields.
 
-    `null` says that a field is absent which the format cannot leave out. What `native` has in `meta` and `extra`, the
-    record must have too: keys can be added and replaced, not taken away.
+    `null` means that a field is absent although the format cannot leave it out. The record must have all keys that
+    `native` has in `meta` and `extra`: keys can be added and replaced, not removed.
     """
     ours, theirs = to_builtins(record), to_builtins(native)
     found: dict[str, Any] = {}
@@ -160,7 +160,7 @@ def differences(record: Record, native: Record) -> dict[str, Any]:
         else:
             found[name] = mine
     if "created_at" in found:
-        # A carried time of making stands for both, unless the other is carried too.
+        # A carried `created_at` is also `updated_at`, unless that is carried too.
         found["updated_at"] = record.updated_at
         if record.updated_at == record.created_at:
             del found["updated_at"]
@@ -177,19 +177,19 @@ def _added(mine: dict[str, Any], given: dict[str, Any], *, deep: bool) -> dict[s
     return found
 
 
-def pack(bundle: Bundle, homes: frozenset[str], report: Report, plain_only: bool) -> dict[str, Any]:
-    """What goes into the carry slot of a record; with `plain_only` nothing does, and the report names the losses."""
-    record, riders, _ = bundle
-    return pack_found({} if is_plain(record) else homeless(record, homes), record, riders, report, plain_only)
+def pack(bundle: Bundle, fields: frozenset[str], report: Report, plain_only: bool) -> dict[str, Any]:
+    """Return the carry slot of a record; with `plain_only` it is empty, and the report lists the losses."""
+    record, attached, _ = bundle
+    return pack_found({} if is_plain(record) else other_fields(record, fields), record, attached, report, plain_only)
 
 
 def pack_found(
-    found: dict[str, Any], record: Record, riders: list[Thing], report: Report, plain_only: bool
+    found: dict[str, Any], record: Record, attached: list[Thing], report: Report, plain_only: bool
 ) -> dict[str, Any]:
-    """Like `pack`, for fields that were found already."""
-    # In the order of the slot's own fields, so that the same things give the same bytes.
-    for rider in sorted(riders, key=lambda rider: _ORDER.index(type(rider))):
-        found.setdefault(_RIDERS[type(rider)], []).append(to_builtins(rider))
+    """Return the carry slot for values that were already found, like `pack`."""
+    # In the order of the slot's fields, so that the same items give the same bytes.
+    for item in sorted(attached, key=lambda item: _ORDER.index(type(item))):
+        found.setdefault(_ATTACHED[type(item)], []).append(to_builtins(item))
     if plain_only:
         for name in found:
             report.dropped(name, record.id or excerpt(record.content))
@@ -206,28 +206,28 @@ def pack_found(
 
 
 def is_slot(value: dict[str, Any]) -> bool:
-    """Tell whether an object under our key may be ours: it has at least one of our fields."""
+    """Return True if an object has at least one field of a carry slot."""
     return not value.keys().isdisjoint(Carry.__struct_fields__)
 
 
 def _join(extra: dict[str, Any], carried: dict[str, Any]) -> None:
-    """Add what was carried for a tool to what the format itself gave for it."""
+    """Add the carried values of each tool to those that the format has for it."""
     for tool, value in carried.items():
         given = extra.get(tool)
         extra[tool] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
 
 
 def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[Thing]:
-    """Put what rode in the carry slot back into the record, and return what rode with it.
+    """Set the carried fields of a record, and return its attached items.
 
-    Raises `msgspec.ValidationError` or `BadRecord` for a slot that this tool cannot have written.
+    Raise `msgspec.ValidationError` or `BadRecord` for a slot that memglot cannot have written.
     """
     carry = msgspec.convert(slot, Carry)
     for name in _FIELDS:
         value = getattr(carry, name)
         if value is None:
             if name in slot:
-                # Said to be absent, where the format itself has no way to say so.
+                # `null` in the slot: the field is absent, which the format itself cannot express.
                 setattr(record, name, getattr(Record(content=""), name))
             continue
         if name == "meta":
@@ -247,30 +247,30 @@ def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[T
         record.id = check_id(record.id)
     set_times_from_id(record)
     check_record(record)
-    riders: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
-    return [check_thing(rider) for rider in riders]
+    attached: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
+    return [check_thing(item) for item in attached]
 
 
 def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> list[Any] | None:
-    """Take the carry slot out of the object that holds it, and return what rode with the record.
+    """Remove the carry slot from the object that holds it, and return the attached items of the record.
 
-    What is not ours stays where it was, with a note, and `None` is returned.
+    A value that is not a carry slot is kept, with a note; then return `None`.
     """
     slot = holder[KEY]
-    # The slot is tried on a copy, so that a slot that turns out to be foreign leaves no trace.
+    # The slot is applied to a copy, so that a foreign one changes nothing.
     trial = msgspec.structs.replace(record, meta=dict(record.meta), extra=dict(record.extra))
     if KEY in trial.meta and trial.meta[KEY] is slot:
         del trial.meta[KEY]
     try:
         if not isinstance(slot, dict) or not is_slot(slot):
             raise not_a_slot()
-        riders = unpack(slot, trial, report)
+        attached = unpack(slot, trial, report)
     except (msgspec.ValidationError, BadRecord) as error:
         report.note(note_foreign_slot(report.source, error))
         return None
     for name in record.__struct_fields__:
         setattr(record, name, getattr(trial, name))
-    return riders
+    return attached
 
 
 def note_foreign_slot(source: str, error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""`.memglot.json`: what proves the notes of a folder, and holds what belongs to none of them."""
+"""`.memglot.json`: the proof of a folder of notes, with the items that belong to no note."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class _Proof(msgspec.Struct):
 class FolderProof:
     """What `.memglot.json` says about a folder."""
 
-    def __init__(self, path: Path, head: _Proof, whole: bool) -> None:
+    def __init__(self, path: Path, head: _Proof, reformatted: bool) -> None:
         self._path = path
         self._head = head
-        self._whole = whole
+        self._reformatted = reformatted
         self.format = head.format
         self.end = Proof(head.count, head.digest)
 
     @classmethod
     def at(cls, folder: Path) -> FolderProof | None:
-        """The proof in a folder; `None` where there is none. Raises `Unreadable` for one that is damaged."""
+        """Return the proof in a folder, or `None`. Raise `Unreadable` if it is damaged."""
         path = folder / FOLDER_PROOF
         if not path.is_file() or path.is_symlink():
             return None
@@ -46,14 +46,14 @@ class FolderProof:
                 first = file.readline().rstrip()
             if first.endswith(b'"files":{'):
                 return cls(path, msgspec.json.decode(first + b"}}", type=_Proof), False)
-            # Somebody laid it out anew, so it cannot be read line by line.
+            # Somebody reformatted it, so it cannot be read line by line.
             return cls(path, msgspec.json.decode(path.read_bytes(), type=_Proof), True)
         except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
             raise _damaged(path, error) from error
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """The notes and the digests of their records. Raises `Unreadable`."""
-        if self._whole:
+        """Yield the notes and the digests of their records. Raise `Unreadable`."""
+        if self._reformatted:
             yield from self._head.files.items()
             return
         for line in self._section(b'"files":{', b"},"):
@@ -63,8 +63,8 @@ class FolderProof:
                 raise _damaged(self._path, error) from error
 
     def slots(self) -> Iterator[tuple[str, Any]]:
-        """What is carried for notes that had to stay as they are. Raises `Unreadable`."""
-        if self._whole:
+        """Yield the carry slots of notes that must not change. Raise `Unreadable`."""
+        if self._reformatted:
             yield from self._head.slots.items()
             return
         for line in self._section(b'"slots":{', b"},"):
@@ -74,24 +74,24 @@ class FolderProof:
                 raise _damaged(self._path, error) from error
 
     def items(self) -> Iterator[Item | BadRecord]:
-        """What belongs to no note; what is wrong with a line comes in its place."""
-        for line in self._beside_lines():
+        """Yield the items that belong to no note, or the error of a line."""
+        for line in self._leftover_lines():
             try:
                 yield decode_item(line)
             except BadRecord as error:
                 yield error
 
     def leftovers_are_intact(self) -> bool:
-        """Tell whether what belongs to no note is as it was written."""
+        """Return True if the items that belong to no note are unchanged."""
         found = LineProver()
         for path, slot in self.slots():
             found.add(msgspec.json.encode({path: slot})[1:-1])
-        for line in self._beside_lines():
+        for line in self._leftover_lines():
             found.add(line)
         return self._head.beside_digest == found.end().digest
 
-    def _beside_lines(self) -> Iterator[bytes]:
-        if self._whole:
+    def _leftover_lines(self) -> Iterator[bytes]:
+        if self._reformatted:
             return map(msgspec.json.encode, self._head.beside)
         return self._section(b'"beside":[', b"]}")
 
@@ -109,10 +109,10 @@ class FolderProof:
 
 
 def _damaged(path: Path, error: Exception) -> Unreadable:
-    return Unreadable(str(path), f"damaged ({error})", "delete it to do without its proof")
+    return Unreadable(str(path), f"damaged ({error})", "delete it to import the folder without its proof")
 
 
 def entry_of(line: bytes) -> tuple[str, str]:
-    """A path and the digest of what lies there, from a line of the proof."""
+    """Return the path and the digest in a line of the proof."""
     ((path, digest),) = msgspec.json.decode(b"{" + line + b"}", type=dict[str, str]).items()
     return path, digest

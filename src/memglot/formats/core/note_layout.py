@@ -1,4 +1,4 @@
-"""How a note comes back as it was: the text around its content, kept while the memory says what the note said."""
+"""Restore notes byte for byte: keep the text around the content while the memory is unchanged."""
 
 from __future__ import annotations
 
@@ -10,14 +10,25 @@ import msgspec
 
 from memglot.model import Record, canonical_value, to_builtins
 
-_MIRRORED = (
-    *("title", "kind", "scope", "tree", "triggers", "meta", "temporal", "status", "strength"),
-    *("confidence", "last_accessed", "access_count", "source"),
+_DIGESTED = (
+    "title",
+    "kind",
+    "scope",
+    "tree",
+    "triggers",
+    "meta",
+    "temporal",
+    "status",
+    "strength",
+    "confidence",
+    "last_accessed",
+    "access_count",
+    "source",
 )
 
 
 class NotePlace(msgspec.Struct, omit_defaults=True):
-    """Where a note lies, and what its file has before and after the content."""
+    """The path of a note, and the text of its file before and after the content."""
 
     path: str
     head: str = ""
@@ -28,23 +39,23 @@ class NotePlace(msgspec.Struct, omit_defaults=True):
     vault: str = ""
 
     def text(self, content: str) -> str:
-        """The file of the note with this content."""
+        """Return the text of the note with this content."""
         return self.head + ("" if self.empty else content) + self.tail
 
 
-def mirror(record: Record, own: Any = None) -> str:
-    """A short digest of all that a note says of its memory, save its tags, which doubles may add to."""
-    whole = sha256(record.content.encode())
-    whole.update(canonical_value([*(getattr(record, field) for field in _MIRRORED), own]))
-    return whole.hexdigest()[:16]
+def note_digest(record: Record, own: Any = None) -> str:
+    """Return a short digest of all values in a note except its tags, which duplicates may extend."""
+    digest = sha256(record.content.encode())
+    digest.update(canonical_value([*(getattr(record, field) for field in _DIGESTED), own]))
+    return digest.hexdigest()[:16]
 
 
-def places_of(record: Record, tool: str, residue: str) -> list[NotePlace]:
-    """The notes of a memory, its own first; what is no place is passed over."""
+def places_of(record: Record, tool: str, bytes_key: str) -> list[NotePlace]:
+    """Return the notes of a memory, its own first; skip values that are not valid."""
     own = record.extra.get(tool)
     if not isinstance(own, dict):
         return []
-    around = record.extra.get(residue)
+    around = record.extra.get(bytes_key)
     found = [{"path": own.get("path"), **(around if isinstance(around, dict) else {})}]
     found += own["places"] if isinstance(own.get("places"), list) else []
     places = []
@@ -56,23 +67,23 @@ def places_of(record: Record, tool: str, residue: str) -> list[NotePlace]:
     return places
 
 
-def is_untouched(record: Record, places: list[NotePlace], own: Any = None) -> bool:
-    """Tell whether the memory still says what its first note says."""
+def has_note_values(record: Record, places: list[NotePlace], own: Any = None) -> bool:
+    """Return True if the memory still has the values of its first note."""
     tags = {tag for place in places for tag in place.tags}
-    return bool(places[0].of) and places[0].of == mirror(record, own) and set(record.tags) == tags
+    return bool(places[0].of) and places[0].of == note_digest(record, own) and set(record.tags) == tags
 
 
-def first_vault(record: Record, residue: str, vault: str) -> str:
-    """The vault that a note was first read from, which a folder's proof carries; else the present one."""
-    carried = record.extra.get(residue)
+def first_vault(record: Record, bytes_key: str, vault: str) -> str:
+    """Return the vault that a note was first read from, which a folder's proof carries; otherwise this one."""
+    carried = record.extra.get(bytes_key)
     first = carried.get("vault") if isinstance(carried, dict) else None
     return first if isinstance(first, str) else vault
 
 
-def note_slot(record: Record, told: Container[str], residue: str) -> dict[str, Any]:
-    """What a note that stays as it is cannot say: its ids, its times, and what other tools keep of it.
+def note_slot(record: Record, known: Container[str], bytes_key: str) -> dict[str, Any]:
+    """Return the carry slot of a note that must not change: its ids, times, and values of other tools.
 
-    `told` are the keys of `extra` that a reader finds out by itself.
+    `known` are the keys of `extra` that a reader sets itself.
     """
     found: dict[str, Any] = {"id": record.id, "created_at": record.created_at}
     if record.updated_at != record.created_at:
@@ -81,10 +92,10 @@ def note_slot(record: Record, told: Container[str], residue: str) -> dict[str, A
         found["foreign"] = to_builtins(record.foreign)
     if record.clocks:
         found["clocks"] = record.clocks
-    extra = {key: value for key, value in record.extra.items() if key not in told and key != residue}
-    around = record.extra.get(residue)
+    extra = {key: value for key, value in record.extra.items() if key not in known and key != bytes_key}
+    around = record.extra.get(bytes_key)
     if isinstance(around, dict) and "vault" in around:
-        extra[residue] = {"vault": around["vault"]}
+        extra[bytes_key] = {"vault": around["vault"]}
     if extra:
         found["extra"] = extra
     return found

@@ -1,6 +1,6 @@
-"""What belongs to no record, one JSON object a line: `<out>.memglot.ndjson` beside a file of records.
+"""The sidecar `<out>.memglot.ndjson`: items that belong to no record, one JSON object per line.
 
-The last line is an end mark, `{"end": {"count", "digest"}}`, so that a cut or edited file is noticed.
+The last line is a proof, `{"end": {"count", "digest"}}`, which shows if the file was truncated or edited.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ _END = b'{"end":'
 
 
 def kind_name(item: Item) -> str:
-    """The word for what an item is."""
+    """Return the name of an item's kind."""
     return _NAMES[type(item)]
 
 
 def display_key(item: Item) -> str:
-    """What tells an item from others of its kind, for people."""
+    """Return what identifies an item among others of its kind, for people."""
     for field in ("id", "key", "record", "newer"):
         if value := getattr(item, field, None):
             return str(value)
@@ -35,12 +35,12 @@ def display_key(item: Item) -> str:
 
 
 def encode_item(item: Item) -> bytes:
-    """An item as a line."""
+    """Return an item as a line."""
     return b'{"' + kind_name(item).encode() + b'":' + canonical(item) + b"}"
 
 
 def decode_item(line: bytes) -> Item:
-    """The item in a line; raises `BadRecord`."""
+    """Return the item of a line. Raise `BadRecord`."""
     try:
         ((name, value),) = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).items()
         item: Item = msgspec.json.decode(value, type=_KINDS[name])
@@ -54,34 +54,34 @@ def decode_item(line: bytes) -> Item:
 
 
 class LineProver:
-    """Sums up lines for their end mark."""
+    """Computes the proof of lines."""
 
     def __init__(self) -> None:
-        self._whole = sha256()
+        self._sum = sha256()
         self.count = 0
 
     def add(self, line: bytes) -> None:
-        """Take in a line, without its newline."""
+        """Add a line without its newline."""
         self.count += 1
-        self._whole.update(sha256(line).digest())
+        self._sum.update(sha256(line).digest())
 
     def end(self) -> Proof:
-        """The end mark for all that was taken in."""
-        return Proof(self.count, "sha256:" + self._whole.hexdigest())
+        """Return the proof of all lines so far."""
+        return Proof(self.count, "sha256:" + self._sum.hexdigest())
 
     def end_line(self) -> bytes:
-        """The end mark as a line."""
+        """Return the proof as a line."""
         return msgspec.json.encode({"end": self.end()})
 
 
 def sidecar_path(path: Path) -> Path | None:
-    """The file beside a file of records, if there is one; a link is not followed."""
+    """Return the sidecar of a file, if it exists and is not a link."""
     place = path.with_name(path.name + SIDECAR)
     return place if place.is_file() and not place.is_symlink() else None
 
 
 def read_sidecar(source: Source, report: SourceReport) -> Iterator[Record | Thing]:
-    """The items in the lines of a source."""
+    """Yield the items of a sidecar."""
     for number, line in enumerate(source.stream, 1):
         report.line = report.item = number
         if line.startswith(_END):
@@ -94,7 +94,7 @@ def read_sidecar(source: Source, report: SourceReport) -> Iterator[Record | Thin
 
 
 def sidecar_count(place: Path) -> int | None:
-    """How many items lie beside a file; `None` where the end mark does not fit the lines."""
+    """Return the number of items in a sidecar; `None` if its proof does not match."""
     found = LineProver()
     last = b""
     with open(place, "rb") as file:

@@ -12,7 +12,7 @@ from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, is_slot, take_slot
-from memglot.formats.core.note_layout import NotePlace, first_vault, mirror
+from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
@@ -189,7 +189,7 @@ class _Note:
             path="",
             head=self._mark + text[: frame.start] + (body.content if empty else ""),
             tail=body.own + text[frame.end :],
-            of=mirror(record, around),
+            of=note_digest(record, around),
             tags=record.tags,
             empty=empty,
             vault=first_vault(record, RESIDUE, self.vault),

@@ -12,7 +12,7 @@ from memglot.formats.core.carry import Bundle, pack_found
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles
 from memglot.formats.core.note_folder import NoteFolder
-from memglot.formats.core.note_layout import NotePlace, is_untouched, note_slot, places_of
+from memglot.formats.core.note_layout import NotePlace, has_note_values, note_slot, places_of
 from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.trace import written_id
 from memglot.formats.obsidian.links import is_in_text
@@ -106,7 +106,7 @@ def _related_before(places: list[NotePlace]) -> str:
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
     places = places_of(record, TOOL, RESIDUE)
-    return bool(places) and is_untouched(record, places, own_state(record))
+    return bool(places) and has_note_values(record, places, own_state(record))
 
 
 def _description(record: Record) -> str:
