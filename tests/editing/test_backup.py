@@ -23,7 +23,7 @@ LEAVE = (
 
 
 def left_open(path: Path) -> Path:
-    """A store whose last words are still in its write-ahead log."""
+    """Return a store whose last changes are still in its write-ahead log."""
     done = subprocess.run([sys.executable, "-c", LEAVE, str(path)])
     assert done.returncode == -signal.SIGKILL
     assert os.path.getsize(f"{path}-wal") > 0

@@ -15,7 +15,7 @@ from memglot.model import Conflict, Record
 
 
 def bring(memory: Memory, path: Path, *items: Any) -> None:
-    """Put things into a store as they are."""
+    """Write items to a store without checks."""
     with memory.store.writing():
         memory.store.records.add([item for item in items if isinstance(item, Record)])
         memory.store.things.put([item for item in items if not isinstance(item, Record)])

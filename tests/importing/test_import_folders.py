@@ -14,7 +14,7 @@ SECRET = "0194a000-0001-7000-8000-000000000001"
 
 
 def test_importing_a_folder_skips_the_store_in_it(tmp_path: Path) -> None:
-    """It was read as a file among others, and data how many memories are hidden."""
+    """The store was read as one of the files, which revealed the number of hidden memories."""
     with Memory.open(tmp_path / "store.db") as memory:
         memory.add("the salary", id=SECRET, scope="finance")
         memory.add("open")

@@ -1,4 +1,4 @@
-"""What the Inspector asks of each tool, and what must come of it."""
+"""The calls that the Inspector makes, and their expected results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     gives: dict[str, Any]
-    """What the structured content holds, see `holds`."""
+    """Expected structured content, see `holds`."""
     stored: dict[str, dict[str, Any] | None] = field(default_factory=dict)
-    """What the store holds afterwards, by id; `None` is gone."""
+    """Expected memories in the store afterwards, by id; None if deleted."""
     written: tuple[str, ...] = ()
-    """The files that are there afterwards, below the root."""
+    """Files that must exist below the root afterwards."""
 
 
 CASES = [
@@ -134,8 +134,11 @@ TOOLS = sorted({case.tool for case in CASES})
 
 
 def holds(wanted: Any, found: Any) -> bool:
-    """Whether a value is as wanted: an object holds at least these keys, a list these items and no others, text matches
-    a pattern, a type is one, and anything else is equal."""
+    """Return True if a value is as expected.
+
+    An object has at least these keys, a list has exactly these items, text matches a pattern, a type is compared with
+    `isinstance`, and anything else is equal.
+    """
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(key in found and holds(wanted[key], found[key]) for key in wanted)
     if isinstance(wanted, list):

@@ -26,7 +26,7 @@ APART = [("stdio", "legacy"), ("http", "modern")]
 
 @dataclass(frozen=True)
 class World:
-    """A store with two memories, a root with files and a project, and an Inspector that reaches their server."""
+    """A store with two memories, a root with files and a project, and an Inspector connected to their server."""
 
     root: Path
     store: Path
@@ -35,7 +35,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def optional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The arguments that each tool can do without."""
+    """The optional arguments of each tool."""
     folder = tmp_path_factory.mktemp("listed")
     answer = over_stdio(folder, folder / "store.db", folder, "legacy").ask("tools/list")
     assert answer.code == DONE, answer.told
@@ -48,7 +48,7 @@ def optional(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 @pytest.fixture(params=WAYS, ids="-".join)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    """A world of its own for each test, in each way to reach it."""
+    """A separate world for each test and transport."""
     root, store, home = tmp_path / "root", tmp_path / "store.db", tmp_path / "home"
     home.mkdir()
     fill_root(root)
@@ -62,14 +62,14 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 
 def fill_store(path: Path) -> None:
-    """The memories that the cases speak of."""
+    """Add the memories that the cases use."""
     with Memory.open(path) as memory:
         memory.add("The API speaks JSON.", id=FIRST, tree="work.api", meta={"team": "core"})
         memory.add("Tea is in the left cupboard.", id=SECOND, tree="home")
 
 
 def fill_root(root: Path) -> None:
-    """The files that the cases speak of."""
+    """Create the files that the cases use."""
     notes = root / "notes" / "deeper"
     notes.mkdir(parents=True)
     (notes / "one.json").write_text(json.dumps([{"id": THIRD, "content": "Read from a file."}]), encoding="utf-8")

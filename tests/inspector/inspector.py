@@ -1,4 +1,4 @@
-"""Runs npm's MCP Inspector, one call a process, against `memglot mcp` over either transport."""
+"""Run npm's MCP Inspector, one process per call, against `memglot mcp` over either transport."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DONE, NO_TOKEN, TOOL_ERROR = 0, 3, 5
 
 @dataclass(frozen=True)
 class Answer:
-    """What one run of the Inspector gave."""
+    """The result of one run of the Inspector."""
 
     code: int
     result: dict[str, Any]
@@ -35,20 +35,20 @@ class Answer:
 
     @property
     def structured(self) -> dict[str, Any]:
-        """The structured content of a call that went well."""
+        """The structured content of a successful call."""
         assert self.code == DONE, self.told
         found: dict[str, Any] = self.result["structuredContent"]
         return found
 
     @property
     def text(self) -> str:
-        """The text of a call, as a model reads it."""
+        """The text for the model."""
         return "\n".join(part["text"] for part in self.result["content"] if part["type"] == "text")
 
 
 @dataclass(frozen=True)
 class Inspector:
-    """The Inspector, told how to reach a server."""
+    """The Inspector, and how it connects to a server."""
 
     home: Path
     reach: list[str]
@@ -61,7 +61,7 @@ class Inspector:
         return self.ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
 
     def ask(self, method: str, *options: str) -> Answer:
-        """Ask a method of the server."""
+        """Call a method of the server."""
         headers = [word for name, value in self.headers.items() for word in ("--header", f"{name}: {value}")]
         command = [node(), str(PROGRAM), "--cli", *self.reach, *headers, "--method", method, *options]
         command += ["--format", "json", "--protocol-era", self.era]
@@ -75,7 +75,7 @@ class Inspector:
 
 
 def node() -> str:
-    """The pinned Node.js where its packages have one for this machine, else the machine's own."""
+    """Return the pinned Node.js if its packages have one for this machine, or else the installed one."""
     pinned = INSTALLED / ".bin" / "node"
     found = str(pinned) if pinned.exists() else shutil.which("node")
     assert found and PROGRAM.exists(), "the MCP Inspector is not installed: `make test-clients` does it"
@@ -83,14 +83,14 @@ def node() -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """What the Inspector and the servers may know of this machine: no configuration, no registry, no key ring."""
+    """Return an environment without configuration, registry and key ring."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     places = {"HOME": str(home), "MEMORY_HOME": str(home / "projects"), "MCP_STORAGE_DIR": str(home / "inspector")}
     return kept | places | {"MCP_INSPECTOR_SECRET_STORE": "memory"}
 
 
 def envelope(output: str, key: str) -> dict[str, Any]:
-    """The last line that is an object with this key; the servers' own words may stand around it."""
+    """Return the last line that is an object with this key; servers may print other lines."""
     for line in reversed(output.splitlines()):
         if line.startswith(f'{{"{key}"'):
             found: dict[str, Any] = json.loads(line)[key]
@@ -99,12 +99,12 @@ def envelope(output: str, key: str) -> dict[str, Any]:
 
 
 def command_of(store: Path, root: Path, *options: str) -> list[str]:
-    """The command that starts our server."""
+    """Return the command that starts our server."""
     return [sys.executable, "-m", "memglot", "--store", str(store), "mcp", "--root", str(root), *options]
 
 
 def over_stdio(home: Path, store: Path, root: Path, era: str) -> Inspector:
-    """An Inspector that starts the server itself, from a configuration file as clients have it."""
+    """Return an Inspector that starts the server itself, from a configuration file as clients have it."""
     program, *arguments = command_of(store, root)
     # A server that the Inspector starts inherits next to nothing; what it needs is named.
     server = {"command": program, "args": arguments, "env": environment(home), "cwd": str(root)}
@@ -115,7 +115,7 @@ def over_stdio(home: Path, store: Path, root: Path, era: str) -> Inspector:
 
 @contextmanager
 def over_http(home: Path, store: Path, root: Path, era: str) -> Iterator[Inspector]:
-    """An Inspector with a server that runs beside it."""
+    """Yield an Inspector with a running HTTP server."""
     port = free_port()
     command = command_of(store, root, "--transport", "http", "--port", str(port))
     log = home / "server.log"
@@ -134,7 +134,7 @@ def over_http(home: Path, store: Path, root: Path, era: str) -> Iterator[Inspect
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number: int = probe.getsockname()[1]
@@ -142,7 +142,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    """Return once the server takes connections; one that ends before, or never does, is an error."""
+    """Wait until the server accepts connections; fail if it exits or never does."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if server.poll() is not None:

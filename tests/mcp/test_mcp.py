@@ -1,4 +1,4 @@
-"""Every tool, driven by the SDK's own client over both transports and in both eras of the protocol."""
+"""Every tool, called by the SDK's client over both transports and in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THIRD = "0194a000-0003-7000-8000-000000000003"
 
 @pytest.fixture(params=WAYS)
 def everywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """An agent that reaches a new store, in each way there is."""
+    """An agent with a new store, over each transport."""
     (tmp_path / "work").mkdir()
     with reached(request.param, tmp_path / "store.db", cwd=tmp_path / "work") as found:
         yield found
@@ -347,7 +347,7 @@ def test_recalled_text_cannot_leave_its_fence(here: Agent, tmp_path: Path) -> No
 
 
 def outside(text: str) -> str:
-    """What of a Markdown text stands in no fence."""
+    """Return the part of a Markdown text that is outside of fences."""
     fence, found = "", []
     for line in text.splitlines():
         mark = line[: len(line) - len(line.lstrip("`~"))]
@@ -535,7 +535,7 @@ def test_errors_of_project_memory_are_one_line(here: Agent, tmp_path: Path) -> N
 
 
 def test_an_unfinished_import_reports_what_was_written(tmp_path: Path) -> None:
-    """Batches are safe once they landed; what comes after them may fail."""
+    """Batches are safe once they are written; what comes after them may fail."""
     import apsw
 
     Memory.open(tmp_path / "store.db").close()
@@ -568,7 +568,7 @@ def test_errors_do_not_name_sensitive_scopes(tmp_path: Path) -> None:
 
 
 def test_a_sync_import_has_a_dry_run(here: Agent, tmp_path: Path) -> None:
-    """It failed for every server whose sensitive scopes are closed."""
+    """It failed for every server that hides sensitive scopes."""
     with Memory.open(":memory:") as other:
         other.add("of another machine", id=SECRET)
         other.sync_export(tmp_path / "m.json")

@@ -1,4 +1,4 @@
-"""Files only below the allowed folders: those of `--root`, else those the client names, else the working directory."""
+"""Tools use files only below the allowed folders: `--root`, or the client's roots, or the working directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "a secret outside"
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    """A folder that is allowed, and one beside it that is not, whose name begins alike."""
+    """An allowed folder, and one next to it that is not allowed and whose name starts with the same characters."""
     for name in ("root", "root-not", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.json").write_text(json.dumps([{"content": SECRET if name != "root" else "inside"}]))
@@ -199,7 +199,7 @@ def test_the_root_of_the_file_system_is_not_a_default_root(tmp_path: Path, way: 
 
 
 def test_the_store_is_rejected_under_another_name(tmp_path: Path) -> None:
-    """As where the system does not tell capitals apart, or by a hard link."""
+    """For example by a hard link, or on a case-insensitive file system."""
     (tmp_path / "own").mkdir()
     Memory.open(tmp_path / "own" / "store.db").close()
     os.link(tmp_path / "own" / "store.db", tmp_path / "alias.db")

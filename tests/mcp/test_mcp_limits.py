@@ -61,7 +61,7 @@ def test_a_budget_limits_lists_too(here: Agent) -> None:
 
 
 def test_a_large_result_is_not_an_error(here: Agent, tmp_path: Path) -> None:
-    """An import of many bad lines landed, and was data as an error; so was a change of a large memory."""
+    """An import with many bad lines, and an update of a large memory, were reported as errors."""
     count = MAX_LISTED + 2_000
     (tmp_path / "bad.ndjson").write_text('{"content": "good"}\n' + '{"content": ""}\n' * count)
     result = here.call_raw("me_memory_import", {"path": "bad.ndjson"})

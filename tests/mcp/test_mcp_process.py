@@ -1,4 +1,4 @@
-"""The server as a process: what reaches its streams, progress, cancelling, clients that go away, HTTP's doors."""
+"""The server as a process: invalid input, progress, cancellation, disconnects, and access over HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HELLO = {
 
 
 class Pipe:
-    """A server over its pipes, written to and read from by hand."""
+    """A server process with raw access to its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -48,14 +48,14 @@ class Pipe:
         self.write(json.dumps(message).encode())
 
     def read(self) -> dict[str, Any]:
-        """The next message; whatever else stands on the stream fails the test."""
+        """Return the next message; anything else in the stream fails the test."""
         assert self.process.stdout is not None
         found = json.loads(self.process.stdout.readline())
         assert found["jsonrpc"] == "2.0"
         return dict(found)
 
     def answer(self, id: int) -> dict[str, Any]:
-        """The answer to a request; notifications before it are passed over."""
+        """Return the answer to a request; skip notifications before it."""
         while (found := self.read()).get("id") != id or "method" in found:
             pass
         return found
@@ -123,7 +123,7 @@ def many(path: Path, count: int) -> None:
 
 
 def whole_batches(store: Path) -> int:
-    """How many memories landed: whole batches, all of which can be found."""
+    """Return the number of stored memories, which must be complete batches that search can find."""
     with Memory.open(store) as memory:
         count = memory.count()
         assert count % BATCH_SIZE == 0
@@ -186,7 +186,7 @@ def test_a_client_that_disconnects_during_an_import(tmp_path: Path, way: str) ->
 
 
 def test_the_last_request_is_answered(tmp_path: Path) -> None:
-    """Who pipes a few lines into the server, and closes the pipe, wants the answers all the same."""
+    """A client that writes a few lines and closes the pipe still gets its answers."""
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.write(json.dumps(HELLO).encode())
         pipe.send("notifications/initialized")
@@ -389,7 +389,7 @@ def test_misplaced_options_are_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", ["answered", "cancelled"])
 def test_the_server_does_not_wait_for_finished_requests(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
-    """Many clients count their requests from 0, and what is cancelled is never answered."""
+    """Many clients number their requests from 0, and cancelled requests are never answered."""
     monkeypatch.setattr(stdio, "_GRACE_SECONDS", 10 * PATIENCE)
     request = types.JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")
     cancel = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={"requestId": 0})

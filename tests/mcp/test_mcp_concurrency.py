@@ -1,4 +1,4 @@
-"""Many agents and command lines on one store: writers queue, readers never wait for them, and nothing is lost."""
+"""Many agents and command lines on one store: writers queue, readers never wait, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS = 5
 
 
 def memglot(store: Path, *arguments: str) -> str:
-    """Run the command line, which must go well."""
+    """Run the command line, which must succeed."""
     command = [sys.executable, "-m", "memglot", "--store", str(store), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def memglot(store: Path, *arguments: str) -> str:
 
 @contextmanager
 def locked(store: Path) -> Iterator[Callable[[], None]]:
-    """Another program in the middle of a change that would rewrite every memory, until it is told to give up."""
+    """Hold a write transaction that changes every memory, and roll it back at the end."""
     db = apsw.Connection(str(store))
     db.execute("BEGIN IMMEDIATE")
     db.execute("UPDATE records SET content = 'never said', kind = 'never'")
@@ -53,7 +53,7 @@ def locked(store: Path) -> Iterator[Callable[[], None]]:
 
 
 def work(one: Agent, name: str) -> dict[str, str]:
-    """What an agent does in a while: it keeps, changes, reads and finds. What must be in the store then, by id."""
+    """Create, update, get and search memories as an agent; return the expected content by id."""
     kept: dict[str, str] = {}
     for number in range(ROUNDS):
         word = f"{name}x{number}"
@@ -67,7 +67,7 @@ def work(one: Agent, name: str) -> dict[str, str]:
 
 
 def type_in(store: Path, name: str) -> dict[str, str]:
-    """What a person does meanwhile."""
+    """Use the command line at the same time."""
     kept = {}
     for number in range(2):
         kept[memglot(store, "add", f"typed {name}x{number}").split()[0]] = f"typed {name}x{number}"
@@ -76,7 +76,7 @@ def type_in(store: Path, name: str) -> dict[str, str]:
 
 
 def check(store: Path, everything: list[Future[dict[str, str]]]) -> None:
-    """All that was answered is there, and nothing else; the store and its audit chain are whole."""
+    """Check that the store has exactly the expected memories, and that it and its audit chain are intact."""
     kept: dict[str, str] = {}
     for done in everything:
         kept |= done.result(PATIENCE)
@@ -123,7 +123,7 @@ def test_clients_of_one_server_share_its_store(tmp_path: Path) -> None:
 
 
 def read_all(one: Agent, id: str) -> None:
-    """Everything that reads, which would fail where it waited for a writer as long as a writer does."""
+    """Call every reading tool; each would fail if it waited for a writer."""
     assert one.call("me_memory_search", query="coffee")["results"][0]["id"] == id
     assert one.call("me_memory_search", tree="tastes")["total"] == 1
     assert one.call("me_memory_get", id=id)["content"] == "Ann likes coffee"
@@ -199,8 +199,8 @@ def test_a_restored_store_is_used(here: tuple[Agent, Path], monkeypatch: pytest.
         assert [record.content for record in memory.list()] == ["Ann likes coffee", "Chi likes milk"]
 
 
-def let_time_pass() -> None:
-    """Wait for all that is to happen after a while."""
+def wait_for_timers() -> None:
+    """Wait for all timers."""
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.join(PATIENCE)
@@ -214,7 +214,7 @@ def test_an_idle_store_is_closed(store_path: str, write: bool, monkeypatch: pyte
         with pool.acquire(write=write) as memory:
             assert memory.count() == 0
             kept = memory
-        let_time_pass()
+        wait_for_timers()
         with pytest.raises(MemglotError, match="closed"):
             kept.count()
     pool.close()
@@ -225,7 +225,7 @@ def test_an_in_memory_store_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> 
     pool = StorePool(ServerConfig(store=":memory:"))
     with pool.acquire(write=True) as memory:
         memory.add("Ann likes coffee")
-    let_time_pass()
+    wait_for_timers()
     with pool.acquire(write=False) as memory:
         assert memory.count() == 1
     pool.close()

@@ -1,4 +1,4 @@
-"""Edits of clients' configurations as texts: one entry changes, and not a byte beside it."""
+"""Edits of JSON and TOML configurations: one entry changes, and every other byte is kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ names = st.sampled_from(['"a"', '"b"', '"memglot2"', '"\\u0062"', '"ключ"', 
 
 @st.composite
 def trivia(draw: st.DrawFn) -> str:
-    """Blanks and comments; a line comment has its line's end."""
+    """Whitespace and comments; a line comment includes its line break."""
     parts = []
     for part in draw(st.lists(st.one_of(st.sampled_from(["", " ", "\t", "    "]), newlines, remarks), max_size=3)):
         parts.append(part + draw(newlines) if part.startswith("//") else part)
@@ -62,7 +62,7 @@ def other_members(draw: st.DrawFn, depth: int) -> str:
 
 @st.composite
 def laid_out(draw: st.DrawFn) -> str:
-    """What programs write: one indentation, or one line."""
+    """JSON as programs write it: with one indentation, or on one line."""
     indent = draw(st.sampled_from([None, 0, 2, 4, "\t"]))
     value: dict[str, Any] = draw(st.dictionaries(st.sampled_from(["$schema", "b", "ä"]), st.sampled_from([1, {}, [2]])))
     if draw(st.booleans()):
@@ -75,7 +75,7 @@ def laid_out(draw: st.DrawFn) -> str:
 
 @st.composite
 def wild(draw: st.DrawFn) -> str:
-    """Anything that is JSON with comments."""
+    """Any JSON with comments."""
     key = draw(st.sampled_from(['"mcpServers"', '"mcpServer\\u0073"']))
     container = f"{key}{draw(trivia())}:{draw(trivia())}{draw(objects([], 1))}"
     mark = draw(st.sampled_from(["", "\ufeff"]))
@@ -158,7 +158,7 @@ def test_later_changes_by_others_are_kept(text: str, keys: tuple[str, ...], reme
 
 @st.composite
 def with_ours(draw: st.DrawFn) -> str:
-    """Anything that is JSON with comments, our entry somewhere in it."""
+    """Any JSON with comments that contains our entry."""
     ours = f'"memglot"{draw(trivia())}:{draw(trivia())}' + '{"command": "memglot"}'
     container = f'"mcpServers"{draw(trivia())}:{draw(trivia())}{draw(objects([ours], 1))}'
     return draw(trivia()) + draw(objects([container])) + draw(trivia())

@@ -1,4 +1,4 @@
-"""`mcp install` and `mcp uninstall`: where clients keep their servers, what is written there, and how it goes again."""
+"""`mcp install` and `mcp uninstall`: configuration files of clients, the entries in them, and their removal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from test_clients_text import documents, tomls, value_of
+from test_config_edits import documents, tomls, value_of
 
 from memglot.cli import mcp_install
 from memglot.cli.session import Session
@@ -41,7 +41,7 @@ needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="this system ha
 
 @contextmanager
 def ordinary_user() -> Iterator[Path]:
-    """A folder of a user who may not write everywhere; the administrator becomes another one for that."""
+    """Yield a folder of a user without special rights; root becomes another user for that."""
     with TemporaryDirectory() as folder:
         is_administrator = os.geteuid() == 0
         if is_administrator:
@@ -59,7 +59,7 @@ def system_paths(home: Path, platform: str = "linux", **variables: str | Path) -
 
 
 def everything(folder: Path) -> dict[str, bytes | None]:
-    """All files and folders with their bytes, but for what memglot itself keeps."""
+    """Return all files with their content, and all folders, except for memglot's own data."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
     return {
         name: path.read_bytes() if path.is_file() else None
@@ -632,7 +632,7 @@ def test_paths_that_are_not_valid_utf8_are_rejected() -> None:
 
 @click.group()
 def group() -> None:
-    """What holds the two commands here."""
+    """A group with the two commands."""
 
 
 group.add_command(mcp_install.install)
@@ -641,7 +641,7 @@ group.add_command(mcp_install.uninstall)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Run a command for a user whose home is empty; gives its JSON, or its text."""
+    """Run a command for a user with an empty home folder, and return its JSON or text."""
     for name in (*CLIENT_VARIABLES, "XDG_DATA_HOME", "MEMGLOT_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
