@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import memglot
 from memglot import MemglotError, Memory
-from memglot.editing.scopes import mark_all, scopes, sensitive_scopes
+from memglot.editing.scopes import mark_all, scopes
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats import registry
 from memglot.formats.base import ReadOptions, WriteOptions
@@ -36,7 +36,7 @@ from memglot.model import (
 )
 from memglot.report import Place, Report
 from memglot.store.contract import Store
-from memglot.store.hidden import HiddenScopes
+from memglot.store.hidden import HiddenScopes, sensitive_scopes
 from memglot.store.location import open_store
 from memglot.store.overlay import overlay
 from memglot.store.query import Filter

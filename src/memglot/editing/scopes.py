@@ -8,8 +8,6 @@ from memglot.model import check_text
 from memglot.store.contract import Store
 from memglot.store.hidden import SENSITIVE, sensitive_scopes
 
-__all__ = ["Scope", "mark_all", "scopes", "sensitive_scopes"]
-
 
 class Scope(msgspec.Struct):
     """A scope, the number of its memories, and whether it leaves the store only encrypted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -69,6 +70,22 @@ class HiddenScopes:
     def scopes(self) -> frozenset[str]:
         """The hidden scopes."""
         return sensitive_scopes(self.store) if self._scopes is None else self._scopes
+
+    @contextmanager
+    def fixed(self) -> Iterator[None]:
+        """Look the scopes up once inside a transaction, in which nobody else can change them."""
+        if self._scopes is not None:
+            yield
+            return
+        self._scopes = sensitive_scopes(self.store)
+        try:
+            yield
+        finally:
+            self._scopes = None
+
+    def refresh(self) -> None:
+        """Look the scopes up again, after one was marked inside a transaction."""
+        self._scopes = None
 
     def narrow(self, filter: Filter) -> Filter:
         """Return the same filter without records of hidden scopes."""

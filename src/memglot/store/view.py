@@ -7,7 +7,7 @@ found, counted, exported, changed or deleted. See "Sensitive scopes" in docs/sto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
@@ -62,13 +62,17 @@ class VisibleStore:
         """Return True if no read or write is under way."""
         return self._store.is_resting
 
-    def writing(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def writing(self) -> Iterator[None]:
         """Open a write transaction."""
-        return self._store.writing()
+        with self._store.writing(), self.hidden.fixed():
+            yield
 
-    def reading(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def reading(self) -> Iterator[None]:
         """Read from one snapshot inside."""
-        return self._store.reading()
+        with self._store.reading(), self.hidden.fixed():
+            yield
 
     def give_way(self) -> None:
         """Pause after a long transaction so that waiting writers get a turn."""
@@ -87,6 +91,7 @@ class VisibleStore:
         if name.startswith(SENSITIVE) and value is None:
             raise refused("marking scopes as normal")
         self._store.put_setting(name, value)
+        self.hidden.refresh()
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
         """Yield one sentence if the store has problems: details may name hidden memories."""

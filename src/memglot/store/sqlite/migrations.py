@@ -3,7 +3,7 @@
 from memglot.store.sqlite.schema import TEXT_INDEX, THING_TABLES
 
 # `rest` is a JSON object of the fields that most records leave at their default: fewer columns are faster both ways.
-# Content stands last, so that the other columns can be read without the pages that a long text overflows into.
+# Content comes last, so that the other columns can be read without the pages that a long text overflows into.
 _RECORDS = """
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
@@ -33,7 +33,7 @@ CREATE VIRTUAL TABLE record_text USING fts5 (
 INSERT INTO record_text (record_text, rank) VALUES ('hashsize', 16777216);
 """
 
-_KEEPING = """
+_HISTORY_AND_STATE = """
 CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
 CREATE INDEX batches_import ON batches (import_id);
@@ -60,14 +60,14 @@ CREATE INDEX {table}_owner ON {table} (owner);
 CREATE INDEX {table}_other ON {table} (other);
 """
 
-# A clash was two sides of one merge; it is now the set of values that a field has at one time. One that was settled is
-# gone with the edit that settled it. The text of a value inside a document is its canonical JSON.
+# A conflict had two sides of one merge; now it is the set of values that a field has at one time. Resolved conflicts
+# are removed. The text of a value inside a document is its canonical JSON.
 _VALUES = """
     '{{"clock":' || max({doc} ->> '$.local_clock', {doc} ->> '$.remote_clock') || ',"field":' || ({doc} -> '$.field')
     || ',"record":' || ({doc} -> '$.record') || ',"values":[' || min({doc} -> '$.local', {doc} -> '$.remote') || ','
     || max({doc} -> '$.local', {doc} -> '$.remote') || ']}}'
 """
-_CLASHES = f"""
+_CONFLICT_VALUES = f"""
 DELETE FROM conflicts WHERE coalesce(doc ->> '$.state', 'open') <> 'open' OR doc -> '$.local' = doc -> '$.remote';
 UPDATE conflicts SET other = doc ->> '$.field', doc = {_VALUES.format(doc="doc")};
 UPDATE revisions SET before = {_VALUES.format(doc="before")} WHERE kind = 'conflict' AND before IS NOT NULL;
@@ -98,8 +98,8 @@ ALTER TABLE revisions RENAME COLUMN origin TO previous_batch;
 """ + "".join(f"ALTER TABLE {table} RENAME COLUMN other TO second_key;\n" for table in THING_TABLES)
 
 MIGRATIONS: tuple[str, ...] = (
-    _RECORDS + _KEEPING + "".join(_THING.format(table=table) for table in THING_TABLES),
-    _CLASHES,
+    _RECORDS + _HISTORY_AND_STATE + "".join(_THING.format(table=table) for table in THING_TABLES),
+    _CONFLICT_VALUES,
     _WORDS_AND_MEANING,
     _PLAIN_NAMES,
 )
