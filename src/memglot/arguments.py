@@ -1,4 +1,4 @@
-"""The arguments of deeds, as callers write them: times as text, ranges as lists, choices as words."""
+"""Convert and check arguments as callers write them: times as text, ranges as lists, choices."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ _SEVERAL = {"tags", "without_tags", "kind", "scope", "status", "without_scopes"}
 
 
 def make_temporal(value: Any) -> Temporal | None:
-    """A point or a range from text, a list of one or two texts, or `{start, end}`."""
+    """Return a point or a range from text, a list of one or two texts, or `{start, end}`."""
     if value is None or isinstance(value, Temporal):
         return value
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def make_temporal(value: Any) -> Temporal | None:
 
 
 def _parse_exact(value: Any) -> int:
-    """Microseconds of a time: an ISO text, a date alone for its midnight in UTC, a `datetime`, or microseconds."""
+    """Return the microseconds of a time: ISO text, a date (midnight in UTC), a `datetime`, or microseconds."""
     if isinstance(value, datetime):
         try:
             return parse_time(value.astimezone(UTC).isoformat())
@@ -68,14 +68,14 @@ def _parse_exact(value: Any) -> int:
 
 
 def make_tags(tags: Sequence[str] | str) -> list[str]:
-    """Tags as a list; a single one may be given as it is."""
+    """Return tags as a list; a single tag may be given as text."""
     return [tags] if isinstance(tags, str) else list(tags)
 
 
 def parse_moment(value: Any) -> int:
-    """Microseconds of a time to filter by: as text a year, a month, a day or a whole ISO time, or a `datetime`.
+    """Return the microseconds of a time to filter by: a year, month, day or ISO time as text, or a `datetime`.
 
-    A year, a month or a day alone is its first moment in UTC. Whatever is none of these gets one `UsageError`.
+    A year, month or day is its first moment in UTC. Raise `UsageError` for anything else.
     """
     try:
         if isinstance(value, str) and (match := _DAY.fullmatch(value.strip())):
@@ -84,13 +84,13 @@ def parse_moment(value: Any) -> int:
         return _parse_exact(value.strip() if isinstance(value, str) else value)
     except BadRecord:
         raise UsageError(
-            f"`{shorten(str(value))}` is not a time",
-            "write `2024`, `2024-05`, `2024-05-31`, or the whole with an offset, `2024-05-31T10:30:00Z`",
+            f"`{shorten(str(value))}` is not a valid time",
+            "write `2024`, `2024-05`, `2024-05-31`, or a full time with an offset, `2024-05-31T10:30:00Z`",
         ) from None
 
 
 def make_filter(**filters: Any) -> Filter:
-    """A filter from the arguments of `list`: times may be text, and one of several may be given as it is."""
+    """Return a filter from the arguments of `list`; times may be text, and a list of one may be its item."""
     found = {name: value for name, value in filters.items() if value is not None}
     for name in _MOMENTS & found.keys():
         found[name] = parse_moment(found[name])
@@ -111,7 +111,7 @@ def make_filter(**filters: Any) -> Filter:
 
 
 def narrow_filter(filter: Filter, operators: dict[str, list[str]]) -> Filter:
-    """A filter, and what the operators of a question ask for beyond it: `{"tag": ["x"], "before": ["2024-05"]}`."""
+    """Narrow a filter by the operators of a query: `{"tag": ["x"], "before": ["2024-05"]}`."""
     further = []
     together = {"tag": "tags", "not_tag": "without_tags", "kind": "kind", "scope": "scope", "status": "status"}
     for name, values in operators.items():
@@ -126,12 +126,12 @@ def narrow_filter(filter: Filter, operators: dict[str, list[str]]) -> Filter:
 def _range(name: str, value: Any) -> tuple[int, int]:
     times = [parse_moment(time) for time in value] if isinstance(value, (list, tuple)) else []
     if len(times) != 2 or times[0] > times[1]:
-        raise UsageError(f"`{name}` takes two times, the earlier one first")
+        raise UsageError(f"`{name}` needs two times, the earlier one first")
     return times[0], times[1]
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Values as a list; a single one may be given as it is."""
+    """Return values as a list; a single one may be given as it is."""
     return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, dict)) else [value]
 
 
@@ -158,7 +158,7 @@ def _object(name: str, value: Any) -> dict[str, Any]:
 
 
 def _sources(value: Any) -> list[dict[str, Any]]:
-    """What a source must contain one of: an object, also as JSON; `key=value`; or a word, its tool or its kind."""
+    """Return source filters from an object, JSON, `key=value`, or the name of a tool or kind."""
     if not isinstance(value, str):
         return [_object("source", value)]
     check_text(value, "source")
@@ -169,30 +169,30 @@ def _sources(value: Any) -> list[dict[str, Any]]:
             raise _bad_source(value, str(error)) from None
     key, equals, text = value.partition("=")
     if not key:
-        raise _bad_source(value, "it names no key" if equals else "it is empty")
+        raise _bad_source(value, "the key is missing" if equals else "it is empty")
     return [{key: text}] if equals else [{"tool": key}, {"kind": key}]
 
 
 def without_conversations(filter: Filter) -> Filter:
-    """The same filter, but nothing that came from a conversation."""
+    """Return the filter without memories from conversations."""
     return msgspec.structs.replace(filter, with_conversations=False)
 
 
 def check_choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
-    """Refuse a value that is none of those that are known."""
+    """Raise `UsageError` if a value is not one of those known."""
     if value is not None and value not in known:
         raise UnknownChoice(name, value, known)
 
 
 def check_whole_number(name: str, value: int | None) -> None:
-    """Refuse what is no whole number that a store can count with; nothing is one."""
+    """Raise `UsageError` if a value is neither `None` nor an integer that a store can hold."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63):
         raise UsageError(f"`{name}` must be a whole number, not `{shorten(str(value))}`")
 
 
 def _bad_source(text: str, reason: str) -> UsageError:
-    """A source to look for that is neither a word, nor a key with its value, nor an object."""
+    """Return the error for an invalid source filter."""
     return UsageError(
-        f"`{shorten(text)}` is not a source: {reason}",
+        f"`{shorten(text)}` is not a valid source: {reason}",
         'write the tool, such as `chatgpt`, or `tool=chatgpt`, or a JSON object such as `{"tool": "chatgpt"}`',
     )

@@ -1,4 +1,4 @@
-"""Memories, and the reports of imports, as JSON shows them: times as text."""
+"""Memories and imports as JSON objects, with times as text."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from memglot.store.contract import Import
 
 
 def record_value(record: Record) -> dict[str, Any]:
-    """A memory as a JSON object; `id content tree tags kind scope temporal created_at` are always there."""
+    """Return a memory as a JSON object; `id content tree tags kind scope temporal created_at` are always present."""
     value: dict[str, Any] = {
         "id": record.id,
         "content": record.content,
@@ -35,7 +35,7 @@ def record_value(record: Record) -> dict[str, Any]:
 
 
 def import_value(entry: Import) -> dict[str, Any]:
-    """The report of an import as a JSON object."""
+    """Return an import as a JSON object."""
     value: dict[str, Any] = msgspec.to_builtins(entry)
     del value["closed"]
     finished = entry.finished_at

@@ -1,4 +1,4 @@
-"""What imports and exports answer."""
+"""Results of imports and exports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memglot.store.contract import Import
 
 
 class ImportResult:
-    """What an import did: `imported + merged + skipped + failed` is all that was read."""
+    """Result of an import: `imported + merged + skipped + failed` is the number of records read."""
 
     def __init__(self, report: Report, entry: Import | None, *, dry_run: bool) -> None:
         self._report = report
@@ -22,11 +22,11 @@ class ImportResult:
         self.skipped = report.skipped
         self.failed = report.failed
         self.batches = report.batches
-        """How many batches landed, or failed to."""
+        """Number of batches, committed or failed."""
         self.conflicts = report.conflicts
-        """Clashes that no rule decides, which this import brought or found."""
+        """Number of unresolved conflicts that this import added or found."""
         self.marked = report.marked
-        """Scopes that are sensitive since, because the input says so."""
+        """Scopes that the input marked as sensitive."""
         self.notes = [*report.notes, *loss_notes(report)]
         used = {name: count for name, count in report.formats.items() if name}
         self.formats = used
@@ -34,33 +34,33 @@ class ImportResult:
 
     @property
     def ids(self) -> Iterator[str]:
-        """The memories inserted, in the order of the input; read from disk, never held."""
+        """Ids of the imported memories in the order of the input, read from disk."""
         return iter(self._report.ids)
 
     @property
     def skipped_ids(self) -> Iterator[str]:
-        """The ids that were there already, or that were deleted before."""
+        """Ids that were already stored, or were deleted before."""
         return iter(self._report.skipped_ids)
 
     @property
     def errors(self) -> Iterator[Fault]:
-        """What could not be read, each with its place and reason."""
+        """Records that could not be read, each with its place and reason."""
         return self._report.faults()
 
     @property
     def error_counts(self) -> Iterator[int]:
-        """How many records each of the errors is about."""
+        """Number of records that each of the errors is about."""
         return iter(self._report.error_counts)
 
     @property
     def exit_code(self) -> int:
-        """0 done; 1 errors, but something landed or was there already; 2 errors and nothing else."""
+        """0 for success; 1 for errors, but some records were imported or already stored; 2 for errors only."""
         if not len(self._report.errors):
             return 0
         return 1 if self.dry_run or self.imported or self.merged or self.skipped else 2
 
     def value(self) -> dict[str, Any]:
-        """The result as its JSON shows it, save for the lists, which are streamed."""
+        """Return the result as a JSON object; its lists are streamed."""
         value: dict[str, Any] = {
             "imported": self.imported,
             "merged": self.merged,
@@ -82,7 +82,7 @@ class ImportResult:
 
 
 class ExportResult:
-    """What an export wrote. `content` holds it when neither a path nor a stream was given."""
+    """Result of an export; `content` is set if neither a path nor a stream was given."""
 
     def __init__(self, report: Report, format: str, path: Path | None, content: bytes | None) -> None:
         self._report = report
@@ -95,11 +95,11 @@ class ExportResult:
         self.notes = report.notes
 
     def value(self) -> dict[str, Any]:
-        """The result as its JSON shows it."""
+        """Return the result as a JSON object."""
         value = {"count": self.count, "path": str(self.path), "format": self.format, "digest": self.digest}
         return {**value, "losses": self.losses, "notes": self.notes}
 
 
 def loss_notes(report: Report) -> list[str]:
-    """A sentence for each field that reading could not keep."""
+    """Return a note for each field that could not be imported."""
     return [f"dropped {field} of {count:,}" for field, count in sorted(report.dropped_counts.items())]

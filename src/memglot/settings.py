@@ -1,4 +1,4 @@
-"""Settings: the only file that reads the environment."""
+"""Settings and limits; the only module that reads the environment."""
 
 import os
 import sys
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 Passphrase: TypeAlias = str | Callable[[], str | None] | None
-"""A passphrase, or what asks for one when it turns out to be needed."""
+"""A passphrase, or a function that asks for one when it is needed."""
 STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 MCP_TOKEN_VARIABLE = "MEMGLOT_MCP_TOKEN"
 BUSY_SECONDS = 10.0
 IDLE_SECONDS = 5.0
-"""So long a server keeps a store open that nobody asks for: less than others wait for it, so that they get it."""
+"""Idle timeout of an open store, in seconds; shorter than `BUSY_SECONDS`, so that waiting processes get it."""
 BATCH_SIZE = 1_000
 BATCH_BYTES = 768 << 10
-"""What the memories of one batch weigh at most, as JSON; a heavier one is a batch of its own."""
+"""Maximum size of a batch as JSON; a larger memory is a batch of its own."""
 MAX_DEPTH = 100
 """Maximum nesting depth of JSON and YAML."""
 MAX_ALIAS_GROWTH = 10
@@ -29,20 +29,20 @@ MAX_SECTION_BYTES = 16 << 20
 MAX_INLINE_BYTES = 1 << 20
 """Maximum size of inline `content` in an MCP call."""
 MAX_ANSWER_BYTES = 1_000_000
-"""HTTP clients accept messages of up to 1 MiB, part of which surrounds the answer."""
+"""Maximum size of an answer: HTTP clients accept messages of up to 1 MiB, including headers."""
 MAX_BODY_BYTES = 8 << 20
-"""Maximum size of one HTTP request: inline text, however it is escaped, and what surrounds it."""
+"""Maximum size of an HTTP request, with escaped inline text."""
 GREP_SECONDS = 2.0
-"""How long a pattern may take beyond what a fair one needs, over all the memories of one search."""
+"""Maximum time of a pattern in one search, beyond what an ordinary one needs."""
 
 
 def store_url() -> str:
-    """The store to use when none is named: `$MEMGLOT_STORE`, else a file in the user's data directory."""
+    """Return the default store: `$MEMGLOT_STORE`, else a file in the user's data directory."""
     return os.environ.get(STORE_VARIABLE) or str(data_folder() / "memglot.db")
 
 
 def data_folder() -> Path:
-    """Where this system keeps a user's data."""
+    """Return the folder for user data on this system."""
     home = Path.home()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "memglot"
@@ -52,55 +52,60 @@ def data_folder() -> Path:
 
 
 def store_from_environment() -> str | None:
-    """The store that the environment names, if it does."""
+    """Return the store named by `$MEMGLOT_STORE`, if any."""
     return os.environ.get(STORE_VARIABLE) or None
 
 
 CLIENT_VARIABLES = (
-    *("APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME"),
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG", "VSCODE_PORTABLE"),
+    "APPDATA",
+    "LOCALAPPDATA",
+    "XDG_CONFIG_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "OPENCODE_CONFIG",
+    "VSCODE_PORTABLE",
 )
-"""What tells where other programs keep their configuration."""
+"""Variables that change where other programs keep their configuration."""
 
 
 class SystemPaths(NamedTuple):
-    """What the places of other programs' files depend on."""
+    """What the paths of other programs' files depend on."""
 
     platform: str
     home: Path
     variables: Mapping[str, str]
     data: Path
-    """Where memglot keeps what belongs to the user."""
+    """Folder for memglot's user data."""
 
 
 def system_paths() -> SystemPaths:
-    """This system and this user; variables that are empty count as not set."""
+    """Return the paths of this system and user; empty variables count as not set."""
     variables = {name: value for name in CLIENT_VARIABLES if (value := os.environ.get(name))}
     return SystemPaths(sys.platform, Path.home(), variables, data_folder())
 
 
 def editor() -> str | None:
-    """The user's editor: `$VISUAL`, else `$EDITOR`."""
+    """Return the user's editor: `$VISUAL`, else `$EDITOR`."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
 
 
 def passphrase() -> str | None:
-    """What encrypted parts are opened with: `$MEMGLOT_PASSPHRASE`; an empty one is none."""
+    """Return the passphrase for encrypted parts: `$MEMGLOT_PASSPHRASE`, unless empty."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
 
 
 def mcp_token() -> str | None:
-    """What clients of the MCP server over HTTP must show: `$MEMGLOT_MCP_TOKEN`; an empty one is none."""
+    """Return the token for MCP clients over HTTP: `$MEMGLOT_MCP_TOKEN`, unless empty."""
     return os.environ.get(MCP_TOKEN_VARIABLE) or None
 
 
 def actor() -> str:
-    """Who acts, for the audit chain: the name of the account."""
+    """Return the name of the account, for the audit chain."""
     return os.environ.get("USER") or os.environ.get("USERNAME") or "unknown"
 
 
 class Machine(NamedTuple):
-    """What an export tells of the machine it was made on."""
+    """What an export says about the machine it was made on."""
 
     name: str
     platform: str
@@ -108,7 +113,7 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """This machine: `$MEMGLOT_MACHINE`, else the name it has in the network."""
+    """Return this machine; its name is `$MEMGLOT_MACHINE`, else its network name."""
     import platform
 
     name = os.environ.get("MEMGLOT_MACHINE") or platform.node() or "unknown"
@@ -116,17 +121,17 @@ def this_machine() -> Machine:
 
 
 def export_time() -> int:
-    """The time that an export tells, in microseconds: the present, or `$SOURCE_DATE_EPOCH` for equal bytes."""
+    """Return the timestamp of an export in microseconds: now, or `$SOURCE_DATE_EPOCH` for reproducible bytes."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(fixed) * 1_000_000 if fixed.isdecimal() else time.time_ns() // 1000
 
 
 def memory_home() -> Path:
-    """Where the registry of projects lies: `$MEMORY_HOME`, else `.memory` in the user's home."""
+    """Return the folder of the project registry: `$MEMORY_HOME`, else `~/.memory`."""
     return Path(os.environ.get("MEMORY_HOME") or Path.home() / ".memory")
 
 
-# What a hook, or an alias of git, is told of the repository that it runs in, and what would change how paths are read.
+# Variables that git sets for hooks and aliases, and those that change how it reads paths.
 _GIT_ELSEWHERE = frozenset(
     {
         "GIT_DIR",
@@ -145,6 +150,6 @@ _GIT_ELSEWHERE = frozenset(
 
 
 def git_environment() -> dict[str, str]:
-    """The environment that git is asked in: the user's, in plain English, asking nobody for anything."""
+    """Return the environment for git: the user's, with English messages and without prompts."""
     inherited = {key: value for key, value in os.environ.items() if key not in _GIT_ELSEWHERE}
     return inherited | {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

@@ -208,7 +208,7 @@ def test_a_moment_can_be_written_in_several_ways(value: Any, time: str) -> None:
     ids=lambda value: ascii(value)[:20],
 )
 def test_any_other_moment_is_one_clear_error(value: Any) -> None:
-    with pytest.raises(UsageError, match="is not a time$") as caught:
+    with pytest.raises(UsageError, match="is not a valid time$") as caught:
         parse_moment(value)
     assert "`2024-05`" in (caught.value.hint or "")
     assert len(str(caught.value)) < 200
@@ -248,22 +248,22 @@ def test_a_source_is_a_word_a_key_with_its_value_or_an_object(source: Any, found
     [
         ({"source": ""}, "it is empty"),
         ({"source": "=x"}, "it names no key"),
-        ({"source": "{x"}, "is not a source: JSON is malformed"),
+        ({"source": "{x"}, "is not a valid source: JSON is malformed"),
         ({"source": 5}, "`source` must be an object, not int"),
         ({"source": [5]}, "`source` must be an object, not int"),
-        ({"source": "\ud800"}, "half of a surrogate pair"),
+        ({"source": "\ud800"}, "a lone surrogate"),
         ({"meta": [1]}, "`meta` must be an object, not list"),
-        ({"meta": {"k": "\ud800"}}, "half of a surrogate pair"),
+        ({"meta": {"k": "\ud800"}}, "a lone surrogate"),
         ({"meta": {"k": float("nan")}}, "meta"),
         ({"kind": 5}, "`kind` must be text, not int"),
         ({"kind": [None]}, "`kind` must be text, not NoneType"),
-        ({"tags": ["\ud800"]}, "half of a surrogate pair"),
+        ({"tags": ["\ud800"]}, "a lone surrogate"),
         ({"without_tags": "a\0"}, "NUL"),
         ({"tree": 5}, "`tree` must be text, not int"),
         ({"tree": "a/b"}, "labels of letters"),
         ({"tree": "a.*|b"}, "expected `.` or the end at position 3"),
-        ({"temporal_within": ["2024"]}, "`temporal_within` takes two times"),
-        ({"temporal_within": "2024"}, "`temporal_within` takes two times"),
+        ({"temporal_within": ["2024"]}, "`temporal_within` needs two times"),
+        ({"temporal_within": "2024"}, "`temporal_within` needs two times"),
         ({"temporal_overlaps": ("2024", "2023")}, "the earlier one first"),
         ({"colour": "red"}, "colour"),
     ],

@@ -1,4 +1,4 @@
-"""Embedders: what turns text into vectors, near each other when they mean the same. Plugins add more."""
+"""Embedders, which turn text into vectors; texts with similar meaning get similar vectors. Plugins add more."""
 
 from memglot.embed.embedder import Embedder, Weigh
 from memglot.embed.registry import BUILT_IN, embedder, embedder_names

@@ -1,4 +1,4 @@
-"""Cuts text into the wordpieces of a vocabulary, as BERT does: lower case, no accents, the longest piece first."""
+"""Split text into the wordpieces of a vocabulary like BERT: lower case, no accents, longest piece first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 MAX_CHARACTERS = 8_192
-"""How much of a text counts: what it is about shows by then, and more would only blur it."""
+"""Maximum number of characters of a text that count; more would only blur its meaning."""
 MAX_WORDS = 100_000
 _UNKNOWN = "[UNK]"
 _PLAIN = re.compile(r"[\t\n\r -~]*")
@@ -20,7 +20,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 class WordPieces:
-    """A vocabulary; what is not in it gets the number after the last, `unknown`."""
+    """A vocabulary; unknown pieces get the number after the last, `unknown`."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.unknown = len(vocabulary)
@@ -31,19 +31,19 @@ class WordPieces:
         self._words: dict[str, Sequence[int]] = {}
 
     def numbers(self, text: str) -> list[int]:
-        """The numbers of a text's pieces; punctuation may be left out, as no vocabulary of ours has it."""
+        """Return the numbers of a text's pieces; punctuation may be missing, since the vocabulary has none."""
         text = text[:MAX_CHARACTERS]
-        # Most text is plain, and most words have been seen before: the tokenizer takes five times as long.
+        # Most text is ASCII, and most words were seen before; the tokenizer takes five times as long.
         if _PLAIN.fullmatch(text):
             return list(chain.from_iterable(map(self._of_word, _WORD.findall(text.lower()))))
-        return self._encode(_whole(text)).ids
+        return self._encode(_valid_text(text)).ids
 
     def words(self, text: str) -> tuple[list[str], list[tuple[int, int]]]:
-        """The words of a text that have a known piece, in lower case but otherwise as they stand, and all known pieces.
+        """Return the words of a text with a known piece, in lower case, and all known pieces.
 
-        A piece is the place of its word in the first list, and its number.
+        A piece is the index of its word in the first list, and its number.
         """
-        text = _whole(text[:MAX_CHARACTERS])
+        text = _valid_text(text[:MAX_CHARACTERS])
         encoded = self._encode(text)
         spans: dict[int | None, tuple[int, int]] = {}
         known: dict[int | None, list[int]] = {}
@@ -55,7 +55,7 @@ class WordPieces:
         return words, [(place, number) for place, numbers in enumerate(known.values()) for number in numbers]
 
     def _of_word(self, word: str) -> Sequence[int]:
-        """The numbers of a plain word's pieces, remembered."""
+        """Return the numbers of an ASCII word's pieces, cached."""
         found = self._words.get(word)
         if found is None:
             if len(self._words) >= MAX_WORDS:
@@ -64,11 +64,11 @@ class WordPieces:
         return found
 
     def _encode(self, text: str) -> Encoding:
-        """What the tokenizer makes of a text."""
+        """Encode a text with the tokenizer."""
         # One text at a time: a batch would use threads, and the tokenizer warns when a process forks after that.
         return self._tokenizer.encode(text, add_special_tokens=False)
 
 
-def _whole(text: str) -> str:
-    """The text without halves of surrogate pairs, which the tokenizer cannot take."""
+def _valid_text(text: str) -> str:
+    """Return a text without lone surrogates, which the tokenizer rejects."""
     return text.encode("utf-8", "replace").decode()

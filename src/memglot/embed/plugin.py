@@ -1,4 +1,4 @@
-"""An embedder of another package: whatever goes wrong in it becomes an error of ours, which callers can go on after."""
+"""Embedders of other packages; every exception in one becomes a `FailedEmbedder`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PluginEmbedder:
-    """Guards an embedder; see `memglot.embed.Embedder` for what the methods promise."""
+    """Wraps an embedder of a plugin; see `memglot.embed.Embedder` for its methods."""
 
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self.name = name
@@ -24,12 +24,12 @@ class PluginEmbedder:
             self.dimensions = int(self._made.dimensions)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text."""
+        """Return one row per text."""
         with self._guarded():
             return self._made.embed(texts)
 
     def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
-        """The vector of a query."""
+        """Return the vector of a query."""
         with self._guarded():
             return self._made.embed_query(text, weigh)
 

@@ -1,4 +1,4 @@
-"""The registry of embedders: the built-in one, and those of plugins by the entry-point group `memglot.embedders`."""
+"""The registry of embedders: the built-in one, and plugins of the entry-point group `memglot.embedders`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 GROUP = "memglot.embedders"
 BUILT_IN = "memglot-table-256-2"
-"""The embedder that is used when none is named. A test holds it to the name in the table itself."""
+"""The default embedder. A test compares it with the name in the table."""
 
 
 def embedder_names() -> list[str]:
-    """The names of all embedders, sorted; no plugin is imported."""
+    """Return the names of all embedders, sorted, without importing plugins."""
     return sorted({BUILT_IN, *_plugins()})
 
 
 @cache
 def embedder(name: str | None = None) -> Embedder:
-    """The embedder of that name, loaded once; the built-in one when none is named. Raises `UnknownEmbedder`.
+    """Return the embedder with this name (default: the built-in one), loaded once; raise `UnknownEmbedder`.
 
-    A plugin's entry point names a function of no arguments that makes the embedder.
+    The entry point of a plugin is a function without arguments that returns the embedder.
     """
     if name is None or name == BUILT_IN:
         return _built_in()
@@ -37,7 +37,7 @@ def embedder(name: str | None = None) -> Embedder:
 
 @cache
 def _built_in() -> Embedder:
-    """The table, with numpy and tokenizers, which take a while to import and are needed from here on only."""
+    """Load the table; importing NumPy and tokenizers takes a while, so it happens here."""
     from memglot.embed.table import TableEmbedder
 
     return TableEmbedder.built_in()
@@ -45,7 +45,7 @@ def _built_in() -> Embedder:
 
 @cache
 def _plugins() -> dict[str, EntryPoint]:
-    """Embedders of other packages; the built-in name wins."""
+    """Return the embedders of other packages; the built-in name cannot be replaced."""
     from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}

@@ -1,7 +1,7 @@
-"""The built-in embedder: a table with a row for each wordpiece; a text's vector is the sum of the rows of its pieces.
+"""The built-in embedder: a table with a row per wordpiece; the vector of a text is the sum of the rows of its pieces.
 
-The table was distilled from all-MiniLM-L6-v2; docs/embedding.md tells how. It knows English well, other languages in
-Latin script a little, and other scripts not at all: text in them gives no vector, and is found by its words.
+The table was distilled from all-MiniLM-L6-v2; docs/embedding.md explains how. It knows English well, other languages in
+Latin script a little, and no other scripts: text in them gets no vector and is found by keyword search only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BATCH = 64  # The rows of more texts at once fall out of the processor's cache.
 
 
 class TableEmbedder:
-    """A table of wordpieces; see `memglot.embed.Embedder` for what the methods promise."""
+    """A table of wordpieces; see `memglot.embed.Embedder` for its methods."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -40,11 +40,11 @@ class TableEmbedder:
 
     @classmethod
     def built_in(cls) -> TableEmbedder:
-        """The table that is part of the package."""
+        """Return the table that is part of the package."""
         return cls(Path(__file__).with_name("table.bin"))
 
     def _read(self, stored: mmap) -> None:
-        """Take the parts out of the file: lengths, name, pieces, then at the next multiple of 64 scales and rows."""
+        """Read the parts of the file: lengths, name, pieces, then at the next multiple of 64 scales and rows."""
         count, width, of_name, of_pieces = _LENGTHS.unpack_from(stored, len(MAGIC))
         start = len(MAGIC) + _LENGTHS.size
         self.name = stored[start : start + of_name].decode()
@@ -56,35 +56,35 @@ class TableEmbedder:
         self._pieces = WordPieces(pieces)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text; of a text beyond 8,192 characters, the first of them count."""
+        """Return one row per text; only the first 8,192 characters of a text count."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), _BATCH):
             pieces = [self._pieces.numbers(text) for text in texts[start : start + _BATCH]]
             numbers = np.fromiter(chain.from_iterable(pieces), np.int64)
             owners = np.repeat(np.arange(start, start + len(pieces)), [len(part) for part in pieces])
             known = numbers != self._pieces.unknown
-            _total(vectors, self._taken(numbers[known]), owners[known])
+            _add_rows(vectors, self._rows_of(numbers[known]), owners[known])
         return vectors
 
     def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
-        """The query's vector: the rows of each word's pieces count as much as the word tells in the store."""
+        """Return the vector of a query, with the pieces of each word weighted by `weigh`."""
         vectors = np.zeros((1, self.dimensions), np.float32)
         words, pieces = self._pieces.words(text)
         if words:
             owners, numbers = np.array(pieces).T
             shares = np.asarray(weigh(words), np.float32)[owners]
-            _total(vectors, self._taken(numbers) * shares[:, None], np.zeros_like(owners))
+            _add_rows(vectors, self._rows_of(numbers) * shares[:, None], np.zeros_like(owners))
         vector: NDArray[np.float32] = vectors[0]
         return vector
 
-    def _taken(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The rows of these pieces, as they were before they were made small."""
+    def _rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the rows of these pieces, scaled back to floats."""
         rows: NDArray[np.float32] = self._rows[numbers] * self._scales[numbers, None]
         return rows
 
 
-def _total(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDArray[np.int64]) -> None:
-    """Add the rows up for the texts they belong to, which come in order, and bring each sum to length 1."""
+def _add_rows(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDArray[np.int64]) -> None:
+    """Add up the rows of each text, which are in order, and normalize each sum to length 1."""
     if not len(rows):
         return
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -94,7 +94,7 @@ def _total(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDAr
 
 
 def _damaged_table(path: str) -> Unreadable:
-    """A table of vectors that is missing, cut off, or something else."""
+    """Return the error for a table that is missing, truncated or not a table."""
     return Unreadable(
-        path, "it is no whole table of vectors", "`pip install --force-reinstall memglot` brings the built-in one back"
+        path, "it is not a complete table of vectors", "run `pip install --force-reinstall memglot` to restore it"
     )

@@ -1,4 +1,4 @@
-"""What connects memories: relations, the entities they speak of, and which memory replaced which."""
+"""Relations between memories, the entities they mention, and which memory replaced which."""
 
 from typing import Any
 
@@ -7,12 +7,21 @@ import msgspec
 from memglot.model.record import DEFAULT_SCOPE, DEFAULT_STATUS, Foreign
 
 ENTITY_TYPES = ("person", "organization", "place", "library", "tool", "project", "concept")
-"""The types of entities that other tools know. Others are kept too."""
+"""Types of entities that other tools know; any other type is allowed."""
 PREDICATES = (
-    *("mentions", "works_on", "uses", "prefers", "supersedes", "superseded_by", "conflicts_with", "cites"),
-    *("runs_on", "belongs_to", "located_at"),
+    "mentions",
+    "works_on",
+    "uses",
+    "prefers",
+    "supersedes",
+    "superseded_by",
+    "conflicts_with",
+    "cites",
+    "runs_on",
+    "belongs_to",
+    "located_at",
 )
-"""The predicates of relations that other tools know. Any other word may be one."""
+"""Predicates that other tools know; any other predicate is allowed."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True):

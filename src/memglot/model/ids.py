@@ -1,4 +1,4 @@
-"""Ids: UUIDv7 text, minted for new memories and derived for those that have an id in another tool."""
+"""Ids: UUIDv7 text, created for new memories and derived for those with an id in another tool."""
 
 import random
 import re
@@ -11,31 +11,31 @@ _RANDOM_BITS = 74 - _COUNTER_BITS
 
 
 def is_id(text: str) -> bool:
-    """Tell whether `text` is a UUIDv7 in lower case."""
+    """Return True if `text` is a UUIDv7 in lower case."""
     return UUID7.fullmatch(text) is not None
 
 
 def id_time(id: str) -> int:
-    """The milliseconds inside a UUIDv7; 0 marks an id that was derived from another tool's."""
+    """Return the milliseconds in a UUIDv7; 0 for an id derived from another tool's."""
     return _time_of(id[:13])
 
 
 @lru_cache(256)
 def _time_of(start: str) -> int:
-    # Memories that were made together share their time, and most files hold many such.
+    # Memories created together share their time.
     return int(start.replace("-", ""), 16)
 
 
 @lru_cache(64)
 @lru_cache(4096)
 def derive_id(tool: str, space: str, foreign_id: str) -> str:
-    """The id of a memory that another tool knows as `foreign_id`: the same on every machine, its time bits 0."""
+    """Return the id of a memory with `foreign_id` in another tool: the same on every machine, with time bits 0."""
     seed = sha256("\0".join((tool, space, foreign_id)).encode("utf-8", "surrogatepass")).digest()
     return _compose(0, int.from_bytes(seed[:10], "big") & ((1 << 74) - 1))
 
 
 class Minter:
-    """Makes new ids of one millisecond that sort in the order they were made."""
+    """Creates ids of one millisecond that sort in the order of their creation."""
 
     def __init__(self, milliseconds: int) -> None:
         self.milliseconds = milliseconds
@@ -43,15 +43,15 @@ class Minter:
         self._random = random.Random()
 
     def mint(self) -> str:
-        """The next id."""
-        # A counter in the high bits keeps the order, 44 random bits keep two machines apart.
+        """Return the next id."""
+        # A counter in the high bits keeps the order; 44 random bits avoid collisions between machines.
         free = (self._made << _RANDOM_BITS) | self._random.getrandbits(_RANDOM_BITS)
         self._made += 1
         return _compose(self.milliseconds, free)
 
 
 def _compose(milliseconds: int, free: int) -> str:
-    """Lay 48 bits of time and 74 free bits out as a UUIDv7."""
+    """Compose a UUIDv7 of 48 bits of time and 74 free bits."""
     return (
         f"{milliseconds >> 16:08x}-{milliseconds & 0xFFFF:04x}-7{free >> 62:03x}-"
         f"{0x8000 | (free >> 48) & 0x3FFF:04x}-{free & 0xFFFFFFFFFFFF:012x}"

@@ -1,4 +1,4 @@
-"""Which record a thing hangs on, of what it speaks, and what tells it from others of its kind."""
+"""Keys of things: the record that owns them, the ids they mention, and what identifies them."""
 
 from typing import TypeAlias
 
@@ -6,11 +6,11 @@ from memglot.model.graph import Entity, Relation, Supersession
 from memglot.model.stored import Blob, Conflict, Document, Embedding, Tombstone
 
 Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
-"""Whatever a store keeps beside records."""
+"""Everything that a store keeps besides records."""
 
 
 def owner_of(thing: Thing) -> str:
-    """The record that a thing hangs on; empty where it hangs on none."""
+    """Return the id of the record that a thing belongs to; empty if there is none."""
     if isinstance(thing, Relation):
         return thing.subject.id
     if isinstance(thing, Supersession):
@@ -21,7 +21,7 @@ def owner_of(thing: Thing) -> str:
 
 
 def thing_key(thing: Thing) -> str:
-    """What tells a thing from all others of its kind, here and on every other machine."""
+    """Return the key that identifies a thing among all of its kind, on every machine."""
     match thing:
         case Supersession():
             return f"{thing.newer} {thing.older}"
@@ -38,16 +38,14 @@ def thing_key(thing: Thing) -> str:
 
 
 def linked_memories(thing: Thing) -> tuple[str, ...]:
-    """The memories that a relation or a supersession leads between; none for any other thing."""
+    """Return the ids of the memories that a relation or supersession links; none for other things."""
     if isinstance(thing, Relation):
         return tuple(end.id for end in (thing.subject, thing.object) if not end.entity)
     return (thing.newer, thing.older) if isinstance(thing, Supersession) else ()
 
 
-def mentioned_ids(
-    thing: Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob,
-) -> list[str]:
-    """All memories and entities that a thing tells something about, itself aside."""
+def mentioned_ids(thing: Thing) -> list[str]:
+    """Return the ids of all memories and entities that a thing mentions, except its own."""
     if isinstance(thing, Relation):
         ids = [thing.subject.id, thing.object.id, thing.source_record]
     elif isinstance(thing, Supersession):

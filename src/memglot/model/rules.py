@@ -1,4 +1,4 @@
-"""The rules every record obeys, whatever format it came from."""
+"""The rules that every record follows, whatever its format."""
 
 import math
 import re
@@ -27,13 +27,20 @@ from memglot.settings import MAX_DEPTH
 _TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
 ThingT = TypeVar("ThingT")
 _THING_TIMES = (
-    *("created_at", "updated_at", "superseded_at", "first_seen", "last_seen", "decided_at", "deleted_at", "clock"),
+    "created_at",
+    "updated_at",
+    "superseded_at",
+    "first_seen",
+    "last_seen",
+    "decided_at",
+    "deleted_at",
+    "clock",
 )
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_id(text: str) -> str:
-    """A UUIDv7 in lower case, taken in any case."""
+    """Return an id in lower case; raise `BadRecord` if it is not a UUIDv7."""
     id = text.lower()
     if UUID7.fullmatch(id) is None:
         raise BadRecord(f"`id` must be a UUIDv7, not `{shorten(text)}`", "leave `id` out to get a new one")
@@ -42,30 +49,30 @@ def check_id(text: str) -> str:
 
 @lru_cache(1024)
 def check_tree(text: str) -> str:
-    """A dotted path; a full match, so that a final newline is refused."""
+    """Return a dotted path; raise `BadRecord` if it is not valid."""
     if _TREE.fullmatch(text) is None:
         raise bad_tree(text)
     return text
 
 
 def check_text(text: str, field: str) -> str:
-    """Text that every store can hold: no NUL, no half of a surrogate pair."""
+    """Return a text; raise `BadRecord` if it contains NUL or a lone surrogate."""
     if "\0" in text:
         raise bad_text(field, "NUL", text.index("\0"))
     if not text.isascii() and (match := _LONE_SURROGATE.search(text)):
-        raise bad_text(field, "half of a surrogate pair", match.start())
+        raise bad_text(field, "a lone surrogate", match.start())
     return text
 
 
 def check_content(text: str) -> str:
-    """The text of a memory: not empty, and free of what no store can hold."""
+    """Return the text of a memory; raise `BadRecord` if it is empty or cannot be stored."""
     if not text:
         raise empty_content()
     return check_text(text, "content")
 
 
 def check_temporal(start: int, end: int | None) -> Temporal:
-    """A point or a range; a range that ends where it starts is a point."""
+    """Return a point or a range; a range that ends where it starts is a point."""
     if end is None or end == start:
         return Temporal(start)
     if end < start:
@@ -74,7 +81,7 @@ def check_temporal(start: int, end: int | None) -> Temporal:
 
 
 def check_value(value: Any, field: str, depth: int = 1) -> None:
-    """A value that JSON can hold, nested no deeper than the limit."""
+    """Raise `BadRecord` if JSON cannot represent a value, or if it is nested too deeply."""
     if depth > MAX_DEPTH:
         raise too_deep(field)
     if isinstance(value, dict):
@@ -93,7 +100,7 @@ def check_value(value: Any, field: str, depth: int = 1) -> None:
 def _check_scalar(value: Any, field: str) -> None:
     if isinstance(value, str):
         if not value.isascii() and (match := _LONE_SURROGATE.search(value)):
-            raise bad_text(field, "half of a surrogate pair", match.start())
+            raise bad_text(field, "a lone surrogate", match.start())
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise bad_number(field, value)
@@ -102,7 +109,7 @@ def _check_scalar(value: Any, field: str) -> None:
 
 
 def check_types(record: Record) -> None:
-    """Every field of the type it must have, for records that a caller made; raises `BadRecord`."""
+    """Raise `BadRecord` if a field of a record made by a caller has the wrong type."""
     try:
         msgspec.convert(msgspec.to_builtins(record), Record)
     except (msgspec.ValidationError, TypeError, ValueError) as error:
@@ -110,7 +117,7 @@ def check_types(record: Record) -> None:
 
 
 def check_record(record: Record) -> None:
-    """All rules at once, for records that did not come through a reader; raises `BadRecord`."""
+    """Check all rules, for records that did not come from a reader; raise `BadRecord`."""
     check_content(record.content)
     check_tree(record.tree)
     if record.id:
@@ -139,7 +146,7 @@ def _check_times(record: Record) -> None:
 
 
 def check_thing(thing: ThingT) -> ThingT:
-    """The rules for whatever is no record: times that a calendar has; raises `BadRecord`."""
+    """Check the times of a thing; raise `BadRecord` if one is out of range."""
     for name in _THING_TIMES:
         time = getattr(thing, name, None)
         if isinstance(time, int) and not EARLIEST <= time <= LATEST:
@@ -148,17 +155,17 @@ def check_thing(thing: ThingT) -> ThingT:
 
 
 def set_times_from_id(record: Record) -> None:
-    """Give a record without times the time inside its own id, if it has one."""
+    """Set missing times of a record from the time in its id, if it has one."""
     if not record.created_at and record.id:
         at = id_time(record.id) * 1000
-        # An id may hold a time that no calendar has; then it tells nothing.
+        # The time in an id may be out of range; then it is ignored.
         record.created_at = at if at <= LATEST else 0
     if not record.updated_at:
         record.updated_at = record.created_at
 
 
 def assign_id_and_times(record: Record, minter: Minter) -> None:
-    """Give a record the id and the times it still lacks, from the moment of its import."""
+    """Set the id and times that a record lacks, using the time of its import."""
     if not record.created_at:
         record.created_at = minter.milliseconds * 1000
     if not record.updated_at:

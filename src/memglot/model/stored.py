@@ -1,4 +1,4 @@
-"""What a store keeps beside memories and their graph: documents, vectors, deletions, clashes, foreign rows, its log."""
+"""Other things that a store keeps: documents, vectors, deletions, conflicts, foreign rows, audit events."""
 
 from hashlib import sha256
 from typing import Any
@@ -9,11 +9,11 @@ from memglot.model.ids import derive_id
 from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE
 
 IDENTITY = "identity"
-"""The name of documents that tell who somebody is."""
+"""Name of identity documents."""
 
 
 class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A whole text such as an identity snapshot; each version is a document of its own."""
+    """A text such as an identity snapshot; each version is a separate document."""
 
     id: str
     name: str
@@ -26,14 +26,14 @@ class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def identity_document(content: str, *, scope: str = DEFAULT_SCOPE, created_at: int = 0) -> Document:
-    """What somebody is said to be at a time; the same text has the same id on every machine."""
+    """Return an identity document; the same text has the same id on every machine."""
     hash = sha256(content.encode("utf-8")).hexdigest()
     id = derive_id("memglot-identity", scope, hash)
     return Document(id=id, name=IDENTITY, content=content, scope=scope, created_at=created_at)
 
 
 class Embedding(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The vector of a record, as little-endian float32 bytes; `model` is empty when nobody told it."""
+    """The vector of a record, as little-endian float32 bytes; `model` is empty if unknown."""
 
     record: str
     vector: bytes
@@ -42,7 +42,7 @@ class Embedding(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Tombstone(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The mark of a deleted memory, so that it stays deleted when an old file brings it again."""
+    """Marks a deleted memory, so that it stays deleted when an old file contains it."""
 
     id: str
     content_hash: str
@@ -53,7 +53,7 @@ class Tombstone(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Conflict(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Values of one field, set at one time, that no rule decides between; a person settles it by a later edit."""
+    """Different values of one field, set at the same time; a later edit resolves it."""
 
     record: str
     field: str
@@ -62,7 +62,7 @@ class Conflict(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Blob(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Whatever else a source keeps (conversations, images, unknown tables), so that it can be given back."""
+    """Other data of a source (conversations, images, unknown tables), kept so that it can be restored."""
 
     tool: str
     table: str
@@ -73,7 +73,7 @@ class Blob(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 CONVERSATION_TABLES = frozenset({"conversations", "messages"})
-"""The tables of blobs that are conversations."""
+"""Tables of blobs that contain conversations."""
 
 
 class Event(msgspec.Struct, kw_only=True):

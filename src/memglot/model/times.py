@@ -1,4 +1,4 @@
-"""Times: ISO 8601 text with an offset on the outside, microseconds since 1970 in UTC on the inside."""
+"""Times: ISO 8601 text with an offset outside, microseconds since 1970 in UTC inside."""
 
 import re
 import time
@@ -12,18 +12,18 @@ _SHAPE = re.compile(
 )
 EARLIEST = -62_135_596_800_000_000
 LATEST = 253_402_300_799_999_999
-"""The first and the last microsecond of the years 1 to 9999, which is what a time can be."""
+"""First and last microsecond of the years 1 to 9999, the range of valid times."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def now() -> int:
-    """The present, in microseconds."""
+    """Return the present time in microseconds."""
     return time.time_ns() // 1000
 
 
 def parse_time(text: str) -> int:
-    """Microseconds of an ISO 8601 time with `T` and an offset; raises `BadRecord` for anything else."""
+    """Return the microseconds of an ISO 8601 time with `T` and an offset; raise `BadRecord` for anything else."""
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise bad_time(text)
@@ -39,13 +39,13 @@ def parse_time(text: str) -> int:
 
 
 def finer_than_microseconds(text: str) -> bool:
-    """Tell whether a time has digits that the model cannot hold."""
+    """Return True if a time has more digits than microseconds."""
     match = _SHAPE.fullmatch(text)
     return match is not None and match[1] is not None and match[1][6:].strip("0") != ""
 
 
 def format_time(microseconds: int) -> str:
-    """The time as text in UTC, with as many fraction digits as it needs."""
+    """Return a time as text in UTC, with as many fraction digits as needed."""
     moment = _EPOCH + timedelta(microseconds=microseconds)
     text = moment.replace(tzinfo=None).isoformat()
     return (text.rstrip("0") if moment.microsecond else text) + "Z"
