@@ -32,13 +32,13 @@ def serve(config: ServerConfig) -> None:
 async def _serve(server: Server[Any]) -> None:
     async with stdio_server() as (incoming, outgoing):
         pipes = _Pipes(outgoing)
-        asked, questions = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        answers, given = anyio.create_memory_object_stream[SessionMessage](0)
-        async with outgoing, anyio.create_task_group() as last:
-            last.start_soon(pipes.forward_answers, given)
-            async with answers, anyio.create_task_group() as tasks:
-                tasks.start_soon(pipes.forward_requests, incoming, asked)
-                await server.run(questions, answers, server.create_initialization_options())
+        request_writer, request_reader = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answer_writer, answer_reader = anyio.create_memory_object_stream[SessionMessage](0)
+        async with outgoing, anyio.create_task_group() as answering:
+            answering.start_soon(pipes.forward_answers, answer_reader)
+            async with answer_writer, anyio.create_task_group() as tasks:
+                tasks.start_soon(pipes.forward_requests, incoming, request_writer)
+                await server.run(request_reader, answer_writer, server.create_initialization_options())
                 tasks.cancel_scope.cancel()
 
 
@@ -50,15 +50,17 @@ class _Pipes:
         self._pending: set[int | str] = set()
         self._answered = anyio.Event()
 
-    async def forward_requests(self, incoming: Any, asked: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async def forward_requests(
+        self, incoming: Any, requests: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
         """Forward messages, answer invalid lines with an error, and wait briefly for the last answers."""
-        async with asked:
+        async with requests:
             async for message in incoming:
                 if isinstance(message, Exception):
                     await self._outgoing.send(SessionMessage(_invalid_line_error(message)))
                     continue
                 self._track(message.message)
-                await asked.send(message)
+                await requests.send(message)
             with anyio.move_on_after(_GRACE_SECONDS):
                 while self._pending:
                     self._answered = anyio.Event()
@@ -71,9 +73,9 @@ class _Pipes:
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._pending.discard((message.params or {}).get("requestId", ""))
 
-    async def forward_answers(self, given: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async def forward_answers(self, answers: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Forward answers, and update the pending requests."""
-        async for message in given:
+        async for message in answers:
             await self._outgoing.send(message)
             if isinstance(message.message, (types.JSONRPCResponse, types.JSONRPCError)):
                 # Compare with None, since many clients number their requests from 0.
