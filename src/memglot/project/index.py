@@ -155,14 +155,17 @@ class Index:
         reader = StoreReader(self.folder)
         for below in (NODES, RELATIONS):
             for path, entry in reader.walk(below, on_fault=refuse, ordered=False):
-                if not path.endswith((".json", ".md")) or entry.is_dir():
+                if not path.endswith((".json", ".md")):
                     continue
-                if not entry.is_file():
+                if entry.is_file():
+                    try:
+                        present[path] = _stamp_of(entry.stat(), now)
+                    except FileNotFoundError:
+                        continue  # Somebody removed it since.
+                elif not entry.is_dir():
                     refuse(special_file(path))
-                    continue
-                with suppress(FileNotFoundError):  # Somebody may have removed it since.
-                    present[path] = _stamp_of(entry.stat(), now)
-        return present | dict.fromkeys(unsafe, ""), unsafe
+        present.update(dict.fromkeys(unsafe, ""))
+        return present, unsafe
 
     def _stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
         """Return the stamps of those of these files that are there."""

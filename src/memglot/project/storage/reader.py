@@ -51,36 +51,39 @@ class StoreReader:
         if below and (self.folder / below).is_symlink():
             on_fault(faults.linked_file(below))
             return
-        waiting = self._entries(below, on_fault, ordered)
+        prefix = f"{below}/" if below else ""
+        waiting = [(prefix, self._entries(below, on_fault, ordered))]
         while waiting:
-            path, entry = waiting.pop()
-            if skip is not None and skip(path):
-                continue
-            if not entry.name.isascii() and not _is_utf8(entry.name):
-                on_fault(faults.bad_name(path))
-            elif entry.is_symlink():
-                on_fault(faults.linked_file(path))
+            prefix, entries = waiting[-1]
+            for entry in entries:
+                name = entry.name
+                path = prefix + name
+                if skip is not None and skip(path):
+                    continue
+                if not name.isascii() and not _is_utf8(name):
+                    on_fault(faults.bad_name(path))
+                elif entry.is_symlink():
+                    on_fault(faults.linked_file(path))
+                else:
+                    yield path, entry
+                    if entry.is_dir():
+                        waiting.append((f"{path}/", self._entries(path, on_fault, ordered)))
+                        break
             else:
-                yield path, entry
-                if entry.is_dir():
-                    waiting += self._entries(path, on_fault, ordered)
+                waiting.pop()
 
-    def _entries(
-        self, below: str, on_fault: Callable[[FileFault], None], ordered: bool
-    ) -> list[tuple[str, os.DirEntry[str]]]:
-        """Return the entries of a folder, the first one last."""
+    def _entries(self, below: str, on_fault: Callable[[FileFault], None], ordered: bool) -> Iterator[os.DirEntry[str]]:
         try:
-            with os.scandir(self.folder / below) as found:
-                entries = list(found)
+            found = os.scandir(self.folder / below)
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return iter(())
         except OSError as error:
             on_fault(faults.unreadable_file(below, error))
-            return []
-        if ordered:
-            entries.sort(key=attrgetter("name"), reverse=True)
-        prefix = f"{below}/" if below else ""
-        return [(prefix + entry.name, entry) for entry in entries]
+            return iter(())
+        if not ordered:
+            return found  # A list of tens of thousands of entries would take as long as the rest of the walk.
+        with found:
+            return iter(sorted(found, key=attrgetter("name")))
 
     def files(self, below: str, ending: str, on_fault: Callable[[FileFault], None] | None = None) -> Iterator[str]:
         """Yield the paths of the regular files below a folder with an ending, sorted."""
