@@ -134,7 +134,7 @@ def test_duplicate_yaml_keys_fail_their_record(memory: Memory) -> None:
 def test_several_yaml_documents_are_an_error(memory: Memory) -> None:
     landed, errors, code = outcome(memory, b"- content: a\n---\n- content: b\n", format="yaml")
     assert (landed, code) == (["a"], 1)
-    assert errors[0].startswith("content:2: not valid YAML: the file contains more than one document; nothing after")
+    assert errors[0].startswith("content:2: not valid YAML: the file contains more than one document; the rest of the file")
 
 
 def test_an_alias_bomb_is_refused_and_its_siblings_land(memory: Memory) -> None:
