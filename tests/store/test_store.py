@@ -73,7 +73,19 @@ def test_a_store_of_every_past_version_opens(version: Path, store_path: str) -> 
         assert memory.doctor().ok
 
 
-def test_clashes_of_the_first_version_keep_their_values(store_path: str) -> None:
+@pytest.mark.parametrize("version", VERSIONS, ids=[path.stem for path in VERSIONS])
+def test_a_store_of_every_past_version_is_read_and_imported(version: Path, store_path: str) -> None:
+    db = apsw.Connection(store_path)
+    db.execute(version.read_text(encoding="utf-8"))
+    db.close()
+    with Memory.open(":memory:") as other:
+        assert other.import_from(store_path, format="sqlite").imported == 2
+    with Memory.open(store_path, write=False) as memory:
+        assert [record.content for record in memory.list()] == ["An old memory", "A second one"]
+        assert memory.history(next(memory.list()).id)[0][-1].deed == "present"
+
+
+def test_conflicts_of_the_first_version_keep_their_values(store_path: str) -> None:
     """They had two sides, each with a clock, and a state."""
     id = "0194a000-0001-7000-8000-000000000001"
     sides = {"record": id, "local_clock": 5, "remote_clock": 5}
@@ -151,7 +163,7 @@ def test_a_newer_store_is_refused_and_left_alone(store_path: str) -> None:
             open_store(store_path, write=write)
 
 
-def test_a_damaged_store_is_told(store_path: str) -> None:
+def test_a_damaged_store_is_reported(store_path: str) -> None:
     with Memory.open(store_path) as memory:
         memory.import_from(b"\n".join(b'{"content":"memory %d"}' % number for number in range(2000)), format="ndjson")
     with open(store_path, "r+b") as file:
@@ -170,7 +182,7 @@ def test_a_read_only_store_can_be_read_and_not_written(store_path: str) -> None:
             memory.add("more")
 
 
-def test_a_store_without_write_permission_is_told_as_such() -> None:
+def test_a_store_without_write_permission_is_reported() -> None:
     """Permissions do not bind root, so root makes the call as somebody else, in a folder that all can enter."""
     script = (
         "import os, sys\n"
@@ -192,7 +204,7 @@ def test_a_store_without_write_permission_is_told_as_such() -> None:
     assert done.stdout.splitlines() == ["['kept']", "read_only"], done.stderr
 
 
-def test_a_full_disk_keeps_whole_batches(store_path: str) -> None:
+def test_a_full_disk_keeps_complete_batches(store_path: str) -> None:
     with Memory.open(store_path) as memory:
         memory.import_from(b'{"content":"first"}', format="ndjson")
         store = memory.store
@@ -243,7 +255,7 @@ def test_others_can_write_while_much_text_is_indexed(store_path: str, monkeypatc
     store.close()
 
 
-def test_a_cut_off_load_is_told_and_completed(store_path: str) -> None:
+def test_an_interrupted_load_is_reported_and_completed(store_path: str) -> None:
     store = open_store(store_path)
     with pytest.raises(KeyboardInterrupt), store.loading(by_content=False):
         with store.writing():

@@ -12,7 +12,7 @@ from math import log
 
 import msgspec
 
-from memglot.store.query import Place, Signals
+from memglot.store.query import Signals, ThreadPosition
 from memglot.text.dialogue import ASKS, ENDS_ASKING, MENTIONS_TIME
 
 # Shares of the keyword score (first) and similarity (second) that a turn gets from turns before (-) and after it.
@@ -51,7 +51,7 @@ class Evidence(msgspec.Struct):
     """Standard deviations above the average similarity."""
     nearest: Collection[int] = ()
     """Memories similar enough to add to the score of their neighbours."""
-    places: Sequence[Place] = ()
+    places: Sequence[ThreadPosition] = ()
     arrivals: Sequence[tuple[int, int, int]] = ()
     related: Sequence[tuple[int, int]] = ()
 
@@ -110,7 +110,7 @@ def _in_threads(evidence: Evidence, question: QueryTraits) -> dict[int, ScoredMe
     return found
 
 
-def _turn_score(place: Place, question: QueryTraits) -> float:
+def _turn_score(place: ThreadPosition, question: QueryTraits) -> float:
     """Return the score of a turn by its speaker, length and question marks; 0 outside conversations."""
     if not place.speaker:
         return 0.0

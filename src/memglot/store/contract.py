@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 import msgspec
 
 from memglot.model import Event, Record, Thing
-from memglot.store.query import Filter, Match, Place, Query, Signals, VectorState
+from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition, VectorState
 
 if TYPE_CHECKING:
     from memglot.store.hidden import HiddenScopes
@@ -305,7 +305,7 @@ class SearchIndex(Protocol):
     def newest(self) -> int:
         """Return the number of the newest record; 0 if there is none."""
 
-    def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
+    def places(self, numbers: Sequence[int], reach: int) -> list[ThreadPosition]:
         """Return the positions of records in their threads, with up to `reach` neighbours on each side."""
 
     def stored_next_to(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:

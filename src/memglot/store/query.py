@@ -85,7 +85,7 @@ class Match(NamedTuple):
     score: float
 
 
-class Place(NamedTuple):
+class ThreadPosition(NamedTuple):
     """Position of a record in a conversation, a session or a split note, and facts about its text."""
 
     number: int

@@ -29,7 +29,7 @@ from memglot.store.contract import (
     VectorTable,
 )
 from memglot.store.hidden import SENSITIVE, HiddenScopes
-from memglot.store.query import Filter, Match, Place, Query, Signals, VectorState
+from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition, VectorState
 
 T = TypeVar("T")
 _EVERY = Filter(with_deleted=True)
@@ -459,7 +459,7 @@ class VisibleSearch:
         """Return the number of the newest record of the complete store."""
         return self._search.newest()
 
-    def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
+    def places(self, numbers: Sequence[int], reach: int) -> list[ThreadPosition]:
         """Return the positions of visible records in their threads, with visible neighbours."""
         found = self._search.places(numbers, reach)
         visible = self._visible([place.number for place in found])

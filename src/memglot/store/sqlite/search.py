@@ -11,7 +11,7 @@ import apsw
 
 from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
-from memglot.store.query import Filter, Match, Place, Query, Signals
+from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.fts_query import Lookup, expression, hard_conditions
@@ -267,9 +267,9 @@ class SqliteSearch:
 
     # Neighbours
 
-    def places(self, numbers: Sequence[int], reach: int) -> list[Place]:
+    def places(self, numbers: Sequence[int], reach: int) -> list[ThreadPosition]:
         """Return the positions of records in their threads, with up to `reach` neighbours on each side."""
-        return list(map(Place._make, self._connection.rows(_IN_THREAD, (listed(numbers), reach))))
+        return list(map(ThreadPosition._make, self._connection.rows(_IN_THREAD, (listed(numbers), reach))))
 
     def stored_next_to(self, numbers: Sequence[int], reach: int) -> list[tuple[int, int, int]]:
         """Return (number, other, distance) for records outside threads that arrived next to each other in a scope."""
