@@ -322,7 +322,7 @@ def test_schema_1_and_a_table_of_three_columns_are_read(tmp_path: Path) -> None:
     assert (row["id"], row["metadata"]) == ("mt_1", "{}")
 
 
-def test_what_a_brain_has_no_place_for_rides_beside(tmp_path: Path) -> None:
+def test_what_a_brain_has_no_place_for_goes_to_its_own_table(tmp_path: Path) -> None:
     path = tmp_path / "brain.sqlite"
     a, b = derive_id("t", "", "a"), derive_id("t", "", "b")
     items: list[Item] = [
@@ -408,7 +408,7 @@ def test_a_second_import_changes_nothing_and_an_undo_takes_all_back(tmp_path: Pa
     ],
 )
 @pytest.mark.parametrize("name", [None, "agentos-sqlite", "sqlite"])
-def test_what_is_no_whole_database_is_told(tmp_path: Path, damage: Any, reason: str, name: str | None) -> None:
+def test_a_damaged_database_is_reported(tmp_path: Path, damage: Any, reason: str, name: str | None) -> None:
     whole = make_brain(tmp_path / "brain.sqlite", trace("mt_1")).read_bytes()
     bad = tmp_path / "bad.sqlite"
     bad.write_bytes(damage(whole))
@@ -419,7 +419,7 @@ def test_what_is_no_whole_database_is_told(tmp_path: Path, damage: Any, reason: 
     assert result.exit_code == 2
 
 
-def test_another_programs_database_is_told(tmp_path: Path) -> None:
+def test_another_programs_database_is_reported(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "a.db") as db:
         db.execute("CREATE TABLE x (a)")
     db.close()
@@ -428,7 +428,7 @@ def test_another_programs_database_is_told(tmp_path: Path) -> None:
     assert fault.hint
 
 
-def test_a_live_brain_is_read_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_a_live_brain_is_read_and_no_file_is_left_next_to_it(tmp_path: Path) -> None:
     path = make_brain(tmp_path / "brain.sqlite", trace("mt_1"))
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA journal_mode = WAL")
@@ -540,7 +540,7 @@ def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> Non
         assert in_order(read(target)[0]) == in_order(items)
 
 
-def test_what_cannot_be_given_back_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_restored_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "b.sqlite"
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE memory_traces (id TEXT, content TEXT, created_at INT, n INT AS (created_at * 2))")

@@ -29,13 +29,13 @@ def test_a_bad_line_in_the_middle_costs_only_itself(memory: Memory, middle: byte
     assert errors[0].startswith("content:2: ")
 
 
-def test_a_cut_last_line_is_told(memory: Memory) -> None:
+def test_a_cut_last_line_is_reported(memory: Memory) -> None:
     landed, errors, code = outcome(memory, b'{"content":"a"}\n{"content":"b', format="ndjson")
     assert (landed, code) == (["a"], 1)
     assert errors == ["content:2: not valid JSON: unexpected end of the value"]
 
 
-def test_two_objects_on_one_line_are_told(memory: Memory) -> None:
+def test_two_objects_on_one_line_are_reported(memory: Memory) -> None:
     landed, errors, code = outcome(memory, b'{"content":"a"}{"content":"b"}\n{"content":"c"}\n', format="ndjson")
     assert (landed, code) == (["c"], 1)
     assert errors == ["content:1: not valid JSON: more than one value on a line"]
@@ -134,7 +134,9 @@ def test_duplicate_yaml_keys_fail_their_record(memory: Memory) -> None:
 def test_several_yaml_documents_are_an_error(memory: Memory) -> None:
     landed, errors, code = outcome(memory, b"- content: a\n---\n- content: b\n", format="yaml")
     assert (landed, code) == (["a"], 1)
-    assert errors[0].startswith("content:2: not valid YAML: the file contains more than one document; the rest of the file")
+    assert errors[0].startswith(
+        "content:2: not valid YAML: the file contains more than one document; the rest of the file"
+    )
 
 
 def test_an_alias_bomb_is_refused_and_its_siblings_land(memory: Memory) -> None:
@@ -231,7 +233,7 @@ def test_the_same_instant_in_two_offsets_is_a_point(memory: Memory) -> None:
     assert temporal is not None and temporal.end is None
 
 
-def test_digits_beyond_a_microsecond_are_told(memory: Memory) -> None:
+def test_digits_beyond_a_microsecond_are_reported(memory: Memory) -> None:
     result = memory.import_from(b'{"content":"a","temporal":"2024-05-06T07:08:09.123456789Z"}', format="ndjson")
     assert result.imported == 1
     assert any("beyond a microsecond" in note for note in result.notes)

@@ -150,7 +150,7 @@ def test_an_answer_that_forks_in_its_middle_repeats_only_the_question() -> None:
     ]
 
 
-def test_a_current_question_whose_answer_lies_on_a_branch_is_told_once() -> None:
+def test_a_current_question_whose_answer_is_on_a_branch_is_reported_once() -> None:
     chat = Chat().user("u", "q").bot("a", "answer")
     chat.value["current_node"] = "u"
     (record,), report = read(chat)
@@ -238,7 +238,7 @@ def test_each_type_of_content_is_read_by_its_name(content: dict[str, Any], expec
     assert report.notes == []
 
 
-def test_thoughts_are_kept_beside_the_text() -> None:
+def test_thoughts_are_kept_apart_from_the_text() -> None:
     chat = Chat().user("u", "q")
     chat.bot("t", {"content_type": "thoughts", "thoughts": [{"summary": "Sum", "content": "one", "chunks": []}]})
     chat.bot("r", {"content_type": "reasoning_recap", "content": "Thought for 2s"}).bot("a", "answer")
@@ -250,7 +250,7 @@ def test_thoughts_are_kept_beside_the_text() -> None:
     ]
 
 
-def test_an_unknown_content_without_text_is_told() -> None:
+def test_an_unknown_content_without_text_is_reported() -> None:
     (record,), report = read(Chat().user("u", "q").bot("a", {"content_type": "hologram", "beam": 1}))
     assert record.content == "[user]: q"
     assert report.notes == ["content: found no text in 1 of `hologram`"]
@@ -274,7 +274,7 @@ def test_what_is_said_of_a_conversation_goes_with_its_first_memory() -> None:
     assert (second.extra, "archived" in second.meta) == ({}, False)
 
 
-def test_a_circle_is_told_and_all_its_messages_are_read() -> None:
+def test_a_cycle_is_reported_and_all_its_messages_are_read() -> None:
     chat = Chat().user("u1", "a").bot("a1", "b").user("u2", "c")
     chat.mapping["u1"]["parent"] = "u2"
     chat.mapping["lone"] = {"message": None, "parent": "lone", "children": []}
@@ -349,7 +349,7 @@ def test_conversations_without_messages_are_counted() -> None:
     assert report.notes == ["content: 2 conversations have no messages"]
 
 
-def test_what_only_tools_say_is_told_as_left_out() -> None:
+def test_what_only_tools_say_is_reported_as_left_out() -> None:
     found, report = read(Chat().say("t", "tool", "found", name="web"))
     assert found == []
     assert any("left out 1 message of tools or the system" in note for note in report.notes)
@@ -409,7 +409,7 @@ def test_a_conversation_that_goes_on_leaves_its_earlier_pairs_as_they_were(memor
     assert (result.imported, result.merged, result.skipped) == (1, 0, 1)
 
 
-def test_a_memory_that_changes_and_has_a_new_double_keeps_its_change(memory: Memory) -> None:
+def test_a_memory_that_changes_and_has_a_new_duplicate_keeps_its_change(memory: Memory) -> None:
     first, other = Chat("c1", "b").user("u", "Hi"), Chat("c2", "b").user("u", "Bye")
     memory.import_from(encoded(first, other), format="chatgpt")
     first.bot("a", "Hello!")

@@ -192,7 +192,7 @@ def test_a_file_without_content_names_its_columns(memory: Memory) -> None:
     assert (fault.line, result.exit_code) == (1, 2)
 
 
-def test_a_header_alone_is_told_and_an_empty_file_is_an_error(memory: Memory) -> None:
+def test_a_header_alone_is_reported_and_an_empty_file_is_an_error(memory: Memory) -> None:
     result = memory.import_from(b"content,type\n", format="csv")
     assert (result.exit_code, result.notes) == (0, ["content holds no memories"])
     assert memory.import_from(b"", format="csv").exit_code == 2
@@ -212,7 +212,7 @@ def test_bad_rows_cost_only_themselves() -> None:
     ]
 
 
-def test_a_quote_that_never_closes_is_told_with_its_line_and_spares_its_siblings() -> None:
+def test_a_quote_that_never_closes_is_reported_with_its_line_and_spares_its_siblings() -> None:
     found, faults, _ = read('content,n\na,1\n"b,2\nsome prose\nc,3\n"d","4"\n')
     assert [record.content for record in found] == ["a", "c", "d"]
     assert faults == [(3, "a quote opens a field here and closes before other text, lines below")]

@@ -96,7 +96,7 @@ def test_a_record_without_its_brace_costs_only_itself() -> None:
     assert (len(values), len(faults)) == (999, 1)
 
 
-def test_an_array_without_commas_is_read_and_told() -> None:
+def test_an_array_without_commas_is_read_and_reported() -> None:
     values, faults = split_values(b"[" + b'{"a":1} ' * 2000 + b"]")
     assert (len(values), len(faults)) == (2000, 1999)
 

@@ -273,7 +273,7 @@ def test_a_filtered_export_has_the_names_of_entities(memory: Memory) -> None:
         assert lines(exported(other)) == [entity("Ada", "person", "Likes tea", "Plays chess")]
 
 
-def test_what_the_server_drops_does_not_make_doubles(memory: Memory) -> None:
+def test_what_the_server_drops_does_not_create_duplicates(memory: Memory) -> None:
     memory.import_from(graph(entity("Ada", "person", "Likes tea")), format="mcp-graph")
     mine = memory.add("SQLite it is", title="Use SQLite", kind="decision", tags=["db"])
     other = memory.add("no title")
@@ -353,7 +353,7 @@ def test_one_bad_line_costs_only_itself(memory: Memory) -> None:
         *("a memory gone", "a relation gone", "an edited entity", "another line gone"),
     ],
 )
-def test_verify_finds_what_is_amiss(spoil: Any, memory: Memory, tmp_path: Path) -> None:
+def test_verify_finds_what_is_wrong(spoil: Any, memory: Memory, tmp_path: Path) -> None:
     ends = relation("Ada", "Tea", "likes"), relation("Ada", "Ada", "is")
     given = graph(entity("Ada", "person", "Likes tea", "Plays chess", "c"), {"type": "odd"}, *ends)
     memory.import_from(given, format="mcp-graph")

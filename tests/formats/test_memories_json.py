@@ -194,7 +194,7 @@ def test_a_record_gets_its_hash_back_until_its_content_changes(memory: Memory, t
 # Large bodies
 
 
-def test_large_bodies_lie_apart_once_and_are_checked(memory: Memory, tmp_path: Path) -> None:
+def test_large_bodies_are_stored_apart_once_and_are_checked(memory: Memory, tmp_path: Path) -> None:
     big = "茶" * ((1 << 20) // 3 + 1)
     edge = "x" * (1 << 20)
     memory.add(big)
@@ -260,7 +260,7 @@ def test_nothing_outside_the_folder_of_bodies_is_opened(memory: Memory, tmp_path
     assert (result.imported, result.failed) == (0, 1) and "outside" in str(fault)
 
 
-def test_bodies_beside_a_zip_are_not_those_of_a_file_in_it(
+def test_bodies_next_to_a_zip_are_not_those_of_a_file_in_it(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -296,7 +296,7 @@ def secret(memory: Memory) -> Memory:
     return memory
 
 
-def test_sensitive_scopes_go_out_sealed_or_not_at_all(secret: Memory, tmp_path: Path) -> None:
+def test_sensitive_scopes_are_exported_encrypted_or_not_at_all(secret: Memory, tmp_path: Path) -> None:
     from memglot.errors import NoPassphrase
 
     out = tmp_path / "out.json"
@@ -321,7 +321,7 @@ def test_sensitive_scopes_go_out_sealed_or_not_at_all(secret: Memory, tmp_path: 
     assert verify(out, passphrase="pass").ok and verify(out).state == "unproven"
 
 
-def test_what_was_sealed_arrives_whole_and_marks_its_scope(secret: Memory, tmp_path: Path) -> None:
+def test_encrypted_memories_are_restored_and_mark_its_scope(secret: Memory, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     secret.sync_export(out, passphrase="pass")
     assert secret.sync_import(out, passphrase="pass").import_id is None
@@ -478,7 +478,7 @@ def test_a_file_by_any_way_in_is_the_same(tmp_path: Path) -> None:
             assert (result.format, result.imported, list(result.errors)) == ("memories-json", 1, [])
 
 
-def test_a_cut_file_gives_its_whole_rows_and_says_so(memory: Memory, tmp_path: Path) -> None:
+def test_a_cut_file_yields_its_complete_rows_and_reports_it(memory: Memory, tmp_path: Path) -> None:
     for number in range(5):
         memory.add(f"memory {number}")
     out = tmp_path / "out.json"

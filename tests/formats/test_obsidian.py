@@ -188,7 +188,7 @@ def test_a_link_that_is_added_in_obsidian_is_taken(memory: Memory, tmp_path: Pat
         assert other.get(one.id).content == "One"
 
 
-def test_a_note_edited_in_the_vault_is_taken_whole(memory: Memory, tmp_path: Path) -> None:
+def test_a_note_edited_in_the_vault_is_imported_completely(memory: Memory, tmp_path: Path) -> None:
     folder = write(tmp_path / "v", a="---\nrating: 7\nmood: good\n---\nSee [[b]]\n", b="B\n", c="C\n")
     memory.import_from(folder)
     write(folder, a="---\nrating: 8\n---\nSee [[c]]\n")
@@ -201,7 +201,7 @@ def test_a_note_edited_in_the_vault_is_taken_whole(memory: Memory, tmp_path: Pat
     assert notes(tmp_path / "out") == notes(folder)
 
 
-def test_a_memory_edited_here_is_written_anew_in_its_place(memory: Memory, tmp_path: Path) -> None:
+def test_a_memory_edited_here_is_written_again_at_its_path(memory: Memory, tmp_path: Path) -> None:
     folder = write(tmp_path / "v", x__a="---\nrating: 7\n---\nOld\n", b="B\n")
     memory.import_from(folder, format="obsidian")
     (record,) = (record for record in memory.list() if record.title == "a")
@@ -445,7 +445,7 @@ def test_a_zipped_vault_is_the_same_vault(top: str, memory: Memory, tmp_path: Pa
         assert len(list(other.relations())) == 1
 
 
-def test_a_link_leads_to_its_own_note_once_that_is_no_double_any_more(memory: Memory, tmp_path: Path) -> None:
+def test_a_link_leads_to_its_own_note_once_that_is_not_a_duplicate(memory: Memory, tmp_path: Path) -> None:
     folder = write(tmp_path / "v", a="s\n", b="s\n", c="see [[b]]\n")
     memory.import_from(folder, format="obsidian")
     write(folder, a="changed\n")

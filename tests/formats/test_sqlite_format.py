@@ -37,7 +37,7 @@ def filled(path: str | Path = ":memory:", *items: Item) -> Memory:
     return memory
 
 
-def test_a_whole_export_is_a_copy_of_the_store(tmp_path: Path) -> None:
+def test_a_full_export_is_a_copy_of_the_store(tmp_path: Path) -> None:
     record = whole_record()
     with filled(tmp_path / "store.db", record, make("gone", status="deleted"), *one_of_each_thing()) as memory:
         memory.add("with history")
@@ -112,7 +112,7 @@ def test_converting_there_and_back_keeps_everything(tmp_path: Path) -> None:
         assert lines(two) == before
 
 
-def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> None:
+def test_relations_of_a_duplicate_move_to_the_one_that_stays(tmp_path: Path) -> None:
     stays = make("same", tags=["mine"], title="b", updated_at=5)
     double, other, last = (
         make("same", tags=["theirs"], title="b", updated_at=5),
@@ -155,7 +155,7 @@ def test_what_spoke_of_a_double_speaks_of_the_one_that_stays(tmp_path: Path) -> 
         assert lines(memory) == before
 
 
-def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -> None:
+def test_a_relation_between_duplicates_is_reported_and_a_vector_stays(tmp_path: Path) -> None:
     stays, one, two = make("same"), make("same"), make("same")
     mine = Embedding(record=stays.id, vector=b"\1\1\1\1", dimensions=1)
     theirs = Embedding(record=one.id, vector=b"\0\0\0\0", dimensions=1)
@@ -168,7 +168,7 @@ def test_a_relation_between_doubles_is_told_and_a_vector_stays(tmp_path: Path) -
         assert list(memory.store.things.select(Embedding)) == [mine]
 
 
-def test_deleted_memories_are_no_doubles(tmp_path: Path) -> None:
+def test_deleted_memories_are_not_duplicates(tmp_path: Path) -> None:
     filled(tmp_path / "theirs.db", make("same", status="deleted"), make("same")).close()
     with filled(":memory:", make("same", status="deleted")) as memory:
         assert memory.import_from(tmp_path / "theirs.db", dedup="content").imported == 2
@@ -193,7 +193,7 @@ def test_two_stores_agree_whichever_is_imported_first(tmp_path: Path) -> None:
     assert '"old"' not in "".join(found[0])
 
 
-def test_a_store_of_another_version_is_told(tmp_path: Path) -> None:
+def test_a_store_of_another_version_is_reported(tmp_path: Path) -> None:
     filled(tmp_path / "new.db", make("x")).close()
     with sqlite3.connect(tmp_path / "new.db") as db:
         db.execute("PRAGMA user_version = 99")
@@ -219,7 +219,7 @@ def test_the_same_store_may_be_imported_into_itself(tmp_path: Path) -> None:
         assert (result.imported, result.skipped) == (0, 1)
 
 
-def test_an_id_that_stands_twice_is_told(tmp_path: Path) -> None:
+def test_a_repeated_id_is_reported(tmp_path: Path) -> None:
     record = make("x")
     text = b'{"id":"' + record.id.encode() + b'","content":"x"}\n'
     (tmp_path / "twice.ndjson").write_bytes(text * 2)

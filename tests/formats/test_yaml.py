@@ -62,13 +62,13 @@ def test_keys_are_text_as_written() -> None:
 
 
 @pytest.mark.parametrize("text", [b"a: 1\na: 2", b"1: a\n'1': b", b"a: *nothing", b"a: &a [*a]", b"a: .inf"])
-def test_a_value_that_is_wrong_is_told(text: bytes) -> None:
+def test_a_value_that_is_wrong_is_reported(text: bytes) -> None:
     with pytest.raises(BadRecord):
         load(text)
 
 
 @pytest.mark.parametrize("text", [b"a\n---\nb", b"a:\n\tb: c", b"a: [1", b"'"])
-def test_a_document_that_is_wrong_is_told_with_its_line(text: bytes) -> None:
+def test_a_document_that_is_wrong_is_reported_with_its_line(text: bytes) -> None:
     with pytest.raises(BrokenYaml) as caught:
         load(text)
     assert caught.value.line >= 1
