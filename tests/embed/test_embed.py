@@ -250,7 +250,7 @@ def test_a_damaged_table_is_told(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "table.bin"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Unreadable, match=r"table\.bin.*no whole table"):
+    with pytest.raises(Unreadable, match=r"table\.bin.*not a complete table"):
         table.TableEmbedder(path)
 
 

@@ -247,7 +247,7 @@ def test_a_source_is_a_word_a_key_with_its_value_or_an_object(source: Any, found
     ("arguments", "message"),
     [
         ({"source": ""}, "it is empty"),
-        ({"source": "=x"}, "it names no key"),
+        ({"source": "=x"}, "the key is missing"),
         ({"source": "{x"}, "is not a valid source: JSON is malformed"),
         ({"source": 5}, "`source` must be an object, not int"),
         ({"source": [5]}, "`source` must be an object, not int"),
