@@ -280,7 +280,7 @@ def test_a_missing_path_an_empty_folder_and_an_empty_stream(memory: Memory, tmp_
 def test_an_empty_list_is_nothing_with_a_note(memory: Memory) -> None:
     for text in (b"[]", b"- []\n"[2:]):
         result = memory.import_from(text, format="json")
-        assert (result.exit_code, result.notes) == (0, ["content holds no memories"])
+        assert (result.exit_code, result.notes) == (0, ["content contains no memories"])
 
 
 def test_a_link_out_of_the_folder_is_not_followed(memory: Memory, tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_a_file_without_content_names_its_columns(memory: Memory) -> None:
 
 def test_a_header_alone_is_reported_and_an_empty_file_is_an_error(memory: Memory) -> None:
     result = memory.import_from(b"content,type\n", format="csv")
-    assert (result.exit_code, result.notes) == (0, ["content holds no memories"])
+    assert (result.exit_code, result.notes) == (0, ["content contains no memories"])
     assert memory.import_from(b"", format="csv").exit_code == 2
     assert memory.import_from(b"\xff\xfec\0o\0", format="csv").exit_code == 2
 

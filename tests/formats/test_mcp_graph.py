@@ -442,4 +442,4 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
 @pytest.mark.parametrize("text", [b"", b"\n", b"\n \r\n\n"])
 def test_a_file_without_lines_is_one_without_records(text: bytes, memory: Memory) -> None:
     result = memory.import_from(text, format="mcp-graph")
-    assert list(result.errors) == [] and any("holds no memories" in note for note in result.notes)
+    assert list(result.errors) == [] and any("contains no memories" in note for note in result.notes)

@@ -106,7 +106,7 @@ def test_convert_leaves_out_a_scope_that_is_marked_only_later_in_the_file(tmp_pa
     for to in ("json", "ndjson", "mcp-memory-v5", "memories-json"):
         result = convert(given, tmp_path / f"out.{to}", to=to)
         assert leaks(tmp_path / f"out.{to}") == []
-        assert result.count == 1 and not any("says it holds" in note for note in result.notes)
+        assert result.count == 1 and not any("should contain" in note for note in result.notes)
         assert any("left out 2 memories" in note for note in result.notes)
 
 

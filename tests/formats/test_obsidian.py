@@ -426,7 +426,7 @@ def test_links_go_up_and_down_folders(memory: Memory, tmp_path: Path) -> None:
 def test_an_empty_vault_is_no_error(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "v" / ".obsidian").mkdir(parents=True)
     result = memory.import_from(tmp_path / "v")
-    assert result.exit_code == 0 and "holds no memories" in result.notes[0]
+    assert result.exit_code == 0 and "contains no memories" in result.notes[0]
 
 
 @pytest.mark.parametrize("top", ["", "my vault/"])

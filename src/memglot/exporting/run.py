@@ -42,7 +42,7 @@ class ExportOptions:
     sensitive: str = LEAVE_OUT
     """`leave-out`, or `include` for a caller that encrypts them, or that does not pass them on."""
     follow_scope: bool = False
-    """Where a scope is all that is asked for: also what belongs to it beside its memories."""
+    """Whether an export of one scope also includes its items that are not memories."""
     graph_first: bool = False
     """Whether entities and their relations come before the records."""
     audit: bool = False

@@ -112,7 +112,7 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
 
 def _compare(said: Proof, found: Proof) -> list[str]:
     if said.count != found.count:
-        return [f"the proof is for {plural(said.count, 'memory')}, but {found.count:,} were read"]
+        return [f"the proof is for {plural(said.count, 'memory')}, but {plural(found.count, 'was', 'were')} read"]
     if said.digest != found.digest:
         return [_digest()]
     return []

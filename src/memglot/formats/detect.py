@@ -92,8 +92,8 @@ def _names_in(folder: Path) -> Iterator[str]:
     for format in registry.by_folder():
         if format.folder.folder_name:
             # However many other files there are, and also if this folder itself is given.
-            home = format.folder.find_in(folder)
-            yield from (f"{home.name}/{path.name}" for path in sorted(home.glob("*.json")) if not home.is_symlink())
+            inner = format.folder.find_in(folder)
+            yield from (f"{inner.name}/{path.name}" for path in sorted(inner.glob("*.json")) if not inner.is_symlink())
     if (folder / ".obsidian").is_dir():
         # However many notes come first.
         yield ".obsidian/"

@@ -19,10 +19,10 @@ class Prover:
         self._sum = sha256()
         self.count = 0
 
-    def add(self, record: Record, riders: Sequence[Item] = ()) -> None:
+    def add(self, record: Record, attached: Sequence[Item] = ()) -> None:
         """Add a record and its attached items."""
         self.count += 1
-        self._sum.update(bundle_digest(record, riders) if riders else stored_digest(record))
+        self._sum.update(bundle_digest(record, attached) if attached else stored_digest(record))
 
     def add_digest(self, digest: bytes) -> None:
         """Add a record by its digest."""
@@ -39,8 +39,8 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
     prover = Prover()
     end = None
     for bundle in bundles(items, target, report):
-        record, riders, last = bundle
-        prover.add(record, riders)
+        record, attached, last = bundle
+        prover.add(record, attached)
         if last:
             end = prover.end(target.sidecar_count)
         yield bundle, end
@@ -54,18 +54,18 @@ def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | N
     except Unreadable:
         return None
     try:
-        record, *riders = read(source)
+        record, *attached = read(source)
     except ValueError:
         return None
     finally:
         source.close()
-    return bundle_digest(record, riders).hex() if isinstance(record, Record) else None
+    return bundle_digest(record, attached).hex() if isinstance(record, Record) else None
 
 
-def bundle_digest(record: Record, riders: Sequence[Item] = ()) -> bytes:
+def bundle_digest(record: Record, attached: Sequence[Item] = ()) -> bytes:
     """Return the digest of a record; with attached items, that of all digests."""
     own = stored_digest(record)
-    if not riders:
+    if not attached:
         return own
     # Readers may yield them in another order than they were written.
-    return sha256(own + b"".join(sorted(sha256(canonical(rider)).digest() for rider in riders))).digest()
+    return sha256(own + b"".join(sorted(sha256(canonical(item)).digest() for item in attached))).digest()

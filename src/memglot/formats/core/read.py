@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from memglot.disk import DiskMap
+from memglot.display import plural
 from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions
@@ -171,7 +172,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: R
     proof = FolderProof.at(folder)
     format = format or _folder_format(folder, proof)
     if format is not None and format.folder.read is not None:
-        yield from _read_home(format.folder.find_in(folder), format, report, options)
+        yield from _read_format_folder(format.folder.find_in(folder), format, report, options)
         return
     found = False
     if format is not None and format.folder.read_files is not None:
@@ -207,10 +208,10 @@ def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
     try:
         return registry.get(proof.format)
     except UnknownFormat as error:
-        raise Unreadable(str(folder), str(error), "name another with `--format`") from error
+        raise Unreadable(str(folder), str(error), "choose another format with `--format`") from error
 
 
-def _read_home(folder: Path, format: Format, report: Report, options: ReadOptions) -> Iterator[Read]:
+def _read_format_folder(folder: Path, format: Format, report: Report, options: ReadOptions) -> Iterator[Read]:
     """Read what a format keeps in a folder of its own name."""
     assert format.folder.read is not None
     proof = FolderProof.at(folder)
@@ -254,7 +255,7 @@ def read_source(
             format = detect(source)
         elif (other := other_shape(source.head, format)) is not format:
             report.note(
-                f"{source.name} was named `{format.name}` and has the shape of `{other.name}`: it was read as that"
+                f"{source.name} has the format `{other.name}`, not `{format.name}`; it was read as `{other.name}`"
             )
             format = other
         reading = _begin(source.name, format, report)
@@ -267,10 +268,10 @@ def read_source(
         if not read and len(report.errors) == faults:
             report.note(_no_records(source.name))
         if proof is not None and proof.count != read:
-            report.note(
-                f"{source.name} says it holds {proof.count:,} memories, but {read:,} were read: `memglot verify` "
-                "tells more"
+            expected = (
+                f"{source.name} should contain {plural(proof.count, 'memory')}, but {plural(read, 'was', 'were')} read"
             )
+            report.note(f"{expected}; run `memglot verify` for details")
         return format
     finally:
         report.progress.position = None
@@ -278,4 +279,4 @@ def read_source(
 
 
 def _no_records(source: str) -> str:
-    return f"{source} holds no memories"
+    return f"{source} contains no memories"

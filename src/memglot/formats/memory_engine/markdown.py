@@ -47,8 +47,8 @@ def _items(front: dict[str, Any], content: str, report: SourceReport, options: R
     items = list(items_of_object({**known, "content": content}, report, options, json=False))
     record = items[0]
     assert isinstance(record, Record)
-    if KEY in kept and (riders := take_slot({KEY: kept[KEY]}, record, report)) is not None:
-        items += riders
+    if KEY in kept and (attached := take_slot({KEY: kept[KEY]}, record, report)) is not None:
+        items += attached
         del kept[KEY]
     if kept:
         check_value(kept, "front matter")
@@ -77,9 +77,9 @@ def _digest_of(path: Path) -> str | None:
         items = list(read(Source.text(text), SourceReport(), ReadOptions()))
         if not items or not isinstance(items[0], Record):
             return []
-        riders = [item for item in items[1:] if not isinstance(item, Record)]
+        attached = [item for item in items[1:] if not isinstance(item, Record)]
         dated = [
-            to_text((items[0], riders, False), Report(), WriteOptions(created_at=way), None) for way in (True, False)
+            to_text((items[0], attached, False), Report(), WriteOptions(created_at=way), None) for way in (True, False)
         ]
         return items if text in dated else []
 

@@ -109,9 +109,9 @@ def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, js
         check_value(unknown, "a further key")
         record.extra.setdefault(TOOL, {}).update(unknown)
     set_times_from_id(record)
-    riders = take_slot(record.meta, record, report) if KEY in record.meta else None
+    attached = take_slot(record.meta, record, report) if KEY in record.meta else None
     yield record
-    yield from riders or ()
+    yield from attached or ()
 
 
 def to_object(
@@ -127,9 +127,9 @@ def to_object(
 
     Unknown keys that were read are added, except `reserved` ones, which are in the carry slot.
     """
-    record, riders, _ = bundle
+    record, attached, _ = bundle
     meta = record.meta
-    if end is None and not riders and KEY not in meta and is_plain(record):
+    if end is None and not attached and KEY not in meta and is_plain(record):
         return _plain_wire(record, meta, json)
     extra = record.extra
     foreign: dict[str, Any] = {}
@@ -139,7 +139,7 @@ def to_object(
         extra = {tool: value for tool, value in extra.items() if tool != TOOL} | (
             {TOOL: kept} if kept or not foreign else {}
         )
-        bundle = (msgspec.structs.replace(record, extra=extra), riders, bundle[2])
+        bundle = (msgspec.structs.replace(record, extra=extra), attached, bundle[2])
     slot = pack(bundle, FIELDS, report, options.plain)
     if end is not None and not options.plain:
         slot["end"] = msgspec.to_builtins(end)
