@@ -231,7 +231,7 @@ def test_storage_of_another_version_is_refused(tmp_path: Path) -> None:
     assert [fault.error for fault in read(tmp_path)[1].faults()] == ["invalid JSON: Input data was truncated"]
 
 
-def test_links_are_told_and_not_followed(tmp_path: Path) -> None:
+def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
     config(tmp_path)
     for name in ("fine", "body", "whole"):
         sidecar(tmp_path, name)
@@ -271,7 +271,7 @@ def test_a_node_that_got_the_id_of_another_is_its_own(tmp_path: Path, memory: Me
 ONE = b'{"node": "gotcha.one", "of": "2026-03-04T05:06:07+00:00", '
 
 
-def test_odd_names_are_told(tmp_path: Path) -> None:
+def test_odd_names_are_reported(tmp_path: Path) -> None:
     config(tmp_path)
     sidecar(tmp_path, "fine")
     sidecar(tmp_path, "long", body_path=f"memory/{'x' * 5000}.md")
@@ -311,7 +311,7 @@ def test_a_carry_file_is_not_trusted(line: bytes, tmp_path: Path) -> None:
     assert len(report.notes) + len(list(report.faults())) <= 1
 
 
-def test_an_interrupted_save_is_told(tmp_path: Path) -> None:
+def test_an_interrupted_save_is_reported(tmp_path: Path) -> None:
     config(tmp_path)
     sidecar(tmp_path, "one")
     (tmp_path / ".memory/index/journal").mkdir(parents=True)
@@ -825,7 +825,7 @@ def test_what_a_save_took_away_or_revived_is_so_in_the_store(
     assert files(root) == before
 
 
-def test_what_a_save_would_refuse_is_told(tmp_path: Path, memory: Memory) -> None:
+def test_texts_that_a_save_would_refuse_are_reported(tmp_path: Path, memory: Memory) -> None:
     key = "AKIA" + "ABCDEFGHIJKLMNOP"
     ids = [memory.add(text, title="T").id for text in (f"key {key}", "---\na: 1\n---\nText", "Harmless.")]
     report = memory.export(tmp_path / "p", format="repo")

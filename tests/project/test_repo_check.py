@@ -314,7 +314,7 @@ def test_relations_that_say_little(project: Project, vague: int, clear: int, tol
     assert codes(project, "warnings") == ([("RelationRelatedToExcessive", "relations")] if told else [])
 
 
-def test_what_other_parts_know_is_told(project: Project) -> None:
+def test_inputs_besides_the_files_are_reported(project: Project) -> None:
     facts = {
         "dead": [("feature.alpha", ["src/"])],
         "maps_missing": ["AGENTS.md"],

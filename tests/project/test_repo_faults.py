@@ -110,7 +110,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
 
 
-def test_200_saves_killed_at_random_moments_leave_only_whole_saves(root: Path) -> None:
+def test_200_saves_killed_at_random_moments_leave_only_complete_saves(root: Path) -> None:
     done = run(KILLED, root, 200)
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout)
@@ -336,7 +336,7 @@ def test_links_are_neither_read_nor_written_through(root: Path, tmp_path: Path) 
     assert [path.name for path in outside.iterdir()] == ["secret.md"]
 
 
-def test_a_torn_log_is_mended_from_the_files(root: Path) -> None:
+def test_an_incomplete_log_is_repaired_from_the_files(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B", related=[{"predicate": "affects", "to": "feature.a"}])])
     log = root / ".memory/events.jsonl"
     whole = log.read_bytes()
@@ -382,14 +382,14 @@ def test_a_journal_that_a_repository_brings_along_reaches_nothing(root: Path, tm
     assert not list(tmp_path.rglob("outside*")) and not (tmp_path / "x.md").exists()
 
 
-def test_a_change_of_files_is_whole_even_if_a_folder_is_missing(tmp_path: Path) -> None:
+def test_a_change_of_files_is_complete_even_if_a_folder_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1")
     change_files(tmp_path, {"a": None, "deep/b": b"2"})
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "deep/b").read_bytes() == b"2"
 
 
-def test_a_torn_log_is_kept_when_the_index_is_built_anew(root: Path) -> None:
+def test_an_incomplete_log_is_kept_when_the_index_is_rebuilt(root: Path) -> None:
     saved(root, nodes=[feature("A")])
     log = root / ".memory/events.jsonl"
     torn = log.read_bytes() + b'{"actor":"agent","event":"memory.cre'
@@ -502,7 +502,7 @@ def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path
     assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
 
 
-def test_an_index_that_is_damaged_inside_is_made_anew(root: Path) -> None:
+def test_an_index_that_is_damaged_inside_is_rebuilt(root: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     index = root / ".memory/index/memglot.sqlite"
     for deed in (status, rebuild):
@@ -554,7 +554,7 @@ def test_a_map_that_links_to_itself_breaks_nothing(root: Path) -> None:
     assert do(root, init)["ok"]
 
 
-def test_a_stopped_save_is_whole_in_a_copy_of_the_folder_too(root: Path, tmp_path: Path) -> None:
+def test_an_interrupted_save_is_complete_in_a_copy_of_the_folder(root: Path, tmp_path: Path) -> None:
     saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
     nodes = [{"id": "feature.a", "body": "saved"}, feature("C", "new")]
     text = json.dumps({"task": "t", "nodes": nodes, "delete": [{"id": "feature.b", "reason": "x"}]})
@@ -585,7 +585,7 @@ def test_an_index_that_is_a_link_is_not_followed(root: Path, tmp_path: Path) -> 
     assert not index.is_symlink()
 
 
-def test_a_torn_log_of_two_time_zones_is_mended(root: Path) -> None:
+def test_an_incomplete_log_of_two_time_zones_is_repaired(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B")])
     log = root / ".memory/events.jsonl"
     for name, time in (("a", "2026-03-05T08:00:00+00:00"), ("b", "2026-03-05T01:00:00-08:00")):

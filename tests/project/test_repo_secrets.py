@@ -125,7 +125,7 @@ def test_any_text_can_be_searched(text: str) -> None:
         ("", None),
     ],
 )
-def test_conflict_markers_are_told_from_markdown(text: str, line: int | None) -> None:
+def test_conflict_markers_differ_from_markdown(text: str, line: int | None) -> None:
     assert conflict_line(text) == line
 
 

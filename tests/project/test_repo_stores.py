@@ -189,7 +189,7 @@ def test_a_deleted_memory_comes_back_from_the_last_commit(tmp_path: Path) -> Non
     assert sidecar(root, "memory/a.json")["title"] == "A"
 
 
-def test_after_a_reset_one_may_begin_anew(tmp_path: Path) -> None:
+def test_after_a_reset_init_starts_again(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("A", "one")])
     git(root, "add", "-A")

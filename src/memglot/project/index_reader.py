@@ -15,6 +15,13 @@ from memglot.project.storage.reader import StoreReader, decode_json, sidecar_fau
 from memglot.project.tokenize import spaced_text
 from memglot.project.tokens import first_sentence
 
+_INSERT_NODE = """
+INSERT INTO nodes VALUES (
+    NULL, :path, :id, :kind, :status, :title, :body_path, :created_at, :updated_at, :stage, :anchors, :tags, :intent,
+    :sidecar, :body
+)
+"""
+
 
 class IndexUpdate:
     """One update of an index, within a transaction. `unsafe` are the links and special files, which are not read."""
@@ -81,16 +88,26 @@ class IndexUpdate:
         if (line := conflict_line(text)) is not None:
             self._note(path, merge_conflict(node.body_path, line))
         anchors, tags, evidence = (fields.get(name) or [] for name in ("anchors", "tags", "evidence"))
-        self._db.execute(
-            "INSERT INTO nodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                path, node.id, node.type, node.status, node.title, node.body_path, node.created_at, node.updated_at,
-                fields.get("stage"), _packed(anchors), _packed(tags), first_sentence(text), raw, body,
-            ),
-        )  # fmt: skip
-        spoken = [item["id"] for item in evidence]
-        spoken += [str(value) for value in (fields.get("origin") or {}).values()]
-        values = (node.title, text, " ".join(tags), " ".join(anchors), " ".join(spoken))
+        row = {
+            "path": path,
+            "id": node.id,
+            "kind": node.type,
+            "status": node.status,
+            "title": node.title,
+            "body_path": node.body_path,
+            "created_at": node.created_at,
+            "updated_at": node.updated_at,
+            "stage": fields.get("stage"),
+            "anchors": _packed(anchors),
+            "tags": _packed(tags),
+            "intent": first_sentence(text),
+            "sidecar": raw,
+            "body": body,
+        }
+        self._db.execute(_INSERT_NODE, row)
+        sources = [item["id"] for item in evidence]
+        sources += [str(value) for value in (fields.get("origin") or {}).values()]
+        values = (node.title, text, " ".join(tags), " ".join(anchors), " ".join(sources))
         self._db.execute(
             "INSERT INTO words (rowid, title, body, tags, anchors, evidence) VALUES (?, ?, ?, ?, ?, ?)",
             (self._db.last_insert_rowid(), *map(spaced_text, values)),

@@ -72,12 +72,7 @@ FORMAT = Format(
     tool=TOOL,
     family="repo",
     extensions=(".json", ".md"),
-    fields=frozenset(
-        {
-            *("id", "content", "title", "kind", "tags", "status", "created_at", "updated_at"),
-            *("source", "foreign", "extra"),
-        }
-    ),
+    fields=frozenset("id content title kind tags status created_at updated_at source foreign extra".split()),
     carry=".memory/memglot/carry.jsonl",
     read=read,
     write=write,

@@ -176,12 +176,15 @@ class StorageWriter:
             return
         place, body_path = self._names.place(record.id)
         newer = self._newer.get(record.id)
-        wanted = NodePlan(
-            *(id, place, body_path, self._names.layout.tool_hash),
+        plan = NodePlan(
+            id,
+            place,
+            body_path,
+            self._names.layout.tool_hash,
             title=self._existing.title_of(id),
             newer=None if newer is None else self._names.node(newer),
         )
-        written = node_of(record, wanted)
+        written = node_of(record, plan)
         # An export must not undo a save that was not imported yet.
         keep = self._existing.is_newer(id, record.updated_at)
         known = residue_of(record).get("of") == self._existing.digest_of(id) if id in self._existing.places else False
