@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "search": CORE | {"embed", "store", "json_values", "arguments"},
     "memory": CORE
     | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
-    "project": CORE | {"project.storage", "formats"},
+    "project": CORE | {"project.storage"},
     "mcp": CORE
     | {"memory", "search", "editing", "merging", "importing", "exporting", "results", "json_values"}
     | {"arguments", "project", "project.storage", "store"},
