@@ -24,16 +24,34 @@ from memglot.store.query import Filter
 from memglot.text.tree_pattern import check_tree_pattern, is_pattern
 
 EDITABLE_FIELDS = (
-    *("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status"),
-    *("strength", "confidence", "source", "foreign", "extra"),
+    "content",
+    "title",
+    "kind",
+    "scope",
+    "tree",
+    "tags",
+    "triggers",
+    "meta",
+    "temporal",
+    "status",
+    "strength",
+    "confidence",
+    "source",
+    "foreign",
+    "extra",
 )
 _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
-_MOMENTS = {
-    *("since", "until", "updated_since", "updated_until"),
-    *("temporal_contains", "temporal_before", "temporal_after"),
+_TIMES = {
+    "since",
+    "until",
+    "updated_since",
+    "updated_until",
+    "temporal_contains",
+    "temporal_before",
+    "temporal_after",
 }
 _RANGES = {"temporal_overlaps", "temporal_within"}
-_SEVERAL = {"tags", "without_tags", "kind", "scope", "status", "without_scopes"}
+_LISTS = {"tags", "without_tags", "kind", "scope", "status", "without_scopes"}
 
 
 def make_temporal(value: Any) -> Temporal | None:
@@ -92,11 +110,11 @@ def parse_moment(value: Any) -> int:
 def make_filter(**filters: Any) -> Filter:
     """Return a filter from the arguments of `list`; times may be text, and a list of one may be its item."""
     found = {name: value for name, value in filters.items() if value is not None}
-    for name in _MOMENTS & found.keys():
+    for name in _TIMES & found.keys():
         found[name] = parse_moment(found[name])
     for name in _RANGES & found.keys():
         found[name] = _range(name, found[name])
-    for name in _SEVERAL & found.keys():
+    for name in _LISTS & found.keys():
         found[name] = _texts(name, found[name])
     if "tree" in found:
         found["tree"] = _tree(found["tree"])

@@ -59,8 +59,3 @@ def plural(count: int, singular: str, several: str | None = None) -> str:
 def first_few(names: Sequence[str], limit: int = 5) -> str:
     """Return the first names, separated by commas, with an ellipsis where there are more."""
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
-
-
-def many(count: int) -> str:
-    """Return a number of memories with the verb that follows."""
-    return plural(count, "memory has", "memories have")
