@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
 from memglot.exporting.convert import convert as convert_
-
-if TYPE_CHECKING:
-    pass
 
 
 @command(

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
-from memglot.exporting.verify import verdict_value
+from memglot.exporting.verify import Verdict, verdict_value
 from memglot.exporting.verify import verify as verify_
-
-if TYPE_CHECKING:
-    from memglot.exporting.verify import Verdict
 
 _STATES = {"whole": "intact", "unproven": "no proof"}
 
