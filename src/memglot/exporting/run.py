@@ -98,7 +98,7 @@ def store_items(store: Store, options: ExportOptions, report: Report) -> Iterato
             store,
             embeddings=embeddings,
             conversations=talk,
-            sealed=True,
+            with_digest=True,
             scope=scope,
             hidden=left_out,
             graph_first=options.graph_first,
@@ -173,6 +173,6 @@ def _copy(store: Store, target: Target, report: Report) -> None:
             store.copy_to(str(path))
         except StoreError as error:
             raise CannotWrite(str(target.path or "stream"), str(error)) from error
-        for record in store.records.select(Filter(with_deleted=True), sealed=True):
+        for record in store.records.select(Filter(with_deleted=True), with_digest=True):
             prover.add(record)
     report.proof = prover.end(alone=True)

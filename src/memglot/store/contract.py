@@ -162,11 +162,11 @@ class Records(Protocol):
         newest_first: bool = False,
         limit: int | None = None,
         offset: int = 0,
-        sealed: bool = False,
+        with_digest: bool = False,
     ) -> Iterator[Record]:
         """Yield the records that match a filter, by `created_at`, then id, from one snapshot.
 
-        With `sealed` each record carries its stored digest, and MUST NOT be changed.
+        With `with_digest` each record carries its stored digest, and MUST NOT be changed.
         """
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:

@@ -146,10 +146,10 @@ class OverlayRecords:
         newest_first: bool = False,
         limit: int | None = None,
         offset: int = 0,
-        sealed: bool = False,
+        with_digest: bool = False,
     ) -> Iterator[Record]:
         """Yield the records of the real store: an import does not list them."""
-        return self._real.select(filter, newest_first=newest_first, limit=limit, offset=offset, sealed=sealed)
+        return self._real.select(filter, newest_first=newest_first, limit=limit, offset=offset, with_digest=with_digest)
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """Yield the records that batches of the dry run added."""

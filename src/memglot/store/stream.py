@@ -36,7 +36,7 @@ def everything(
     *,
     embeddings: bool = True,
     conversations: bool = True,
-    sealed: bool = False,
+    with_digest: bool = False,
     scope: str | None = None,
     hidden: HiddenScopes | None = None,
     graph_first: bool = False,
@@ -48,7 +48,7 @@ def everything(
     """
     filter = Filter(with_deleted=True, with_conversations=conversations, scope=() if scope is None else (scope,))
     attached = _attached_kinds(store, embeddings)
-    found_records = store.records.select(_narrow(filter, hidden), sealed=sealed)
+    found_records = store.records.select(_narrow(filter, hidden), with_digest=with_digest)
     records: Iterator[Item] = _with_attached(store, found_records, attached, hidden)
     if scope is not None:
         # A relation that names another scope belongs to that scope.
@@ -77,7 +77,7 @@ def selected(
     store: Store, filter: Filter, limit: int | None, *, embeddings: bool, hidden: HiddenScopes | None = None
 ) -> Iterator[Item]:
     """Yield the records that a filter selects, with digests, each followed by its attached things."""
-    records = store.records.select(_narrow(filter, hidden), limit=limit, sealed=True)
+    records = store.records.select(_narrow(filter, hidden), limit=limit, with_digest=True)
     return _with_attached(store, records, _attached_kinds(store, embeddings), hidden)
 
 

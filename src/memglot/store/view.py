@@ -181,11 +181,13 @@ class VisibleRecords:
         newest_first: bool = False,
         limit: int | None = None,
         offset: int = 0,
-        sealed: bool = False,
+        with_digest: bool = False,
     ) -> Iterator[Record]:
         """Yield the visible records that match a filter."""
         filter = self._hidden.narrow(filter)
-        return self._records.select(filter, newest_first=newest_first, limit=limit, offset=offset, sealed=sealed)
+        return self._records.select(
+            filter, newest_first=newest_first, limit=limit, offset=offset, with_digest=with_digest
+        )
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """Yield the visible records that these batches added and that still exist."""

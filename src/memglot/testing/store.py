@@ -244,13 +244,13 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert count_found(store, "apple") == 6
         assert list(store.verify()) == []
 
-    def test_sealed_records_have_their_digest(self, store: Store) -> None:
+    def test_records_with_digest_have_their_digest(self, store: Store) -> None:
         from memglot.model import record_digest, stored_digest
 
         record = whole_record()
         with store.writing():
             store.records.add([record])
-        (found,) = store.records.select(sealed=True)
+        (found,) = store.records.select(with_digest=True)
         assert found == record
         assert stored_digest(found) == record_digest(record)
 

@@ -19,7 +19,7 @@ from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import HOMES, PAGE, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace import NATIVE_FIELDS, PAGE, TOOL, Trace, read_trace, trace_from_record
 from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
@@ -118,7 +118,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".json", ".ndjson", ".jsonl"),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="metadata.memglot",
     read=read,
     write=write,

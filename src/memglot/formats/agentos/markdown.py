@@ -22,7 +22,7 @@ from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.note_layout import NotePlace, first_vault, has_note_values, note_digest, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import DEFAULT_TYPE, HOMES, NOTES, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace import DEFAULT_TYPE, NATIVE_FIELDS, NOTES, TOOL, Trace, read_trace, trace_from_record
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
@@ -31,7 +31,7 @@ from memglot.model import Item, Record, Thing, check_value, derive_id, format_ti
 from memglot.model.record_errors import empty_content
 from memglot.report import Report, SourceReport
 
-RESIDUE, PLACE = "agentos-markdown.note", "agentos-markdown"
+BYTES_KEY, PLACE = "agentos-markdown.note", "agentos-markdown"
 _FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
 _BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
 _KEYS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
@@ -96,7 +96,7 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
         metadata = frame.front.get("metadata")
         if not (as_written and isinstance(metadata, dict) and KEY in metadata):
             head, tail = mark + text[: frame.start], text[frame.end :]
-            _remember(record, NotePlace(path="", head=head, tail=tail, vault=first_vault(record, RESIDUE, space)))
+            _remember(record, NotePlace(path="", head=head, tail=tail, vault=first_vault(record, BYTES_KEY, space)))
         if not as_written:
             mark_as_note(record, edited=written is not None)
     elif written is not None and not as_written:
@@ -109,7 +109,7 @@ def _remember(record: Record, place: NotePlace) -> None:
     """Keep the text around the content of a note that memglot would write differently."""
     place.tags = record.tags
     place.of = note_digest(record, record.extra.get(TOOL))
-    record.extra[RESIDUE] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
+    record.extra[BYTES_KEY] = {key: value for key, value in msgspec.to_builtins(place).items() if key != "path"}
 
 
 def _trace(front: dict[str, Any], content: str, path: str) -> Trace:
@@ -157,14 +157,14 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
 
 def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: WriteOptions, space: str) -> None:
     record, attached, last = bundle
-    extra = {key: value for key, value in record.extra.items() if key not in (PLACE, RESIDUE)}
+    extra = {key: value for key, value in record.extra.items() if key not in (PLACE, BYTES_KEY)}
     bare = msgspec.structs.replace(record, extra=extra)
-    places = places_of(record, PLACE, RESIDUE)
+    places = places_of(record, PLACE, BYTES_KEY)
     fallback, trace = _layout((bare, attached, last), report, options, space)
     path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
     files.later(places[1:], record.content, fallback)
     if places and path == places[0].path and is_unchanged(record):
-        slot = note_slot(record, {PLACE, TOOL}, RESIDUE)
+        slot = note_slot(record, {PLACE, TOOL}, BYTES_KEY)
         slot = pack_found(slot, record, attached, report, options.plain)
         files.put(path, places[0].text(record.content).encode(), slot)
     else:
@@ -173,7 +173,7 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Write
 
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
-    places = places_of(record, PLACE, RESIDUE)
+    places = places_of(record, PLACE, BYTES_KEY)
     return bool(places) and has_note_values(record, places, record.extra.get(TOOL))
 
 
@@ -227,7 +227,7 @@ FORMAT = Format(
     tool=TOOL,
     family="markdown",
     extensions=(".md", ".markdown"),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="metadata.memglot",
     read=read,
     write=write,
@@ -236,6 +236,6 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import HOMES, TOOL
+from memglot.formats.core.trace import NATIVE_FIELDS, TOOL
 from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item
 from memglot.report import Report, SourceReport
@@ -35,7 +35,7 @@ FORMAT = Format(
     tool=TOOL,
     family="sqlite",
     extensions=(".sqlite", ".db", ".sqlite3"),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="metadata.memglot",
     read=read,
     write=write,

@@ -15,7 +15,7 @@ from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, json_value
 from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, damaged_row, digest, list_tables, table_rows
 from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
-from memglot.formats.agentos.sqlite_trace import COLUMNS, DEFAULTS, RESIDUE, kept_columns, parse_row
+from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, DEFAULTS, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.sidecar import decode_item
 from memglot.formats.core.source import Source
@@ -128,7 +128,7 @@ class _BrainReader:
             space = own if isinstance(own, str) and own else space
         record = record_from_trace(trace, space, PROGRAM)
         if kept := kept_columns(row, trace, record):
-            record.extra[RESIDUE] = kept
+            record.extra[BYTES_KEY] = kept
         return items_of_trace(record, trace, self._report)
 
     # Other tables

@@ -18,7 +18,7 @@ from memglot.formats.core.trace_fields import parse_trace
 from memglot.model import EARLIEST, LATEST, Record, canonical, canonical_value, check_value
 from memglot.model.record_errors import wrong_type
 
-RESIDUE = "agentos.sqlite"
+BYTES_KEY = "agentos.sqlite"
 COLUMNS = (
     "id",
     "type",

@@ -25,7 +25,7 @@ from memglot.formats.agentos.sqlite_schema import (
     own_meta,
 )
 from memglot.formats.agentos.sqlite_tables import RowInserter, TableWriter
-from memglot.formats.agentos.sqlite_trace import COLUMNS, RESIDUE, TraceRow, parse_row, restore_columns, trace_row
+from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, TraceRow, parse_row, restore_columns, trace_row
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
 from memglot.formats.core.proof import Prover
@@ -129,7 +129,7 @@ class _BrainWriter:
         space = brain or self._space or self._name
         rest = move_vector(trace, attached)
         made = trace_row(trace)
-        kept = record.extra.get(RESIDUE)
+        kept = record.extra.get(BYTES_KEY)
         row, used = restore_columns(made, kept)
         found = self._lacking(record, self._read(row, trace, used, space))
         if isinstance(kept, dict) and "metadata" in used and (found or rest):
@@ -153,7 +153,7 @@ class _BrainWriter:
         read = parse_row(row)
         read.more = trace.more
         record = record_from_trace(read, space, PROGRAM)
-        record.extra[RESIDUE] = used
+        record.extra[BYTES_KEY] = used
         return record
 
     def _choose_space(self, id: str, places: list[Foreign]) -> None:

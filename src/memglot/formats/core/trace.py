@@ -26,7 +26,7 @@ from memglot.model import (
 from memglot.report import Proof, Report, SourceReport
 
 TOOL = "agentos"
-HOMES = frozenset(
+NATIVE_FIELDS = frozenset(
     "id content kind scope tags meta status strength created_at last_accessed access_count extra foreign".split()
 )
 DEFAULT_TYPE, DEFAULT_SCOPE = "episodic", "user"

@@ -15,7 +15,7 @@ from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
 from memglot.report import Proof, Report, SourceReport
 
-HOMES = frozenset(
+NATIVE_FIELDS = frozenset(
     (
         "id content title kind scope tree tags status strength created_at updated_at last_accessed access_count meta"
     ).split()
@@ -161,7 +161,7 @@ FORMAT = Format(
     tool=TOOL,
     family="csv",
     extensions=(".csv", ".tsv"),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="memglot",
     read=read,
     write=write,

@@ -23,7 +23,7 @@ from memglot.formats.syntax.json_shape import first_keys
 from memglot.model import Item, Record
 from memglot.report import Proof, Report
 
-HOMES = frozenset({"id", "content", "title", "kind"})
+NATIVE_FIELDS = frozenset({"id", "content", "title", "kind"})
 
 
 def recognise(head: bytes) -> bool:
@@ -108,7 +108,7 @@ FORMAT = Format(
     tool=TOOL,
     family="json",
     extensions=(".jsonl", ".json"),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="memglot",
     read=read_graph,
     write=write,

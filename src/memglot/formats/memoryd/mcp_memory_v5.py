@@ -23,7 +23,7 @@ from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.reader import read_file
 from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, ROW_DETAILS, SERVICE
 from memglot.formats.memoryd.values import v5_content_hash
-from memglot.formats.memoryd.write_rows import HOMES, carry_slot, original_hash, source_machine, v5_row
+from memglot.formats.memoryd.write_rows import NATIVE_FIELDS, carry_slot, original_hash, source_machine, v5_row
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -107,7 +107,7 @@ FORMAT = Format(
     tool=SERVICE,
     family="json",
     extensions=(".json",),
-    fields=HOMES,
+    fields=NATIVE_FIELDS,
     carry="metadata.memglot",
     read=read_file,
     write=write,

@@ -27,7 +27,7 @@ from memglot.formats.memoryd.values import hash_content, hash_matches, microseco
 from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
 
 _encode = msgspec.json.Encoder().encode
-HOMES = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
+NATIVE_FIELDS = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
 """Fields that mcp-memory-service itself stores."""
 # Types that every version of it keeps; others become `observation`, so they are carried too.
 _KINDS = frozenset(

@@ -16,8 +16,8 @@ from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import HOMES
-from memglot.formats.obsidian.note import RESIDUE, TOOL
+from memglot.formats.core.trace import NATIVE_FIELDS
+from memglot.formats.obsidian.note import BYTES_KEY, TOOL
 from memglot.formats.obsidian.reader import read_vault
 from memglot.formats.obsidian.writer import VaultWriter, is_unchanged
 from memglot.model import Item
@@ -59,7 +59,7 @@ FORMAT = Format(
     tool=TOOL,
     family="markdown",
     extensions=(".md", ".markdown"),
-    fields=HOMES | {"title"},
+    fields=NATIVE_FIELDS | {"title"},
     carry="memglot",
     read=read,
     write=write,
@@ -67,6 +67,6 @@ FORMAT = Format(
     conflict="merge",
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

@@ -14,7 +14,7 @@ from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.obsidian.markup import tag_line
 from memglot.model import DEFAULT_KIND, Foreign, Record, check_value, derive_id
 
-TOOL, RESIDUE = "obsidian", "obsidian.note"
+TOOL, BYTES_KEY = "obsidian", "obsidian.note"
 RESERVED = frozenset({*FRONT, "title", "aliases", KEY})
 _HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
 _RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")

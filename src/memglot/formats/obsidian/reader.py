@@ -17,7 +17,7 @@ from memglot.formats.core.source import BOM, Source
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
-    RESIDUE,
+    BYTES_KEY,
     TOOL,
     NoteBody,
     agentos_ids,
@@ -192,11 +192,11 @@ class _Note:
             of=note_digest(record, around),
             tags=record.tags,
             empty=empty,
-            vault=first_vault(record, RESIDUE, self.vault),
+            vault=first_vault(record, BYTES_KEY, self.vault),
         )
         value = msgspec.to_builtins(place)
         del value["path"]
-        record.extra[RESIDUE] = value
+        record.extra[BYTES_KEY] = value
 
     def _is_ours(self, record: Record, attached: list[Thing], text: str, frame: NoteFrame, body: NoteBody) -> bool:
         """Return True if memglot would write exactly this note, with its related notes."""

@@ -10,7 +10,7 @@ import msgspec
 from memglot.formats.core.carry import KEY, differences, pack_found
 from memglot.formats.core.trace import NOTES, native_trace, written_id
 from memglot.formats.obsidian.markup import links_in, property_links, tag_line, tags_in, without_code
-from memglot.formats.obsidian.note import RESERVED, RESIDUE, TOOL, front_record, split_body
+from memglot.formats.obsidian.note import BYTES_KEY, RESERVED, TOOL, front_record, split_body
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Record, Thing, canonical_value, format_time
 from memglot.report import Report
@@ -90,9 +90,9 @@ def is_empty(record: Record) -> bool:
 
 def without_place(record: Record) -> Record:
     """Return the memory without the path of its note."""
-    if TOOL not in record.extra and RESIDUE not in record.extra:
+    if TOOL not in record.extra and BYTES_KEY not in record.extra:
         return record
-    extra = {key: value for key, value in record.extra.items() if key != RESIDUE}
+    extra = {key: value for key, value in record.extra.items() if key != BYTES_KEY}
     if isinstance(extra.get(TOOL), dict) and "path" in extra[TOOL]:
         extra[TOOL] = {key: value for key, value in extra[TOOL].items() if key not in _PLACE}
         if not extra[TOOL]:

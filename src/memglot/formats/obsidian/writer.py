@@ -16,7 +16,7 @@ from memglot.formats.core.note_layout import NotePlace, has_note_values, note_sl
 from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.trace import written_id
 from memglot.formats.obsidian.links import is_in_text
-from memglot.formats.obsidian.note import RESIDUE, TOOL, default_path, split_body
+from memglot.formats.obsidian.note import BYTES_KEY, TOOL, default_path, split_body
 from memglot.formats.obsidian.reader import own_state
 from memglot.formats.obsidian.render import RenderOptions, is_empty, render
 from memglot.model import Blob, Item, Record, Relation, Thing
@@ -47,7 +47,7 @@ class VaultWriter:
     def add(self, bundle: Bundle) -> None:
         """Write a memory's note, or postpone it."""
         record, attached, _ = bundle
-        places = places_of(record, TOOL, RESIDUE)
+        places = places_of(record, TOOL, BYTES_KEY)
         fallback = default_path(record, written_id(record), self._options.dialect)
         place = places[0] if places else NotePlace(path=fallback)
         path = self._files.free(place.path, fallback, place.vault)
@@ -59,7 +59,7 @@ class VaultWriter:
             rest: list[Thing] = [item for item in attached if not isinstance(item, Relation)]
             content = "" if is_empty(record) else record.content
             text = places[0].head + content + places[0].tail
-            slot = note_slot(record, {TOOL, "agentos"}, RESIDUE)
+            slot = note_slot(record, {TOOL, "agentos"}, BYTES_KEY)
             slot = pack_found(slot, record, rest, self._report, self._options.plain)
             self._files.put(path, text.encode(), slot)
         elif any(not relation.object.entity for relation in fresh):
@@ -105,7 +105,7 @@ def _related_before(places: list[NotePlace]) -> str:
 
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
-    places = places_of(record, TOOL, RESIDUE)
+    places = places_of(record, TOOL, BYTES_KEY)
     return bool(places) and has_note_values(record, places, own_state(record))
 
 

@@ -19,7 +19,7 @@ from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.repo.nodes import RESIDUE, TOOL
+from memglot.formats.repo.nodes import BYTES_KEY, TOOL
 from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
 from memglot.formats.repo.sidecars import is_unchanged
@@ -35,7 +35,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
     raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
 
 
-def read_home(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
+def read_storage_folder(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memories, relations, settings and events of a `.memory` folder."""
     return read_storage(folder, report, options)
 
@@ -61,7 +61,7 @@ def recognise_folder(glimpse: Glimpse) -> bool:
     return f"{FOLDER}/{CONFIG}" in glimpse.names
 
 
-def takes(path: str) -> bool:
+def accepts_file(path: str) -> bool:
     """Return True if a file belongs to a node or a relation."""
     return path.startswith((f"{NODES}/", f"{RELATIONS}/"))
 
@@ -78,8 +78,12 @@ FORMAT = Format(
     write=write,
     conflict="merge",
     folder=FolderSupport(
-        folder_name=FOLDER, read=read_home, recognise=recognise_folder, accepts_file=takes, digest_file=digest_file
+        folder_name=FOLDER,
+        read=read_storage_folder,
+        recognise=recognise_folder,
+        accepts_file=accepts_file,
+        digest_file=digest_file,
     ),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=RESIDUE),
+    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
 )

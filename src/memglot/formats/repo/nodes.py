@@ -25,7 +25,7 @@ from memglot.project.storage.hashes import follows_tool, node_hash, stable_json
 from memglot.project.storage.ids import kind_of
 
 TOOL = "repo"
-RESIDUE = "repo.node"
+BYTES_KEY = "repo.node"
 FALLBACK_KIND = "gotcha"
 """The kind of node for memories of kinds that project memory does not know.
 
@@ -97,7 +97,7 @@ def record_of(node: NodeFiles, space: str, raw: bytes | None = None) -> Record:
     record.clocks = _implied_clocks(record, own)
     check_record(record)
     if raw is not None:
-        record.extra[RESIDUE] = _residue(node, record, raw)
+        record.extra[BYTES_KEY] = _residue(node, record, raw)
     return record
 
 

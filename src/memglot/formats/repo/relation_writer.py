@@ -11,7 +11,7 @@ from memglot.formats.repo.carry_file import CarryLine, CarryLines, digest
 from memglot.formats.repo.existing import ExistingStore
 from memglot.formats.repo.naming import NodeNames, is_valid_path
 from memglot.formats.repo.nodes import TOOL
-from memglot.formats.repo.relations import RESIDUE, RelationFields, can_be_file, file_of, relation_of, usual_place
+from memglot.formats.repo.relations import BYTES_KEY, RelationFields, can_be_file, file_of, relation_of, usual_place
 from memglot.model import Relation, derive_id, to_builtins
 from memglot.project.storage.ids import link_id
 from memglot.project.storage.paths import RELATIONS
@@ -120,7 +120,7 @@ class RelationWriter:
 
     def _place(self, relation: Relation, id: str) -> str:
         known = self._existing.links.get(id)
-        residue = relation.extra.get(RESIDUE)
+        residue = relation.extra.get(BYTES_KEY)
         asked = residue.get("path") if isinstance(residue, dict) else None
         place = known if isinstance(known, str) else asked if isinstance(asked, str) else usual_place(id)
         if known is None and (not is_valid_path(f"{place}.json", RELATIONS) or self._has(place)):

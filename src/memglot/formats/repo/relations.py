@@ -16,7 +16,7 @@ from memglot.project.storage.hashes import link_hash, stable_json
 from memglot.project.storage.ids import file_slug
 from memglot.project.storage.reader import to_relation
 
-RESIDUE = "repo.link"
+BYTES_KEY = "repo.link"
 _MODEL_FIELDS = frozenset(
     ("id", "from", "to", "predicate", "status", "created_at", "updated_at", "confidence", "evidence", "content_hash")
 )
@@ -57,7 +57,7 @@ def relation_of(link: RelationFields, space: str, memory: Callable[[str], str], 
     if raw is not None and raw != stable_json(fields_of(relation, fields["id"], fields["from"], fields["to"])):
         residue["text"] = raw.decode("utf-8")
     if residue and raw is not None:
-        relation.extra[RESIDUE] = residue
+        relation.extra[BYTES_KEY] = residue
     return check_thing(relation)
 
 
@@ -102,7 +102,7 @@ def file_of(relation: Relation, id: str, ends: tuple[str, str], place: str) -> t
     """Return the file of a relation: unchanged if the relation is, else written again."""
     fields = fields_of(relation, id, *ends)
     link, raw = RelationFields(fields, place), stable_json(fields)
-    residue = relation.extra.get(RESIDUE)
+    residue = relation.extra.get(BYTES_KEY)
     text = residue.get("text") if isinstance(residue, dict) else None
     if not isinstance(text, str):
         return link, raw

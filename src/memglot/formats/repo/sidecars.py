@@ -9,9 +9,9 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.repo.nodes import (
+    BYTES_KEY,
     FALLBACK_KIND,
     MODEL_FIELDS,
-    RESIDUE,
     TIMES,
     TOOL,
     TOOL_FIELDS,
@@ -57,7 +57,7 @@ class _Residue(msgspec.Struct, omit_defaults=True):
 
 def residue_of(record: Record) -> dict[str, Any]:
     """Return what a memory records about the bytes of its node; empty if that is missing or invalid."""
-    found = record.extra.get(RESIDUE)
+    found = record.extra.get(BYTES_KEY)
     if not isinstance(found, dict):
         return {}
     try:

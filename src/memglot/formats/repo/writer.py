@@ -18,7 +18,7 @@ from memglot.formats.repo.carry_file import CARRY, CarryHead, CarryLine, CarryLi
 from memglot.formats.repo.deletions import Deletions
 from memglot.formats.repo.existing import ExistingStore
 from memglot.formats.repo.naming import NodeNames
-from memglot.formats.repo.nodes import RESIDUE, TOOL, NodeFiles, record_of
+from memglot.formats.repo.nodes import BYTES_KEY, TOOL, NodeFiles, record_of
 from memglot.formats.repo.other_files import (
     LOG,
     TABLES,
@@ -282,9 +282,9 @@ def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
     node, made = written.node, written.made
     fields = {key: value for key, value in node.fields.items() if key not in made}
     found = record_of(NodeFiles(fields, node.body, node.place), space, None if made else written.raw)
-    bare = bool(made) or found.extra.get(RESIDUE) != record.extra.get(RESIDUE)
+    bare = bool(made) or found.extra.get(BYTES_KEY) != record.extra.get(BYTES_KEY)
     if bare:
-        found.extra.pop(RESIDUE, None)
+        found.extra.pop(BYTES_KEY, None)
     return CarryLine(memglot=differences(record, found), made=made, bare=bare)
 
 

@@ -20,7 +20,7 @@ from memglot.store.sqlite.rows import (
     TEXT,
     UPDATE,
     from_row,
-    from_sealed_row,
+    from_row_with_digest,
     listed,
     searched,
     to_row,
@@ -121,12 +121,12 @@ class SqliteRecords:
         newest_first: bool = False,
         limit: int | None = None,
         offset: int = 0,
-        sealed: bool = False,
+        with_digest: bool = False,
     ) -> Iterator[Record]:
         """Yield the records that match a filter, by `created_at`, then id."""
         where, bindings = condition(filter)
         order = "DESC" if newest_first else "ASC"
-        columns = f"{COLUMNS}, digest" if sealed else COLUMNS
+        columns = f"{COLUMNS}, digest" if with_digest else COLUMNS
         sql = f"SELECT {columns} FROM records {where} ORDER BY created_at {order}, id {order} LIMIT ? OFFSET ?"
         return self._read(sql, (*bindings, -1 if limit is None else limit, offset))
 
@@ -136,7 +136,7 @@ class SqliteRecords:
         return self._read(sql, (listed(batches),))
 
     def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
-        read = from_row if "digest" not in sql else from_sealed_row
+        read = from_row if "digest" not in sql else from_row_with_digest
         try:
             for row in self._db.execute(sql, bindings):
                 yield read(row)

@@ -140,7 +140,7 @@ def from_row(row: Sequence[Any]) -> Record:
     return record
 
 
-def from_sealed_row(row: Sequence[Any]) -> Record:
+def from_row_with_digest(row: Sequence[Any]) -> Record:
     """Return the record in a row of `COLUMNS` and its digest."""
     record = from_row(row[:-1])
     record.digest = row[-1]
