@@ -30,23 +30,22 @@ ALLOWED: dict[str, set[str]] = {
     "formats": CORE | {"project.storage"},
     "formats.sqlite": CORE | {"formats", "store"},
     "store": CORE,
-    "json_values": CORE | {"store"},
     "results": CORE | {"store"},
     "arguments": CORE | {"store"},
-    "merging": CORE | {"formats", "store", "json_values", "editing"},
-    "editing": CORE | {"formats", "formats.sqlite", "store", "merging", "exporting", "json_values", "arguments"},
+    "merging": CORE | {"formats", "store", "results", "editing"},
+    "editing": CORE | {"formats", "formats.sqlite", "store", "merging", "exporting", "results", "arguments"},
     "exporting": CORE | {"formats", "formats.sqlite", "store", "merging", "importing", "arguments"},
     "importing": CORE | {"formats", "store", "merging", "editing"},
-    "search": CORE | {"embed", "store", "json_values", "arguments"},
+    "search": CORE | {"embed", "store", "results", "arguments"},
     "memory": CORE
     | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
     "project": CORE | {"project.storage"},
     "mcp": CORE
-    | {"memory", "search", "editing", "merging", "importing", "exporting", "results", "json_values"}
+    | {"memory", "search", "editing", "merging", "importing", "exporting", "results"}
     | {"arguments", "project", "project.storage", "store"},
     "cli": CORE
     | {"clients", "memory", "search", "editing", "merging", "importing", "exporting", "results"}
-    | {"json_values", "arguments", "project", "mcp", "formats"},
+    | {"results", "arguments", "project", "mcp", "formats"},
     "testing": CORE | {"store", "formats"},
     "__main__": {"cli"},
 }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from memglot.editing.backup import restore as restore
     from memglot.editing.consolidate import Consolidation as Consolidation
-    from memglot.editing.maintenance import restore as restore
     from memglot.editing.scopes import Scope as Scope
     from memglot.errors import MemglotError as MemglotError
     from memglot.exporting.convert import Conversion as Conversion
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Imported on first use: `memglot --help`, and callers of one function, load nothing else.
 _NAMES = {
     "memglot.editing.consolidate": ("Consolidation",),
-    "memglot.editing.maintenance": ("restore",),
+    "memglot.editing.backup": ("restore",),
     "memglot.editing.scopes": ("Scope",),
     "memglot.errors": ("MemglotError",),
     "memglot.exporting.convert": ("Conversion", "convert"),

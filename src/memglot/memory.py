@@ -591,21 +591,23 @@ class Memory:
 
     def stats(self) -> dict[str, Any]:
         """Return statistics about the store."""
-        from memglot.editing import maintenance
+        from memglot.editing.stats import stats
 
-        return maintenance.stats(self.store)
+        return stats(self.store)
 
     def doctor(self, *, fix: bool = False) -> Verdict:
         """Check the store; with `fix`, rebuild its indexes."""
-        from memglot.editing import maintenance
+        from memglot.exporting.verify import verify_store
 
-        return maintenance.doctor(self.store, fix=fix)
+        if fix:
+            self.store.repair()
+        return verify_store(self.store)
 
     def backup(self, path: str | Path, *, force: bool = False) -> int:
         """Write a clean copy of the complete store and return its size in bytes.
 
         Not possible if sensitive scopes are hidden here.
         """
-        from memglot.editing import maintenance
+        from memglot.editing.backup import backup
 
-        return maintenance.backup(self._complete_store("a backup"), Path(path), force=force)
+        return backup(self._complete_store("a backup"), Path(path), force=force)

@@ -11,8 +11,8 @@ import msgspec
 from memglot.cli.json_output import Stream
 from memglot.cli.session import Session, command
 from memglot.display import excerpt
-from memglot.json_values import record_value
 from memglot.merging.conflicts import conflict_value, conflicts_with_records, value_text
+from memglot.results import record_value
 
 if TYPE_CHECKING:
     from memglot.memory import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memglot.cli.session import Session, command
-from memglot.json_values import record_value
+from memglot.results import record_value
 
 
 @command(

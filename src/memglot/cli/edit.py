@@ -8,7 +8,7 @@ from memglot.cli.editor import edit_text
 from memglot.cli.session import Session, command
 from memglot.editing.markdown import changes_from_markdown, markdown_of
 from memglot.errors import CheckFailed
-from memglot.json_values import record_value
+from memglot.results import record_value
 
 
 @command(

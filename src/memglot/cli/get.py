@@ -6,7 +6,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.editing.markdown import markdown_of
-from memglot.json_values import record_value
+from memglot.results import record_value
 
 
 @command(

@@ -7,9 +7,9 @@ import click
 from memglot.cli.conflicts import value_lines
 from memglot.cli.session import Session, command
 from memglot.display import excerpt
-from memglot.json_values import record_value
 from memglot.merging.conflicts import conflict_value
 from memglot.model import format_time
+from memglot.results import record_value
 
 
 @command("history", examples="memglot history 0194a000-0006")

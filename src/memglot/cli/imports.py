@@ -6,9 +6,9 @@ import click
 import msgspec
 
 from memglot.cli.session import Session, command
-from memglot.json_values import import_value
 from memglot.model import format_time
 from memglot.report import Fault
+from memglot.results import import_value
 
 
 @command(

@@ -10,8 +10,8 @@ import click
 from memglot.cli.json_output import Stream
 from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
 from memglot.display import excerpt, plural
-from memglot.json_values import record_value
 from memglot.model import format_time
+from memglot.results import record_value
 
 
 @command(

@@ -8,7 +8,7 @@ import click
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
-from memglot.editing.maintenance import restore as restore_
+from memglot.editing.backup import restore as restore_
 
 
 @command(

@@ -8,7 +8,7 @@ import click
 
 from memglot.cli.record_fields import field_options, fields_of, text_argument
 from memglot.cli.session import Session, command
-from memglot.json_values import record_value
+from memglot.results import record_value
 
 
 @command(

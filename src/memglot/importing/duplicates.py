@@ -8,8 +8,13 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
-from memglot.model import Blob, Conflict, Embedding, Endpoint, Record, Relation, Supersession, Thing
-from memglot.store.contract import Store
+from memglot.model import Blob, Conflict, Embedding, Endpoint, Record, Relation, Supersession, Thing, content_hash
+from memglot.store.contract import ContentKey, Store
+
+
+def content_key(record: Record) -> ContentKey:
+    """Return what makes two memories duplicates: the same text, kind and scope."""
+    return content_hash(record.content), record.kind, record.scope
 
 
 class Duplicates:

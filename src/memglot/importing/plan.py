@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.formats.base import NoteSupport
+from memglot.importing.duplicates import content_key
 from memglot.merging.edited_notes import merge_edited_note
 from memglot.merging.memory_state import MemoryState, join_states, known_of_deleted
 from memglot.merging.records import (
@@ -130,7 +131,7 @@ class Planner:
                 continue
             # A record that is deleted in its source is not a duplicate of one that is not.
             alone = not by_content or record.status == DELETED
-            if not alone and (kept := stored.setdefault(_key(record), record)) is not record:
+            if not alone and (kept := stored.setdefault(content_key(record), record)) is not record:
                 plan.skipped.append(kept.id)
                 plan.duplicates.append((record, kept))
             else:
@@ -204,10 +205,14 @@ class Planner:
 
     def _same_texts(self, records: list[Record], plan: BatchPlan) -> dict[ContentKey, Record]:
         """Return the stored record of each text that is already stored, as it will be after this batch."""
-        ids = self._store.records.ids_by_content([_key(record) for record in records if record.status != DELETED])
+        ids = self._store.records.ids_by_content(
+            [content_key(record) for record in records if record.status != DELETED]
+        )
         found = {record.id: record for record in self._store.records.get(list(ids.values()))}
         found |= {change.after.id: change.after for change in plan.merged if change.after.id in found}
-        return {key: found[id] for key, id in ids.items() if _key(found[id]) == key and found[id].status != DELETED}
+        return {
+            key: found[id] for key, id in ids.items() if content_key(found[id]) == key and found[id].status != DELETED
+        }
 
     def _without_deleted(self, records: list[Record], plan: BatchPlan) -> list[Record]:
         ids = [record.id for record in records if record.id]
@@ -301,7 +306,3 @@ class Planner:
             if id(kept) not in plan.pending and to_builtins(kept) != before:
                 conflicts = [to_builtins(conflict) for conflict in self._conflicts_of([kept.id])[kept.id]]
                 plan.extended.append(({**before, "conflicts": conflicts}, kept))
-
-
-def _key(record: Record) -> ContentKey:
-    return content_hash(record.content), record.kind, record.scope

@@ -6,8 +6,8 @@ import mcp_types as types
 import msgspec
 
 from memglot.errors import NotFound
-from memglot.json_values import import_value
 from memglot.mcp.tool import Call
+from memglot.results import import_value
 
 _IMPORTS = "memglot://imports"
 _MAX_LISTED = 100

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from memglot.json_values import record_value
 from memglot.model import DEFAULT_KIND, Record, format_time
+from memglot.results import record_value
 from memglot.search.pack import PackItem, pack
 
 

@@ -1,21 +1,19 @@
-"""Check nodes and relations: their schemas, texts and hashes, and the ids that they refer to."""
+"""Check the nodes of project memory: their schemas, texts and hashes, and the ids that they refer to."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from memglot.project.check.findings import Findings
-from memglot.project.storage.faults import FileFault, body_outside, control_characters, missing_body
-from memglot.project.storage.hashes import follows_tool, link_hash
+from memglot.project.storage.faults import FileFault, body_outside, missing_body
+from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.markdown import first_heading, has_front_matter
-from memglot.project.storage.paths import NODES, RELATIONS, memory_path
-from memglot.project.storage.reader import sidecar_faults, to_relation, to_sidecar
-from memglot.project.storage.shapes import RelationFile, Sidecar
+from memglot.project.storage.paths import NODES, memory_path
+from memglot.project.storage.reader import sidecar_faults, to_sidecar
+from memglot.project.storage.shapes import Sidecar
 from memglot.project.storage.vocabulary import STATUSES
 
-_EXCESSIVE = 5
-_HASH_MISMATCH = "The hash does not match the content: the file was edited by hand. The next save of it corrects this."
+HASH_MISMATCH = "The hash does not match the content: the file was edited by hand. The next save of it corrects this."
 
 
 def check_nodes(findings: Findings) -> dict[str, str]:
@@ -31,7 +29,7 @@ def check_nodes(findings: Findings) -> dict[str, str]:
             continue
         if isinstance(fields, dict):
             bodies.add(str(fields.get("body_path")))
-            _check_id(findings, path, fields.get("id"), paths, "Object")
+            check_id(findings, path, fields.get("id"), paths, "Object")
         sidecar = _sidecar(findings, path, fields)
         if sidecar is None:
             continue
@@ -48,37 +46,6 @@ def check_nodes(findings: Findings) -> dict[str, str]:
     return paths
 
 
-def check_relations(findings: Findings, nodes: dict[str, str]) -> None:
-    """Check every relation; `nodes` has the ids that it may refer to."""
-    paths: dict[str, str] = {}
-    seen: dict[tuple[str, str, str], str] = {}
-    predicates: Counter[str] = Counter()
-    for path in findings.files_in(RELATIONS, ".json"):
-        fields = findings.json(path)
-        if fields is None:
-            continue
-        try:
-            link = to_relation(path, fields)
-        except FileFault as fault:
-            findings.add_error(fault)
-            continue
-        if not link.id.isprintable():
-            findings.add_error(control_characters(path, "/id"))
-        _check_id(findings, path, link.id, paths, "Relation")
-        _check_ends(findings, path, link, nodes)
-        first = seen.setdefault((link.subject, link.predicate, link.object), path)
-        if first != path:
-            message = f"This relation is the same as `{memory_path(first)}`."
-            findings.error("RelationEquivalentDuplicate", message, path)
-        if isinstance(link.content_hash, str) and link.content_hash != link_hash(fields):
-            findings.warn("RelationContentHashMismatch", _HASH_MISMATCH, path, "/content_hash")
-        predicates[link.predicate] += 1
-    vague, total = predicates["related_to"], predicates.total()
-    if vague >= _EXCESSIVE and vague * 2 > total:
-        message = f"{vague} of {total} relations are `related_to`; use a predicate that says how nodes are related."
-        findings.warn("RelationRelatedToExcessive", message, RELATIONS, "/predicate")
-
-
 def _sidecar(findings: Findings, path: str, fields: Any) -> Sidecar | None:
     if isinstance(fields, dict) and "content_hash" not in fields:
         message = "Required field is missing: content_hash."
@@ -91,19 +58,14 @@ def _sidecar(findings: Findings, path: str, fields: Any) -> Sidecar | None:
         return None
 
 
-def _check_id(findings: Findings, path: str, id: object, paths: dict[str, str], what: str) -> None:
+def check_id(findings: Findings, path: str, id: object, paths: dict[str, str], what: str) -> None:
+    """Report an id that another file uses already."""
     if not isinstance(id, str):
         return
     first = paths.setdefault(id, path)
     if first != path:
         message = f"The id `{id}` is already used by `{memory_path(first)}`."
         findings.error(f"{what}IdDuplicate", message, path, "/id")
-
-
-def _check_ends(findings: Findings, path: str, link: RelationFile, nodes: dict[str, str]) -> None:
-    for field, id in (("/from", link.subject), ("/to", link.object)):
-        if id not in nodes:
-            findings.error("RelationEndpointMissing", f"There is no node `{id}`.", path, field)
 
 
 def _check_sidecar(findings: Findings, path: str, sidecar: Sidecar) -> None:
@@ -140,7 +102,7 @@ def _check_body(findings: Findings, path: str, sidecar: Sidecar, fields: dict[st
         message = f"The first heading of the text is `{heading}`, the title is `{sidecar.title}`."
         findings.warn("ObjectTitleH1Mismatch", message, path, "/title")
     if "content_hash" in fields and follows_tool(fields, content) is None:
-        findings.warn("ObjectContentHashMismatch", _HASH_MISMATCH, path, "/content_hash")
+        findings.warn("ObjectContentHashMismatch", HASH_MISMATCH, path, "/content_hash")
 
 
 def _check_replacements(findings: Findings, superseded: list[tuple[str, str | None]], nodes: dict[str, str]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from memglot.project.check.findings import Findings
-from memglot.project.check.nodes import check_nodes, check_relations
+from memglot.project.check.nodes import check_nodes
+from memglot.project.check.relations import check_relations
 from memglot.project.map import has_odd_markers, has_own_words
 from memglot.project.project import Project
 from memglot.project.schemas import NAMES, schema_path
