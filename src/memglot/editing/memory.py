@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
-from memglot.merging.memory_state import MemoryState, is_link_tombstone, known_of_deleted, revision_value, set_conflicts
+from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
 from memglot.merging.redirects import delete_merged_into
 from memglot.merging.registers import next_time, parse_path, set_time, stamp_edit
@@ -25,6 +25,7 @@ from memglot.model import (
     check_types,
     content_hash,
     is_id,
+    is_link_tombstone,
     now,
     set_times_from_id,
 )

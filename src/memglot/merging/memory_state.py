@@ -10,15 +10,23 @@ import msgspec
 
 from memglot.merging.records import conflicts_of, merge_records
 from memglot.merging.registers import digest
-from memglot.model import Conflict, Record, Relation, Supersession, Tombstone, canonical, thing_key, to_builtins
+from memglot.model import (
+    LINK_KINDS,
+    Conflict,
+    Record,
+    Relation,
+    Supersession,
+    Tombstone,
+    canonical,
+    thing_key,
+    to_builtins,
+)
 from memglot.store.contract import Revision, Store
 
 AFTER_DELETION = "remains"
 """The operation of a revision that describes a memory after its deletion, when it had no record."""
 BATCH_MARKER = "batch"
 """The kind of a revision that marks the beginning of a batch of an import."""
-LINK_KINDS: dict[str, type[Relation] | type[Supersession]] = {"relation": Relation, "supersession": Supersession}
-"""Links that leave a tombstone when they are removed; it has the key of the link and the name of its kind."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,6 @@ def join_states(one: MemoryState, other: MemoryState) -> MemoryState:
 def tombstone_rank(tombstone: Tombstone) -> tuple[int, bytes]:
     """Return the sort key of deletions of one memory: the later one wins."""
     return tombstone.deleted_at, digest(tombstone)
-
-
-def is_link_tombstone(tombstone: Tombstone) -> bool:
-    """Return True if a tombstone is of a relation or supersession, not of a memory."""
-    return tombstone.kind in LINK_KINDS and not tombstone.content_hash
 
 
 def link_time(link: Relation | Supersession) -> int:

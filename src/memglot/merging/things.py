@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from memglot.merging.edited_notes import is_text_link
-from memglot.merging.memory_state import LINK_KINDS, is_link_tombstone, link_time
+from memglot.merging.memory_state import link_time
 from memglot.merging.records import join_lists
 from memglot.merging.registers import digest
 from memglot.model import (
+    LINK_KINDS,
     Blob,
     Document,
     Entity,
@@ -21,6 +22,7 @@ from memglot.model import (
     Thing,
     Tombstone,
     canonical,
+    is_link_tombstone,
     thing_key,
 )
 from memglot.store.contract import Store

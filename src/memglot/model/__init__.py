@@ -13,7 +13,15 @@ from memglot.model.canonical import (
 )
 from memglot.model.graph import ENTITY_TYPES, PREDICATES, Endpoint, Entity, Relation, Supersession
 from memglot.model.ids import Minter, derive_id, id_time, is_id
-from memglot.model.keys import Thing, linked_memories, mentioned_ids, owner_of, thing_key
+from memglot.model.keys import (
+    LINK_KINDS,
+    Thing,
+    is_link_tombstone,
+    linked_memories,
+    mentioned_ids,
+    owner_of,
+    thing_key,
+)
 from memglot.model.record import (
     DEFAULT_KIND,
     DEFAULT_SCOPE,

@@ -7,6 +7,8 @@ from memglot.model.stored import Blob, Conflict, Document, Embedding, Tombstone
 
 Thing: TypeAlias = Relation | Entity | Supersession | Document | Embedding | Tombstone | Conflict | Blob
 """Everything that a store keeps besides records."""
+LINK_KINDS: dict[str, type[Relation] | type[Supersession]] = {"relation": Relation, "supersession": Supersession}
+"""Links that leave a tombstone when they are removed; it has the key of the link and the name of its kind."""
 
 
 def owner_of(thing: Thing) -> str:
@@ -53,3 +55,8 @@ def mentioned_ids(thing: Thing) -> list[str]:
     else:
         ids = [owner_of(thing)]
     return [id for id in ids if id]
+
+
+def is_link_tombstone(tombstone: Tombstone) -> bool:
+    """Return True if a tombstone is of a relation or supersession, not of a memory."""
+    return tombstone.kind in LINK_KINDS and not tombstone.content_hash
