@@ -14,7 +14,18 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from memglot.errors import ALLOW_SENSITIVE, AlreadyThere, HiddenMemory, HiddenScope, UsageError
-from memglot.model import THINGS, Document, Entity, Event, Record, Thing, Tombstone, mentioned_ids, thing_key
+from memglot.model import (
+    THINGS,
+    Document,
+    Entity,
+    Event,
+    Record,
+    Thing,
+    Tombstone,
+    is_link_tombstone,
+    mentioned_ids,
+    thing_key,
+)
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import (
     ContentKey,
@@ -277,7 +288,9 @@ class VisibleThings:
 
 def _touched_ids(thing: Thing) -> list[str]:
     """Return the memories and entities that storing a thing would delete, or would attach something to."""
-    return [thing.id] if isinstance(thing, Tombstone) else mentioned_ids(thing)
+    if isinstance(thing, Tombstone):
+        return [] if is_link_tombstone(thing) else [thing.id]
+    return mentioned_ids(thing)
 
 
 class VisibleHistory:
