@@ -112,8 +112,9 @@ class _Importer:
             with suppress(FailFast):
                 for item, place in reads:
                     self._add(item, place)
-            self._flush()
-            self._flush_waiting()
+            with suppress(FailFast):
+                self._flush()
+                self._flush_waiting()
             if self.started:
                 self._writer.update_redirects(self.entry.id)
             self._share_tags()
