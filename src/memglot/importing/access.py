@@ -35,6 +35,14 @@ def refuse_hidden_records(
         belong = plural(count, "memory belongs", "memories belong")
         error = UsageError(f"{belong} to sensitive scopes, which are hidden here", ALLOW_SENSITIVE)
         report.refused(error, source, count)
+    return kept, _refuse_hidden_things(hidden, things)
+
+
+def _refuse_hidden_things(hidden: HiddenScopes, things: list[Thing]) -> list[Thing]:
+    """Return the things that reveal nothing about hidden scopes, and would replace nothing in them."""
     # A deletion or an entity may have the id of a hidden one and name another scope.
     owned = hidden.ids([thing.id for thing in things if isinstance(thing, (Entity, Tombstone))])
-    return kept, [thing for thing in hidden.visible(things) if getattr(thing, "id", None) not in owned]
+    found = [thing for thing in hidden.visible(things) if getattr(thing, "id", None) not in owned]
+    stored = hidden.store.things.same_keys(found)
+    visible = {id(thing) for thing in hidden.visible([thing for thing in stored if thing is not None])}
+    return [thing for thing, old in zip(found, stored, strict=True) if old is None or id(old) in visible]
