@@ -27,6 +27,7 @@ from memglot.search.results import Results
 from memglot.search.semantic import EmbedResult, SemanticIndex
 from memglot.settings import Passphrase
 from memglot.store.contract import Import, Store
+from memglot.store.hidden import complete
 from memglot.store.location import open_store
 from memglot.store.view import VisibleStore, refused
 
@@ -282,11 +283,10 @@ class Memory:
     def _mark(self, names: Sequence[str], *, sensitive: bool) -> Sequence[str]:
         from memglot.merging.conflict_files import write_conflict_files
 
-        hidden = self.store.hidden
-        ids = None if hidden is None else [conflict.record for conflict in self.conflicts()]
+        ids = None if self.store.hidden is None else [conflict.record for conflict in self.conflicts()]
         changed = scopes.mark_all(self.store, names, sensitive=sensitive)
         # Remove texts that are sensitive now from the conflict files, also those of memories that are hidden now.
-        write_conflict_files(self.store if hidden is None else hidden.store, ids)
+        write_conflict_files(complete(self.store), ids)
         return changed
 
     def identity(self, scope: str = DEFAULT_SCOPE) -> Document | None:

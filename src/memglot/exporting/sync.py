@@ -32,7 +32,7 @@ from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thin
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Store
-from memglot.store.hidden import HiddenScopes, sensitive_scopes
+from memglot.store.hidden import HiddenScopes, complete, sensitive_scopes
 from memglot.store.query import Filter
 
 FORMAT, V5 = "memories-json", "mcp-memory-v5"
@@ -58,8 +58,8 @@ def sync_export(
     if v5 and audit:
         raise UsageError("the format of mcp-memory-service cannot store an audit chain", "omit `--include-audit-chain`")
     closed = store.hidden is not None
-    if store.hidden is not None and not (plaintext or v5):
-        store = store.hidden.store
+    if not (plaintext or v5):
+        store = complete(store)
     marked = sensitive_scopes(store)
     secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
     if secret and not (plaintext or v5):

@@ -42,6 +42,7 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.store.contract import Revision, Store
+from memglot.store.hidden import complete
 
 OPERATION = "merge"
 
@@ -84,7 +85,8 @@ def update_redirects(store: Store, changes: RedirectChanges, at: int, batch: int
 
     Return how many were restored of those that existed until this import.
     """
-    update = _RedirectUpdate(store, changes, at, batch)
+    # In a view, a memory that is hidden must not count as deleted.
+    update = _RedirectUpdate(complete(store), changes, at, batch)
     update.run()
     return update.revived
 
@@ -180,6 +182,7 @@ def _was_edited_elsewhere(tombstone: Tombstone, known: MemoryState) -> bool:
 
 def delete_merged_into(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
     """Delete for good what was merged into memories that are being deleted."""
+    store = complete(store)
     if not store.things.count(Tombstone):
         return
     merged: dict[str, list[Tombstone]] = {}
@@ -199,6 +202,7 @@ def repoint(store: Store, old: str, new: str, at: int, action: str, batch: int |
 
     Remove what would link the other record to itself or already exists there; revisions keep the previous state.
     """
+    store = complete(store)
     have = {_triple(relation) for relation in _relations(store, new)}
     for relation in _relations(store, old):
         moved = msgspec.structs.replace(

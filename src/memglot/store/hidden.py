@@ -21,6 +21,7 @@ from memglot.model import (
     mentioned_ids,
     owner_of,
 )
+from memglot.model.ids import UUID7
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store, ThingT
@@ -35,6 +36,11 @@ SENSITIVE = "sensitive:"
 def sensitive_scopes(store: Store) -> frozenset[str]:
     """Return the scopes marked as sensitive: they leave a store only encrypted, or in a copy of all of it."""
     return frozenset(name.removeprefix(SENSITIVE) for name in store.settings() if name.startswith(SENSITIVE))
+
+
+def complete(store: Store) -> Store:
+    """Return the store behind a view, for upkeep that concerns hidden memories too and shows nothing of them."""
+    return store if store.hidden is None else store.hidden.store
 
 
 def batches(things: Iterable[ThingT]) -> Iterator[list[ThingT]]:
@@ -121,12 +127,37 @@ class HiddenScopes:
             report.note_sensitive(sum(counts.values()), self.count, sorted(counts or scopes))
 
     def _among(self, ids: Sequence[str], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
-        """Return the ids of hidden memories and entities, and all ids of entities and tombstones."""
+        """Return the ids of hidden memories and entities, and all ids of entities and tombstones.
+
+        A deleted memory that was merged into a hidden one is hidden too, because it has the same text.
+        """
+        hidden, kept = self._directly_among(ids, scopes)
+        found, rest, seen = kept, set(ids), set(ids)
+        mentioned_by: dict[str, list[str]] = {}
+        while rest:
+            mentions = {one.id: set(tombstone_mentions(one)) for one in found if isinstance(one, Tombstone)}
+            for id, mentioned in mentions.items():
+                for other in mentioned:
+                    mentioned_by.setdefault(other, []).append(id)
+            rest = set().union(*mentions.values()) - seen
+            seen |= rest
+            if rest:
+                more, found = self._directly_among(sorted(rest), scopes)
+                hidden |= more
+        waiting = list(hidden) if mentioned_by else []
+        while waiting:
+            new = set(mentioned_by.pop(waiting.pop(), ())) - hidden
+            hidden |= new
+            waiting += new
+        return hidden.intersection(ids), {one.id for one in kept}
+
+    def _directly_among(self, ids: Sequence[str], scopes: frozenset[str]) -> tuple[set[str], list[Entity | Tombstone]]:
+        """Return the ids of memories, entities and tombstones of the scopes, and all entities and tombstones."""
         hidden = self.store.records.known(ids, sorted(scopes))
         keys: list[Thing] = [Entity(id=id, name="") for id in ids]
         keys += [Tombstone(id=id, content_hash="", deleted_at=0) for id in ids]
         kept = [found for found in self.store.things.same_keys(keys) if isinstance(found, (Entity, Tombstone))]
-        return hidden | {found.id for found in kept if found.scope in scopes}, {found.id for found in kept}
+        return hidden | {found.id for found in kept if found.scope in scopes}, kept
 
     def _look_up(self, things: Sequence[Thing], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
         """Return the ends of things that are hidden, and the ends that never existed here."""
@@ -138,8 +169,15 @@ class HiddenScopes:
         return hidden, set(ids) - self.store.records.known(ids) - kept
 
 
+def tombstone_mentions(tombstone: Tombstone) -> list[str]:
+    """Return the memories that a tombstone mentions: in the key of a removed link, or as the target of a merge."""
+    return [*tombstone.id.split(), *UUID7.findall(tombstone.reason)]
+
+
 def _ends(thing: Thing) -> list[str]:
     """Return the memories and entities that a thing mentions; `""` for a foreign row without an owner."""
+    if isinstance(thing, Tombstone):
+        return tombstone_mentions(thing)
     return mentioned_ids(thing) or ([""] if isinstance(thing, Blob) else [])
 
 

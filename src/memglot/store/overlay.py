@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 from memglot.model import Event, Record, Thing
 from memglot.store.contract import ContentKey, History, Import, Records, Revision, Store, Things, ThingT
+from memglot.store.hidden import complete
 from memglot.store.location import open_store
 from memglot.store.query import Filter
+from memglot.store.view import VisibleStore
 
 _REMOVED = "\x1fremoved"
 """Value of a setting that the dry run removed from the real store."""
@@ -24,7 +26,8 @@ def overlay(real: Store | None) -> Iterator[Store]:
         scratch = open_store(f"{folder}/dry-run.db")
         base = open_store(":memory:") if real is None else real
         try:
-            yield Overlay(base, scratch)
+            store = Overlay(complete(base), scratch)
+            yield store if base.hidden is None else VisibleStore(store)
         finally:
             scratch.close()
             if real is None:
@@ -39,7 +42,7 @@ class Overlay:
 
     def __init__(self, real: Store, scratch: Store) -> None:
         self._real, self._scratch = real, scratch
-        self.url, self.notes, self.hidden = real.url, real.notes, real.hidden
+        self.url, self.notes, self.hidden = real.url, real.notes, None
         self.records = OverlayRecords(real.records, scratch.records)
         self.things = OverlayThings(real.things, scratch.things)
         self.history = OverlayHistory(real.history, scratch.history)
