@@ -1,4 +1,4 @@
-"""Saves that are killed, come together, meet a full disk or a tree that cannot be written: by real processes."""
+"""Saves in real processes: killed, concurrent, on a full disk, and in a folder that cannot be written."""
 
 # ruff: noqa: E501 - programs of other processes are read line by line
 
@@ -27,7 +27,7 @@ from memglot.project.storage.paths import JOURNAL
 from memglot.project.sync import sync
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 
-# One process that forks savers and kills each at a random moment, then looks at what is left, as any command would.
+# One process forks savers, kills each at a random moment, and then checks what is left, as any command would.
 KILLED = """
 import json, os, random, signal, sys, time
 from pathlib import Path
@@ -136,7 +136,7 @@ def test_eight_processes_saving_at_once_lose_nothing(root: Path) -> None:
     assert [row["project_root"] for row in registry["projects"]].count(str(root)) == 1
 
 
-def test_a_save_stopped_after_its_journal_is_finished_by_whoever_comes(root: Path) -> None:
+def test_a_save_stopped_after_its_journal_is_finished_by_the_next_command(root: Path) -> None:
     code = (
         "import os, sys, json; from pathlib import Path; from memglot.project.save.run import save as save_request; from memglot.project.storage import journal;"
         "from memglot.project.envelope import run\n"
@@ -174,7 +174,7 @@ run(Path(sys.argv[1]), lambda project: save_request(project, sys.argv[2].encode(
 
 
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_a_stopped_save_is_taken_back_where_files_were_changed_since(root: Path, done: int) -> None:
+def test_a_stopped_save_is_rolled_back_if_files_were_changed_since(root: Path, done: int) -> None:
     saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
     before = files_of(root)
     nodes = [{"id": "feature.a", "body": "saved"}, {"id": "feature.b", "body": "saved b"}, feature("C", "new")]
@@ -194,7 +194,7 @@ def test_a_stopped_save_is_taken_back_where_files_were_changed_since(root: Path,
 
 
 @pytest.mark.parametrize("done", [0, 1, 2, 3])
-def test_a_save_that_the_system_refuses_half_way_is_taken_back(root: Path, done: int) -> None:
+def test_a_save_that_fails_halfway_is_rolled_back(root: Path, done: int) -> None:
     saved(root, nodes=[feature("A", "old"), feature("B", "old b")])
     before = files_of(root)
     nodes = [{"id": "feature.a", "body": "saved"}, feature("C", "new")]
@@ -212,7 +212,7 @@ def test_a_save_that_the_system_refuses_half_way_is_taken_back(root: Path, done:
     assert not (root / ".memory" / JOURNAL).exists()
 
 
-def test_copies_of_one_second_do_not_overwrite_each_other(root: Path) -> None:
+def test_backups_of_the_same_second_do_not_overwrite_each_other(root: Path) -> None:
     saved(root, nodes=[feature("A", "one")])
     git(root, "add", "-A")
     git(root, "commit", "-qm", "x")
@@ -244,14 +244,14 @@ def test_a_disk_that_fills_up_in_a_save_leaves_everything_as_it_was(root: Path) 
     assert not (root / ".memory" / JOURNAL).exists()
 
 
-def test_a_tree_that_cannot_be_written_is_read_and_not_saved_to() -> None:
+def test_a_read_only_folder_can_be_read_but_not_saved_to() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = new_project(Path(folder))
         saved(root, nodes=[feature("Alpha", "Found by its words.")])
         code = (
             "import json, os, pkgutil, sys; from pathlib import Path\n"
             "import encodings.utf_16_le, memglot.project.storage, memglot.project.save; from memglot.project.save.run import save as save_request; from memglot.project.query import query; from memglot.project.status import status; from memglot.project.rebuild import rebuild; from memglot.project.envelope import run\n"
-            # Whoever gives up being root may not be able to read the modules any more.
+            # A process that drops root may no longer be able to read the modules.
             "for package in (memglot.project, memglot.project.storage, memglot.project.save):\n"
             "    for module in pkgutil.iter_modules(package.__path__, package.__name__ + '.'): __import__(module.name)\n"
             "os.geteuid() == 0 and (os.setgroups([]), os.setgid(65534), os.setuid(65534))\n"
@@ -298,7 +298,7 @@ def test_a_lock_is_waited_for_and_its_holder_named(root: Path) -> None:
     assert not lock.exists()
 
 
-def test_a_lock_without_a_name_is_taken_over_when_it_is_old(root: Path) -> None:
+def test_an_old_lock_without_an_owner_is_replaced(root: Path) -> None:
     lock = root / ".memory/.lock"
     lock.write_bytes(b"")
     with pytest.raises(ProjectError), locked(root / ".memory", "save", wait=0.1):
@@ -307,7 +307,7 @@ def test_a_lock_without_a_name_is_taken_over_when_it_is_old(root: Path) -> None:
     saved(root, nodes=[feature("A")])
 
 
-def test_a_number_that_another_process_has_now_holds_no_lock(root: Path) -> None:
+def test_a_lock_is_invalid_if_another_process_has_its_process_id(root: Path) -> None:
     lock = root / ".memory/.lock"
     lock.write_text(json.dumps({"created_at": "", "operation": "save", "pid": os.getpid()}))
     os.utime(lock, (1, 1))
@@ -368,7 +368,7 @@ def test_an_incomplete_log_is_repaired_from_the_files(root: Path) -> None:
         b'{"steps":[{"path":"memory/link/x.md","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
     ],
 )
-def test_a_journal_that_a_repository_brings_along_reaches_nothing(root: Path, tmp_path: Path, journal: bytes) -> None:
+def test_a_journal_that_comes_with_a_repository_is_ignored(root: Path, tmp_path: Path, journal: bytes) -> None:
     folder = root / ".memory"
     (root / "inside.txt").write_text("mine")
     (folder / "index/stage").mkdir(parents=True, exist_ok=True)
@@ -402,7 +402,7 @@ def test_an_incomplete_log_is_kept_when_the_index_is_rebuilt(root: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["index", "recovery", "memory", "relations", "schema"])
-def test_a_linked_folder_that_a_repository_brings_along_is_refused(root: Path, tmp_path: Path, name: str) -> None:
+def test_a_linked_folder_that_comes_with_a_repository_is_refused(root: Path, tmp_path: Path, name: str) -> None:
     outside = tmp_path / "outside"
     (outside / "stage").mkdir(parents=True)
     (outside / "memory.sqlite").write_text("mine")
@@ -421,7 +421,7 @@ def test_a_linked_folder_that_a_repository_brings_along_is_refused(root: Path, t
     assert sorted(path.name for path in outside.rglob("*")) == ["file", "memory.sqlite", "stage"]
 
 
-def test_processes_that_index_at_once_all_answer(root: Path) -> None:
+def test_several_processes_can_index_at_once(root: Path) -> None:
     saved(root, nodes=[feature(f"N {number}", "words") for number in range(40)])
     code = (
         "import sys, os; from pathlib import Path; from memglot.project.query import query; from memglot.project.envelope import run\n"
@@ -442,7 +442,7 @@ def test_processes_that_index_at_once_all_answer(root: Path) -> None:
 @pytest.mark.parametrize(
     "field, value", [("body_path", "memory/a\0.md"), ("body_path", "memory/a.md\n"), ("id", "feature.a\n")]
 )
-def test_a_sidecar_with_odd_names_is_a_fault_of_its_own(root: Path, field: str, value: str) -> None:
+def test_a_sidecar_with_invalid_names_is_a_separate_error(root: Path, field: str, value: str) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.json").write_text(json.dumps(sidecar(root, "memory/a.json") | {field: value}))
     told = do(root, query, "findable")
@@ -451,7 +451,7 @@ def test_a_sidecar_with_odd_names_is_a_fault_of_its_own(root: Path, field: str, 
     assert not do(root, check_project)["data"]["valid"]
 
 
-def test_a_pipe_as_a_text_is_not_waited_for(root: Path) -> None:
+def test_a_pipe_in_place_of_a_text_does_not_block(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.md").unlink()
     os.mkfifo(root / ".memory/memory/a.md")
@@ -459,7 +459,7 @@ def test_a_pipe_as_a_text_is_not_waited_for(root: Path) -> None:
     assert not do(root, check_project)["data"]["valid"]
 
 
-def test_a_pipe_as_a_sidecar_is_not_waited_for(root: Path) -> None:
+def test_a_pipe_in_place_of_a_sidecar_does_not_block(root: Path) -> None:
     saved(root, nodes=[feature("A"), feature("B", "findable")])
     (root / ".memory/memory/a.json").unlink()
     os.mkfifo(root / ".memory/memory/a.json")
@@ -472,7 +472,7 @@ def test_a_pipe_as_a_sidecar_is_not_waited_for(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [b"odd\xff.json", b"odd\xff"])
-def test_a_name_that_is_not_utf8_is_a_fault_of_that_file_only(root: Path, name: bytes) -> None:
+def test_a_name_that_is_not_utf8_is_an_error_of_that_file_only(root: Path, name: bytes) -> None:
     saved(root, nodes=[feature("A", "findable")])
     path = Path(os.fsdecode(os.fsencode(root / ".memory/memory") + b"/" + name))
     try:
@@ -513,14 +513,14 @@ def test_an_index_that_is_damaged_inside_is_rebuilt(root: Path) -> None:
         assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
 
 
-def test_conflict_markers_in_a_text_are_warned_of(root: Path) -> None:
+def test_conflict_markers_in_a_text_cause_a_warning(root: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     (root / ".memory/memory/a.md").write_text("<<<<<<< HEAD\nfindable\n=======\nother\n>>>>>>> x\n")
     told = do(root, query, "findable")
     assert any("a.md" in warning for warning in told["warnings"])
 
 
-def test_every_answer_is_an_envelope(tmp_path: Path) -> None:
+def test_every_result_is_an_envelope(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     odd = tmp_path / os.fsdecode(b"n\xff")
     odd.mkdir()
@@ -537,7 +537,7 @@ def test_every_answer_is_an_envelope(tmp_path: Path) -> None:
     assert (done.returncode, told["ok"], told["error"]["code"]) == (1, False, "MemoryInternalError")
 
 
-def test_a_linked_folder_of_nodes_is_a_fault(root: Path, tmp_path: Path) -> None:
+def test_a_linked_folder_of_nodes_is_an_error(root: Path, tmp_path: Path) -> None:
     saved(root, nodes=[feature("A", "findable")])
     (tmp_path / "outside").mkdir()
     (root / ".memory/memory/more").symlink_to(tmp_path / "outside")
@@ -547,7 +547,7 @@ def test_a_linked_folder_of_nodes_is_a_fault(root: Path, tmp_path: Path) -> None
     assert do(root, query, "findable")["warnings"] == []
 
 
-def test_a_map_that_links_to_itself_breaks_nothing(root: Path) -> None:
+def test_a_map_that_links_to_itself_is_harmless(root: Path) -> None:
     (root / "AGENTS.md").unlink()
     (root / "AGENTS.md").symlink_to("AGENTS.md")
     assert save(root, nodes=[feature("A")])["ok"]
