@@ -1,4 +1,4 @@
-"""Filters: what the arguments become, and the law that a store selects what a plain predicate selects."""
+"""Filters: parsing of arguments, and a store that selects the same as a plain predicate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memglot.model import DELETED, Record, Temporal, parse_time
 from memglot.store.location import open_store
 from memglot.store.query import Filter
 
-# Few values each, so that conditions meet and miss often.
+# Few values each, so that conditions often match and often do not.
 NEAR = st.integers(1, 6)
 WORDS = st.sampled_from(["x", "y", "Ünï", "x y", "1"])
 KINDS, SCOPES = st.sampled_from(["semantic", "note", "a/b"]), st.sampled_from(["user", "user:1", ""])
@@ -95,7 +95,7 @@ NAMES = Filter.__struct_fields__
 
 @st.composite
 def filters(draw: Any) -> Filter:
-    """Of all conditions at once hardly a record is left, so few are kept."""
+    """Generate filters with few conditions, because hardly any record matches all of them."""
     whole, kept = draw(FILTERS), draw(st.lists(st.sampled_from(NAMES), max_size=3))
     return Filter(**{name: getattr(whole, name) for name in kept})
 
@@ -115,7 +115,7 @@ def in_tree(tree: str, wanted: str | None) -> bool:
 
 
 def about(temporal: Temporal | None, filter: Filter) -> bool:
-    """A time is the set of half steps it has, so that every relation is one of sets."""
+    """Compare times as sets of half steps, so that every relation is one between sets."""
     given = [getattr(filter, name) for name in NAMES if name.startswith("temporal_")]
     if given == [None] * len(given):
         return True
@@ -214,7 +214,7 @@ def test_any_other_moment_is_one_clear_error(value: Any) -> None:
     assert len(str(caught.value)) < 200
 
 
-def test_one_of_several_may_be_given_as_it_is() -> None:
+def test_a_single_value_may_replace_a_list() -> None:
     assert make_filter(kind="note", scope="", status="stale", tags="x", without_tags="y") == Filter(
         kind=("note",), scope=("",), status=("stale",), tags=("x",), without_tags=("y",)
     )
@@ -275,7 +275,7 @@ def test_bad_arguments_are_one_clear_error(arguments: dict[str, Any], message: s
 
 
 @pytest.mark.parametrize("deed", ["list", "count", "search", "export"])
-def test_every_deed_takes_the_filters(deed: str) -> None:
+def test_every_command_accepts_the_filters(deed: str) -> None:
     with Memory.open(":memory:") as memory:
         memory.add("apple", kind="note", tags=["x"], tree="work.a", temporal="2024-05-06")
         memory.add("apple", kind="rule", tree="work.b", temporal=["2025-01-01", "2025-02-01"])

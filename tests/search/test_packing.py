@@ -1,4 +1,4 @@
-"""Packing: a block of memories keeps its budget, whole ones stay whole, and no text breaks out of its fence."""
+"""Packing: a block of memories stays within its budget, is cut only if needed, and no text leaves its fence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = [
     "",
     "\n\n\n",
 ]
-# Signs of several code points, scripts without blanks, and what Markdown is made of.
+# Characters of several code points, scripts without spaces, and the syntax of Markdown.
 pieces = st.sampled_from(
     [
         "word ",
@@ -62,7 +62,7 @@ def item_lists(draw: st.DrawFn) -> list[PackItem]:
 
 
 def packed(items: list[PackItem], budget: int) -> Packed | None:
-    """The block, or `None` where the budget is too small for one."""
+    """Return the block, or None if the budget is too small for one."""
     try:
         return pack(items, budget)
     except UsageError:
@@ -70,7 +70,7 @@ def packed(items: list[PackItem], budget: int) -> Packed | None:
 
 
 def fenced(block: str) -> Iterator[str]:
-    """The texts in a block, found as a reader of Markdown finds them; all around them must be ours."""
+    """Yield the texts in a block as a Markdown parser finds them; everything around them must be ours."""
     lines = iter(block.split("\n"))
     assert next(lines).startswith("Recalled memories: ")
     for line in lines:
@@ -93,7 +93,7 @@ def fenced(block: str) -> Iterator[str]:
 
 
 @given(item_lists(), st.integers(0, 700))
-def test_the_budget_is_kept(items: list[PackItem], budget: int) -> None:
+def test_a_block_stays_within_its_budget(items: list[PackItem], budget: int) -> None:
     found = packed(items, budget)
     assume(found is not None)
     assert found is not None
@@ -103,7 +103,7 @@ def test_the_budget_is_kept(items: list[PackItem], budget: int) -> None:
 
 @given(item_lists(), st.integers(0, 700))
 @example([PackItem(id=str(number), text=text) for number, text in enumerate(HOSTILE)], 4_000)
-def test_whole_ones_stay_whole_and_in_their_order(items: list[PackItem], budget: int) -> None:
+def test_complete_texts_stay_complete_and_in_order(items: list[PackItem], budget: int) -> None:
     found = packed(items, budget)
     assume(found is not None)
     assert found is not None
@@ -117,7 +117,7 @@ def test_whole_ones_stay_whole_and_in_their_order(items: list[PackItem], budget:
 
 
 @given(item_lists())
-def test_too_small_a_budget_names_the_least_that_works(items: list[PackItem]) -> None:
+def test_the_error_for_a_small_budget_names_the_minimum(items: list[PackItem]) -> None:
     with pytest.raises(UsageError, match="too small") as error:
         pack(items, 0)
     least = int(re.findall(r"[\d,]+$", error.value.hint or "")[0].replace(",", ""))
@@ -127,7 +127,7 @@ def test_too_small_a_budget_names_the_least_that_works(items: list[PackItem]) ->
 
 
 @given(item_lists(), st.integers(0, 300), st.integers(0, 300))
-def test_more_budget_never_loses_the_best(items: list[PackItem], budget: int, more: int) -> None:
+def test_a_larger_budget_never_drops_the_best_match(items: list[PackItem], budget: int, more: int) -> None:
     before, after = packed(items, budget), packed(items, budget + more)
     assume(before is not None and items)
     assert before is not None and after is not None
@@ -136,7 +136,7 @@ def test_more_budget_never_loses_the_best(items: list[PackItem], budget: int, mo
     assert rank[after.states[best]] >= rank[before.states[best]]
 
 
-def test_a_later_one_that_fits_whole_is_preferred_to_cutting() -> None:
+def test_a_later_text_that_fits_completely_is_preferred_to_cutting() -> None:
     items = [
         PackItem(id="a", text="first " * 20),
         PackItem(id="b", text="long " * 900),
@@ -150,7 +150,7 @@ def test_a_later_one_that_fits_whole_is_preferred_to_cutting() -> None:
     assert pack(items, 5_000).states == ("whole", "whole", "whole")
 
 
-def test_the_best_is_cut_when_it_must_be_and_leaves_room_for_others() -> None:
+def test_the_best_match_is_cut_if_needed_and_leaves_room_for_others() -> None:
     items = [PackItem(id="a", text="long " * 900), PackItem(id="b", text="short"), PackItem(id="c", text="long " * 900)]
     found = pack(items, 300, found=1_200)
     assert found.states == ("cut", "whole", "left out")
@@ -160,7 +160,7 @@ def test_the_best_is_cut_when_it_must_be_and_leaves_room_for_others() -> None:
     assert found.text.endswith("\n2 of 1,200 memories, 1 cut")
 
 
-def test_what_stands_beside_a_hit_comes_after_all_hits_and_not_without_its_own() -> None:
+def test_context_comes_after_all_hits_and_only_with_its_own_hit() -> None:
     hit, other = PackItem(id="a", text="first " * 20), PackItem(id="d", text="other " * 20)
     beside = PackItem(id="b", text="word " * 20, context_of="a")
     lonely = PackItem(id="c", text="x", context_of="z")
@@ -173,7 +173,7 @@ def test_what_stands_beside_a_hit_comes_after_all_hits_and_not_without_its_own()
     assert pack([hit, lonely], 100).states == ("whole", "whole")
 
 
-def test_what_was_written_about_a_memory_is_a_line_of_data() -> None:
+def test_details_of_a_memory_are_one_line_of_data() -> None:
     item = PackItem(
         id="0194",
         text="x",
@@ -191,18 +191,18 @@ def test_what_was_written_about_a_memory_is_a_line_of_data() -> None:
     assert "about" not in pack([PackItem(id="a", text="x")], 500).text
 
 
-def test_nothing_makes_a_block_too() -> None:
+def test_an_empty_list_gives_a_block() -> None:
     assert pack([], 50).text.endswith("\n\n0 of 0 memories")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_breaks_out_of_its_fence(text: str) -> None:
+def test_no_text_leaves_its_fence(text: str) -> None:
     found = pack([PackItem(id="a", text=text), PackItem(id="b", text="after")], 2_000)
     assert list(fenced(found.text)) == [text, "after"]
     assert found.states == ("whole", "whole")
 
 
-def test_endless_fences_are_cut_before_they_eat_up_the_budget() -> None:
+def test_very_long_fences_are_cut_before_they_use_up_the_budget() -> None:
     text = "Before.\n" + "`" * 50_000 + "\n" + "~" * 50_000
     found = pack([PackItem(id="a", text=text), PackItem(id="b", text="after")], 400)
     assert found.states == ("cut", "whole")
@@ -213,7 +213,7 @@ def test_a_very_long_text_is_cut_too() -> None:
     found = pack([PackItem(id="a", text="word " * 200_000)], 500)
     assert found.states == ("cut",) and found.tokens > 490
     assert " of 240,000 tokens; " in found.text
-    # What is told of the whole is never less than what is there of it.
+    # The reported total is never less than the part that is shown.
     dense = PackItem(id="a", text="w" * 50_000 + "数" * 200_000)
     (kept, whole) = re.findall(r"\[cut: ([\d,]+) of ([\d,]+) tokens", pack([dense], 100_000).text)[0]
     assert kept == whole
@@ -223,7 +223,7 @@ def test_a_very_long_text_is_cut_too() -> None:
 
 
 @given(texts, st.integers(0, 200))
-def test_a_cut_never_goes_through_a_sign(text: str, end: int) -> None:
+def test_a_cut_never_splits_a_character(text: str, end: int) -> None:
     kept = cut_position(text, end)
     assert 0 <= kept <= max(end, 0) or kept == len(text) <= end
     ends = {0} | {sign.end() for sign in regex.finditer(r"\X", text)}
@@ -231,7 +231,7 @@ def test_a_cut_never_goes_through_a_sign(text: str, end: int) -> None:
 
 
 @given(texts, st.integers(0, 60))
-def test_a_beginning_fits(text: str, most: int) -> None:
+def test_the_beginning_of_a_text_fits(text: str, most: int) -> None:
     def fits(part: str) -> bool:
         return count_tokens(part) <= most
 
@@ -240,7 +240,7 @@ def test_a_beginning_fits(text: str, most: int) -> None:
     assert found == text or not fits(text)
 
 
-def test_a_cut_is_made_at_a_line_or_word_end_that_is_near() -> None:
+def test_a_cut_is_made_at_a_nearby_end_of_a_line_or_word() -> None:
     lines = "The first line is here.\nThe second follows it, and is longer."
     assert lines[: cut_position(lines, 26)] == "The first line is here."
     assert lines[: cut_position(lines, 45)] == "The first line is here.\nThe second follows"
@@ -254,12 +254,12 @@ def test_a_cut_is_made_at_a_line_or_word_end_that_is_near() -> None:
 
 
 @given(texts, texts)
-def test_lines_add_up(one: str, other: str) -> None:
+def test_the_estimates_of_lines_add_up(one: str, other: str) -> None:
     assert text_cost(one + "\n") + text_cost(other) == text_cost(one + "\n" + other)
 
 
 @given(texts, st.integers(0, 300))
-def test_a_beginning_costs_no_more(text: str, cost: int) -> None:
+def test_the_beginning_of_a_text_has_no_more_tokens(text: str, cost: int) -> None:
     assert text_cost(text[: len(text) // 2]) <= text_cost(text)
     end = characters_for(text, cost)
     assert text_cost(text[:end]) <= cost
@@ -267,7 +267,7 @@ def test_a_beginning_costs_no_more(text: str, cost: int) -> None:
     assert len(text) <= max_length_for(text_cost(text))
 
 
-# Counted with the vocabulary of cl100k, the dearest of those of today, on sentences of our own.
+# Counted with the vocabulary of cl100k, the largest counts among current ones, on our own sentences.
 @pytest.mark.parametrize(
     ("text", "true"),
     [
@@ -283,5 +283,5 @@ def test_a_beginning_costs_no_more(text: str, cost: int) -> None:
         ("נלך לשוק מחר בבוקר.", 17),
     ],
 )
-def test_the_estimate_is_near_the_count_of_a_real_vocabulary(text: str, true: int) -> None:
+def test_the_estimate_is_close_to_the_count_of_a_real_vocabulary(text: str, true: int) -> None:
     assert 0.9 * true <= count_tokens(text) <= 1.3 * true + 2

@@ -1,4 +1,4 @@
-"""Search by the public face: pages, what is written, what is loaded, and whether the reasons are true."""
+"""Search through the public API: pages, writes, loaded modules, and correct reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTIONS = st.one_of(
 
 @st.composite
 def memories(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """What to add, and whether it is then deleted or left without a vector."""
+    """Generate memories to add, and whether each is then deleted or has no vector."""
     return draw(
         st.lists(
             st.fixed_dictionaries(
@@ -70,7 +70,7 @@ def ids(results: Results) -> list[str]:
 
 @settings(max_examples=40)
 @given(memories(), QUESTIONS, st.integers(1, 7))
-def test_pages_partition_the_whole(given_memories: list[dict[str, Any]], question: str, size: int) -> None:
+def test_pages_partition_all_results(given_memories: list[dict[str, Any]], question: str, size: int) -> None:
     with kept(given_memories) as memory:
         for mode in MODES:
             whole = memory.search(question, mode=mode, limit=None)
@@ -101,13 +101,13 @@ def test_pages_partition_more_than_the_candidates(mode: str) -> None:
 
 @given(memories(), TEXTS)
 @settings(max_examples=25)
-def test_a_missing_vector_hides_nothing_from_hybrid(given_memories: list[dict[str, Any]], question: str) -> None:
+def test_hybrid_search_finds_memories_without_a_vector(given_memories: list[dict[str, Any]], question: str) -> None:
     with kept(given_memories) as memory:
         by_words = set(ids(memory.search(question, mode="fulltext", limit=None)))
         assert by_words <= set(ids(memory.search(question, limit=None)))
 
 
-def test_a_question_of_a_common_and_an_unknown_word_finds_the_common_one(memory: Memory) -> None:
+def test_a_query_with_an_unknown_word_finds_the_common_one(memory: Memory) -> None:
     for number in range(30):
         memory.add(f"deploy number {number}")
     memory.add("nothing of the kind", tags=["a"])
@@ -126,7 +126,7 @@ def shelf(tmp_path: Path) -> Iterator[Path]:
 
 
 def digests(path: Path) -> dict[str, str]:
-    # The index of the log in shared memory is no part of the store: whoever reads may make it.
+    # The shared-memory index of the log is not part of the store; readers may create it.
     files = [file for file in path.parent.iterdir() if not file.name.endswith("-shm")]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.stat().st_size}
 
@@ -142,7 +142,7 @@ def test_reading_writes_nothing(shelf: Path, mode: str, write: bool) -> None:
     assert digests(shelf) == before
 
 
-def test_touch_changes_two_fields_and_the_record_of_it(memory: Memory) -> None:
+def test_touch_changes_two_fields_and_the_audit_log(memory: Memory) -> None:
     there = [memory.add("the cat sleeps", tags=["a"], strength=0.5, meta={"session": "1"}), memory.add("a garden")]
     before = [memory.get(record.id) for record in there]
     memory.search("cat", mode="fulltext")
@@ -156,7 +156,7 @@ def test_touch_changes_two_fields_and_the_record_of_it(memory: Memory) -> None:
     assert memory.doctor().ok and not memory.embed().embedded
 
 
-def test_what_is_left_out_of_the_block_was_not_used(memory: Memory) -> None:
+def test_memories_left_out_of_the_block_are_not_touched(memory: Memory) -> None:
     for number in range(5):
         memory.add(f"cat {number} " + "sleeps in the garden " * 20)
     results = memory.search("cat", budget=250, touch=True)
@@ -186,7 +186,7 @@ def test_a_store_without_vectors_loads_no_embedder(tmp_path: Path, face: str) ->
 
 @given(memories(), TEXTS)
 @settings(max_examples=25)
-def test_the_reasons_are_true(given_memories: list[dict[str, Any]], question: str) -> None:
+def test_the_reasons_are_correct(given_memories: list[dict[str, Any]], question: str) -> None:
     with kept(given_memories) as memory:
         for mode in MODES:
             results = memory.search(question, mode=mode, limit=None)
@@ -205,7 +205,7 @@ def test_the_reasons_are_true(given_memories: list[dict[str, Any]], question: st
                 assert (f"keyword rank {hit.ranks.get('fulltext')}" in hit.why) == ("fulltext" in hit.ranks)
 
 
-def test_times_and_filters_of_a_question_hold(memory: Memory) -> None:
+def test_times_and_filters_of_a_query_are_respected(memory: Memory) -> None:
     old = memory.add("cat of long ago")
     store: Any = memory.store
     with store.writing():

@@ -1,4 +1,4 @@
-"""What stands around a match: neighbours that are found with it, context, and what memories say of themselves."""
+"""The surroundings of a match: neighbours, context, and fields of memories that affect ranking."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_context_of_no_thread_is_what_arrived_next_to_it_in_its_scope(memory: Me
     assert context(memory, "zeppelin", 5) == ["before", "after"]
 
 
-def test_context_passes_over_what_is_deleted(memory: Memory) -> None:
+def test_context_skips_deleted_memories(memory: Memory) -> None:
     for meta in ({}, {"session": "1"}):
         added = [memory.add(f"{name} {meta}", meta=meta) for name in ("far", "near", "zeppelin", "next", "last")]
         memory.delete(added[1].id)
@@ -120,7 +120,7 @@ def test_context_passes_over_what_is_deleted(memory: Memory) -> None:
         assert context(memory, f"zeppelin {'session' if meta else ''}", meta=meta or None) == expected
 
 
-def test_relations_come_last_and_none_stands_twice(memory: Memory) -> None:
+def test_relations_come_last_and_none_is_repeated(memory: Memory) -> None:
     records = [memory.add(name) for name in ("one", "two", "zeppelin", "four", "five", "six")]
     hit = records[2]
     memory.link(hit.id, "supports", records[5].id)
@@ -171,7 +171,7 @@ def order(memory: Memory, question: str) -> list[str]:
 def test_notes_are_not_ranked_as_turns(memory: Memory, meta: dict[str, Any]) -> None:
     short, asks = "Todo: zeppelin hangar", "Todo: zeppelin hangar?"
     for first, second in ((short, asks), (asks, short)):
-        # Far from each other, so that neither lends to the other.
+        # Far from each other, so that neither affects the rank of the other.
         for number, text in enumerate((first, *["nothing"] * 4, second)):
             memory.add(
                 text, meta={name: f"{value}{number}" if name != "author" else value for name, value in meta.items()}
@@ -193,7 +193,7 @@ def test_notes_are_not_ranked_as_turns(memory: Memory, meta: dict[str, Any]) -> 
         ({}, {"access_count": 50}),
     ],
 )
-def test_what_a_memory_says_of_itself_orders_equals(
+def test_fields_of_a_memory_order_equal_matches(
     memory: Memory, weaker: dict[str, Any], stronger: dict[str, Any]
 ) -> None:
     # The weaker one came last, which is what counts among equals.

@@ -1,4 +1,4 @@
-"""A full text index that is damaged is told, done without meanwhile, and mended."""
+"""A damaged full-text index is reported, bypassed and repaired."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("damage", [drop, empty, lose_pages, scramble, lose_part])
-def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[apsw.Connection], None]) -> None:
+def test_a_damaged_index_is_reported_and_repaired(tmp_path: Path, damage: Callable[[apsw.Connection], None]) -> None:
     path = tmp_path / "store.db"
     with Memory.open(path) as memory:
         for text in (
@@ -72,7 +72,7 @@ def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[ap
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     damage(db)
     db.close()
-    # A writing open makes an index that is gone anew, as it does with one that a load did not finish.
+    # Opening a store for writing rebuilds a missing index, as it does after an interrupted load.
     for write in (False, True) if damage is not drop else (False,):
         with Memory.open(path, write=write) as memory:
             for question in QUESTIONS:
@@ -92,7 +92,7 @@ def test_a_damaged_index_is_told_and_mended(tmp_path: Path, damage: Callable[[ap
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9])
-def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
+def test_a_truncated_store_is_reported(tmp_path: Path, share: float) -> None:
     path = tmp_path / "store.db"
     with Memory.open(path) as memory:
         for number in range(300):
@@ -106,7 +106,7 @@ def test_a_store_cut_off_is_told(tmp_path: Path, share: float) -> None:
         raise StoreError(str(path))
 
 
-# Words of many scripts and shapes, in forms that the index takes for one another and in others.
+# Words of many scripts, in forms that the index treats as equal and in others.
 WORDS = (
     "cat cats running run 重跑 重跑gen gen-itgc ภาษาไทย Straße strasse naïve getUserName get_user_name a.b.c v1.2 1.2"
 )
@@ -120,9 +120,7 @@ asked = st.one_of(words, words.map(lambda word: f"-{word}"), words.map(lambda wo
 @given(
     st.lists(st.lists(words, min_size=1, max_size=6), min_size=1, max_size=4), st.lists(asked, min_size=1, max_size=4)
 )
-def test_the_same_is_found_without_the_index_and_for_the_same_reasons(
-    texts: list[list[str]], question: list[str]
-) -> None:
+def test_results_and_reasons_are_the_same_without_the_index(texts: list[list[str]], question: list[str]) -> None:
     with Memory.open(":memory:") as memory:
         for text in texts:
             memory.add(" ".join(text), title=text[0] if len(text) % 2 else None, tags=text[1:2], meta={"a": text[-1]})

@@ -1,4 +1,4 @@
-"""Vectors through the public face: which memories have one, of which model, and what a change does to them."""
+"""Vectors through the public API: which memories have one, of which model, and how changes affect them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memglot.settings import BATCH_SIZE
 
 
 class Fake:
-    """An embedder of a plugin: a text about cats lies on one axis, any other on the next."""
+    """An embedder of a plugin: a text about cats is on one axis, any other on the next."""
 
     name = "fake"
     dimensions = 3
@@ -52,7 +52,7 @@ Plugins = Callable[..., None]
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
-    """Lets a test say which plugins there are from now on."""
+    """Return a function that sets the installed plugins."""
 
     def there_are(**found: str) -> None:
         made = [
@@ -73,7 +73,7 @@ def lengths(memory: Memory) -> list[int]:
 
 
 def is_whole(memory: Memory, count: int) -> bool:
-    """Every memory has its vector, the right one, and the store says so."""
+    """Return True if every memory has the right vector and the store reports it."""
     verdict = memory.doctor()
     assert verdict.ok, verdict.problems
     store: Any = memory.store
@@ -100,7 +100,7 @@ def test_another_model_replaces_all_vectors(memory: Memory, plugins: Plugins) ->
     assert set(lengths(memory)) == {256}
 
 
-def test_an_unknown_model_is_told_and_changes_nothing(memory: Memory, plugins: Plugins) -> None:
+def test_an_unknown_model_is_an_error_and_changes_nothing(memory: Memory, plugins: Plugins) -> None:
     plugins()
     memory.add("the cat sleeps")
     with pytest.raises(UnknownEmbedder):
@@ -109,7 +109,7 @@ def test_an_unknown_model_is_told_and_changes_nothing(memory: Memory, plugins: P
 
 
 @pytest.mark.parametrize("later", [{}, {"fake": "Wider"}], ids=["gone", "changed"])
-def test_a_model_that_is_gone_or_changed_is_told_and_mended(
+def test_a_missing_or_changed_model_is_reported_and_repaired(
     tmp_path: Path, plugins: Plugins, later: dict[str, str]
 ) -> None:
     plugins(fake="Fake")
@@ -142,7 +142,7 @@ def many(path: Path) -> Memory:
     return memory
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, plugins: Plugins) -> None:
+def test_an_interrupted_run_continues(tmp_path: Path, plugins: Plugins) -> None:
     plugins(fake="Fake")
 
     def stop(done: int, whole: int) -> None:
@@ -160,7 +160,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, plugins: Pl
         assert is_whole(memory, MANY)
 
 
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_run_continues(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     many(path).close()
     code = (
@@ -175,7 +175,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         assert is_whole(memory, MANY)
 
 
-def test_every_change_keeps_the_vectors_right(tmp_path: Path) -> None:
+def test_every_change_keeps_the_vectors_correct(tmp_path: Path) -> None:
     notes = tmp_path / "notes.yaml"
     notes.write_text("- {content: a ship at sea}\n- {content: the harbour}\n", encoding="utf-8")
     with Memory.open(tmp_path / "store.db") as memory:
@@ -220,7 +220,7 @@ def test_another_process_may_change_vectors_meanwhile(tmp_path: Path) -> None:
         assert [hit.id for hit in other.search("boat", mode="semantic")] == [cat.id]
 
 
-def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: Memory) -> None:
+def test_a_keyword_match_without_a_vector_ranks_before_a_semantic_one(memory: Memory) -> None:
     for text in ("my kitten sleeps", *(f"report {number} of the office" for number in range(20))):
         memory.add(text)
     memory.import_from(b'{"content": "the cat next door"}', format="ndjson")
@@ -232,7 +232,7 @@ def test_a_match_by_words_without_a_vector_is_not_behind_one_by_meaning(memory: 
 @pytest.mark.parametrize(
     ("setting", "most"), [("_MAX_IN_MEMORY", 3), ("_THREAD_FROM", 0)], ids=["read in blocks", "in a thread"]
 )
-def test_however_vectors_are_compared_the_same_is_found(
+def test_every_way_to_compare_vectors_gives_the_same_results(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, setting: str, most: int
 ) -> None:
     for number, text in enumerate(
@@ -253,7 +253,7 @@ def test_however_vectors_are_compared_the_same_is_found(
     assert memory.search("cat")[0].matched == ["cat"]
 
 
-def test_an_import_that_updates_leaves_no_vector_of_what_was(tmp_path: Path) -> None:
+def test_an_import_that_updates_leaves_no_outdated_vector(tmp_path: Path) -> None:
     notes = tmp_path / "notes.yaml"
     line = "- {{id: 0194a000-0001-7000-8000-000000000001, content: {}, updated_at: {}}}\n"
     notes.write_text(line.format("the cat sleeps", "2025-02-01T00:00:00Z"), encoding="utf-8")

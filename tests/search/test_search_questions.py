@@ -1,4 +1,4 @@
-"""Questions that people and programs ask by mistake: each gets an answer or one sentence, in every mode."""
+"""Unusual queries of people and programs: each gets results or a clear error in every mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def answered(memory: Memory, question: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_signs_are_answered(small: Memory, size: int) -> None:
+def test_queries_of_punctuation_work(small: Memory, size: int) -> None:
     for signs in product(string.punctuation, repeat=size):
         answered(small, "".join(signs))
         if size == 1:
@@ -64,12 +64,12 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_long_questions_are_answered(small: Memory, name: str) -> None:
+def test_long_queries_work(small: Memory, name: str) -> None:
     answered(small, LONG[name])
 
 
 @pytest.mark.parametrize("question", ["\ud800", "cat \udfff", "\0", "cat\0garden", '"\ud800"', "tag:\ud800", "tree:\0"])
-def test_broken_text_is_answered(small: Memory, question: str) -> None:
+def test_queries_of_invalid_text_work(small: Memory, question: str) -> None:
     answered(small, question)
 
 
@@ -80,7 +80,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.text(max_size=30) | st.text('\ud800\udc00a"- ') | st.lists(PIECES, max_size=8).map("".join))
-def test_any_text_is_answered(small: Memory, question: str) -> None:
+def test_any_text_works_as_a_query(small: Memory, question: str) -> None:
     answered(small, question)
 
 
@@ -96,7 +96,7 @@ def test_only_tags_can_be_excluded_by_an_operator(small: Memory) -> None:
     assert small.search("cat -std::vector", mode="fulltext").total == 1
 
 
-def test_a_word_of_several_scripts_is_excluded_as_a_whole(memory: Memory) -> None:
+def test_a_word_of_several_scripts_is_excluded_completely(memory: Memory) -> None:
     other = memory.add("重跑 only")
     memory.add("重跑gen-itgc后再看")
     for question in ("重跑 -重跑gen", "重跑 -重跑gen-itgc", "重跑 -后再看", "重跑 -gen", "重跑 -gen-itgc"):
@@ -107,13 +107,13 @@ def found(memory: Memory, question: str, mode: str) -> set[str]:
     return {hit.id for hit in memory.search(question, mode=mode)}
 
 
-def test_a_sign_is_found_as_it_stands_and_beside_words(memory: Memory) -> None:
+def test_a_symbol_is_found_alone_and_with_words(memory: Memory) -> None:
     party, both, _ = memory.add("a party 🎉"), memory.add("🎉 for the cat"), memory.add("only the cat")
     for mode in ("hybrid", "fulltext"):
         assert found(memory, "🎉", mode) == {party.id, both.id}
         assert memory.search('"🎉" cat', mode=mode)[0].id == both.id
         assert memory.search('"🎉" cat', mode=mode).total == 2
-        # Beside words it says little, and must not hide what they find.
+        # With words, a symbol has little weight and must not hide their matches.
         for sign in ("🎉", "→", "–", "•", "…"):
             assert found(memory, f"{sign} cat", mode) == found(memory, "cat", mode)
         assert party.id not in found(memory, "party -🎉", mode)
