@@ -1,4 +1,4 @@
-"""The files beside a store that show its conflicts: always what the store says, and nothing that could mislead."""
+"""Files next to a store that show its conflicts: always up to date, and safe to read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from test_conflicts import A, B, clash, line
+from test_conflicts import A, B, line, make_conflict
 
 from memglot import Memory, restore
 from memglot.cli.main import cli, run
@@ -26,17 +26,17 @@ from memglot.merging.conflicts import current_number
 
 
 def pages(folder: Path) -> dict[str, str]:
-    """What is shown beside a store, by the names of the files."""
+    """Return the conflict files next to a store by name."""
     found = sorted((folder / "_conflicts").iterdir()) if (folder / "_conflicts").is_dir() else []
     return {path.name: path.read_bytes().decode() for path in found}
 
 
-def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
+def test_conflicts_are_readable_files_next_to_the_store(tmp_path: Path) -> None:
     folder = tmp_path / "_conflicts"
     with Memory.open(tmp_path / "mine.db") as memory:
         memory.import_from(line(A, "x", updated_at=5), format="ndjson")
         assert not folder.exists()
-        clash(memory, title=("a\nb", "c"), extra=({"t": {"a/../b": 1}}, {"t": {"a/../b": 2}}))
+        make_conflict(memory, title=("a\nb", "c"), extra=({"t": {"a/../b": 1}}, {"t": {"a/../b": 2}}))
         names = sorted(path.name for path in folder.iterdir())
         assert names == [f"mine.db.{A}.extra~2e~t~2e~a~2f~~2e~~2e~~2f~b.md", f"mine.db.{A}.title.md"]
         text = (folder / names[1]).read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_conflicts_are_readable_files_beside_the_store(tmp_path: Path) -> None:
 
 def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
+        make_conflict(memory, title=("a", "b"))
         assert (tmp_path / "_conflicts").is_dir()
         memory.delete(A)
         assert not (tmp_path / "_conflicts").exists()
@@ -70,9 +70,9 @@ def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
         assert not (tmp_path / "_conflicts").exists()
 
 
-def test_files_that_show_conflicts_are_no_memories(tmp_path: Path) -> None:
+def test_conflict_files_are_not_imported_as_memories(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
+        make_conflict(memory, title=("a", "b"))
     (tmp_path / "_conflicts" / "own.md").write_text("my own note\n", encoding="utf-8")
     (tmp_path / "mine.db").rename(tmp_path.with_suffix(".kept"))
     with Memory.open(":memory:") as memory:
@@ -80,19 +80,19 @@ def test_files_that_show_conflicts_are_no_memories(tmp_path: Path) -> None:
         assert [record.content for record in memory.list()] == ["my own note"]
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_only_reported(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "_conflicts").symlink_to(tmp_path / "elsewhere")
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
+        make_conflict(memory, title=("a", "b"))
         assert len(memory.conflicts()) == 1
         assert any("cannot write conflict files" in note for note in memory.notes)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_sensitive_scope_is_not_readable_from_the_moment_it_is_marked(tmp_path: Path) -> None:
+def test_a_scope_is_unreadable_as_soon_as_it_is_marked_sensitive(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("secret one", "secret two"), meta=({"k": "secret"}, {"k": 2}))
+        make_conflict(memory, title=("secret one", "secret two"), meta=({"k": "secret"}, {"k": 2}))
         before = pages(tmp_path)
         assert any("secret" in text for text in before.values())
         memory.mark_sensitive("user")
@@ -118,18 +118,18 @@ def supersede(memory: Memory) -> object:
         lambda memory: memory.import_from(line(A, "x", status="d", updated_at=9), format="ndjson", conflict="merge"),
     ],
 )
-def test_whatever_settles_a_clash_takes_its_page_away(deed: Callable[[Memory], object], tmp_path: Path) -> None:
+def test_resolving_a_conflict_in_any_way_removes_its_page(deed: Callable[[Memory], object], tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
         memory.add("b", id=B)
-        clash(memory, status=("stale", "closed"))
+        make_conflict(memory, status=("stale", "closed"))
         assert len(pages(tmp_path)) == 1
         deed(memory)
         assert memory.conflicts() == [] and pages(tmp_path) == {}
 
 
-def test_moving_a_branch_settles_where_its_memories_lie(tmp_path: Path) -> None:
+def test_moving_a_branch_resolves_conflicts_about_tree_paths(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, tree=("a", "b"))
+        make_conflict(memory, tree=("a", "b"))
         memory.move(memory.get(A).tree, "c")
         assert memory.conflicts() == [] and pages(tmp_path) == {}
 
@@ -138,7 +138,7 @@ def test_a_restored_store_shows_its_own_conflicts(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
         memory.add("b", id=B)
         memory.backup(tmp_path / "before.db")
-        clash(memory, title=("a", "b"))
+        make_conflict(memory, title=("a", "b"))
         memory.backup(tmp_path / "after.db")
     restore(tmp_path / "before.db", str(tmp_path / "mine.db"), force=True)
     assert pages(tmp_path) == {}
@@ -152,10 +152,10 @@ def test_a_restored_store_shows_its_own_conflicts(tmp_path: Path) -> None:
     assert len(told) == 1 and "cannot write conflict files" in told[0]
 
 
-def test_stores_of_one_folder_and_keys_of_one_spelling_have_pages_of_their_own(tmp_path: Path) -> None:
+def test_stores_in_one_folder_and_similar_keys_have_separate_pages(tmp_path: Path) -> None:
     for name in ("s.db", "s.sqlite"):
         with Memory.open(tmp_path / name) as memory:
-            clash(memory, meta=({"K": name, "k": 1, "ſ": 1, "s": 1}, {"K": 2, "k": 2, "ſ": 2, "s": 2}))
+            make_conflict(memory, meta=({"K": name, "k": 1, "ſ": 1, "s": 1}, {"K": 2, "k": 2, "ſ": 2, "s": 2}))
     names = list(pages(tmp_path))
     assert len({name.casefold() for name in names}) == len(names) == 8
     with Memory.open(tmp_path / "s.db") as memory:
@@ -163,33 +163,33 @@ def test_stores_of_one_folder_and_keys_of_one_spelling_have_pages_of_their_own(t
     assert list(pages(tmp_path)) == [name for name in names if name.startswith("s.sqlite.")]
 
 
-def test_a_file_of_ones_own_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_file_of_the_user_is_never_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "_conflicts" / f"mine.db.{A}.title.md"
     own.parent.mkdir()
     own.write_text("my own\n")
     link = own.with_name(f"mine.db.{A}.kind.md")
     link.symlink_to(own)
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"), kind=("note", "fact"))
+        make_conflict(memory, title=("a", "b"), kind=("note", "fact"))
         assert sum("memglot did not write" in note for note in memory.notes) == 2
         memory.delete(A)
     assert own.read_text() == "my own\n" and link.is_symlink()
 
 
-def test_a_store_behind_a_link_has_its_pages_where_it_lies(tmp_path: Path) -> None:
+def test_a_linked_store_has_its_pages_next_to_the_real_file(tmp_path: Path) -> None:
     for name in ("real", "elsewhere"):
         (tmp_path / name).mkdir()
     with Memory.open(tmp_path / "real" / "mine.db") as memory:
-        clash(memory, title=("a", "b"))
+        make_conflict(memory, title=("a", "b"))
     (tmp_path / "elsewhere" / "link.db").symlink_to(tmp_path / "real" / "mine.db")
     with Memory.open(tmp_path / "elsewhere" / "link.db") as memory:
-        clash(memory, kind=("note", "fact"))
+        make_conflict(memory, kind=("note", "fact"))
         assert len(memory.conflicts()) == len(pages(tmp_path / "real")) == 2
         memory.delete(A)
     assert pages(tmp_path / "real") == {} and not (tmp_path / "elsewhere" / "_conflicts").exists()
 
 
-# Line ends of Markdown and of Unicode, and what begins or ends something in Markdown or HTML.
+# Line ends of Markdown and of Unicode, and syntax of Markdown and HTML.
 HOSTILE = st.lists(
     st.sampled_from(
         [
@@ -215,7 +215,7 @@ HOSTILE = st.lists(
 
 
 @given(title=HOSTILE, key=HOSTILE, values=st.tuples(HOSTILE, HOSTILE).filter(lambda pair: pair[0] != pair[1]))
-def test_nothing_leaves_its_block(title: str, key: str, values: tuple[str, str]) -> None:
+def test_no_value_leaves_its_block(title: str, key: str, values: tuple[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "it's \n a store.db"
         with Memory.open(file) as memory:
@@ -236,7 +236,7 @@ def test_nothing_leaves_its_block(title: str, key: str, values: tuple[str, str])
         ]  # fmt: skip
 
 
-def test_an_edit_of_one_memory_leaves_the_pages_of_others_alone(
+def test_an_edit_of_one_memory_does_not_rewrite_the_pages_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered: list[str] = []
@@ -246,7 +246,7 @@ def test_an_edit_of_one_memory_leaves_the_pages_of_others_alone(
         return conflict_page(**given)
 
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("a", "b"), kind=("note", "fact"))
+        make_conflict(memory, title=("a", "b"), kind=("note", "fact"))
         memory.import_from(line(B, "y", title="a", updated_at=5), format="ndjson")
         memory.import_from(line(B, "y", title="b", updated_at=5), format="ndjson", conflict="merge")
         monkeypatch.setattr(conflict_files, "conflict_page", page)
@@ -254,7 +254,7 @@ def test_an_edit_of_one_memory_leaves_the_pages_of_others_alone(
         memory.update(A, title="c")
         assert set(rendered) == {A} and pages(tmp_path).keys() == {f"mine.db.{A}.kind.md", f"mine.db.{B}.title.md"}
         assert pages(tmp_path)[f"mine.db.{B}.title.md"] == other
-        # What somebody took away comes back when all are looked at.
+        # A page that was removed is restored when all pages are checked.
         (tmp_path / "_conflicts" / f"mine.db.{B}.title.md").unlink()
         memory.mirror_conflicts()
         assert pages(tmp_path)[f"mine.db.{B}.title.md"] == other
@@ -282,7 +282,7 @@ def test_conflicts_are_shown_and_listed_one_at_a_time(tmp_path: Path) -> None:
     assert peak < 20 * size
 
 
-def test_the_command_line_tells_what_comes_up_during_a_deed(tmp_path: Path) -> None:
+def test_the_command_line_prints_notes_of_the_running_command(tmp_path: Path) -> None:
     (tmp_path / "_conflicts").touch()
     store = tmp_path / "mine.db"
     with Memory.open(store) as memory:

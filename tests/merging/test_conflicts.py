@@ -1,4 +1,4 @@
-"""Conflicts, deletions and relations that were taken away: what a person sees and does about merging."""
+"""Conflicts, deletions and removed relations: what a person sees after a merge and can do about it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def line(id: str, content: str, **slot: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, "meta": {"memglot": slot}}) + b"\n"
 
 
-def clash(memory: Memory, **fields: tuple[Any, Any]) -> None:
-    """Let fields of a memory have two values of one time."""
+def make_conflict(memory: Memory, **fields: tuple[Any, Any]) -> None:
+    """Give fields of a memory two values with the same timestamp."""
     for number in range(2):
         slot = {name: values[number] for name, values in fields.items()}
         memory.import_from(line(A, "x", updated_at=5, **slot), format="ndjson", conflict="merge")
 
 
-def test_a_clash_is_counted_listed_and_told(memory: Memory) -> None:
+def test_a_conflict_is_counted_listed_and_reported(memory: Memory) -> None:
     memory.import_from(line(A, "x", title="a", updated_at=5), format="ndjson")
     text = line(A, "x", title="b", updated_at=5)
     result = memory.import_from(text, format="ndjson", conflict="merge")
@@ -45,8 +45,8 @@ def test_a_clash_is_counted_listed_and_told(memory: Memory) -> None:
     assert (again.import_id, again.conflicts) == (None, 0)
 
 
-def test_a_third_value_joins_the_clash_and_undo_takes_it_out_again(memory: Memory) -> None:
-    clash(memory, title=("a", "b"))
+def test_a_third_value_joins_the_conflict_and_undo_removes_it(memory: Memory) -> None:
+    make_conflict(memory, title=("a", "b"))
     before = canonical_record(memory.get(A))
     result = memory.import_from(line(A, "x", title="c", updated_at=5), format="ndjson", conflict="merge")
     assert result.conflicts == 1 and memory.conflicts()[0].values == ["a", "b", "c"]
@@ -73,10 +73,12 @@ def test_a_third_value_joins_the_clash_and_undo_takes_it_out_again(memory: Memor
     ],
 )
 @pytest.mark.parametrize("take", [1, 2])
-def test_settling_is_a_later_edit_that_travels(field: str, values: tuple[Any, Any], take: int, tmp_path: Path) -> None:
+def test_resolving_is_a_later_edit_that_is_exported(
+    field: str, values: tuple[Any, Any], take: int, tmp_path: Path
+) -> None:
     with Memory.open(":memory:") as memory, Memory.open(":memory:") as other:
         for one in (memory, other):
-            clash(one, **{field.partition(".")[0]: values})
+            make_conflict(one, **{field.partition(".")[0]: values})
         (conflict,) = memory.conflicts(A[:30], field)
         head = memory.store.history.chain_head()[0]
         record = memory.resolve(A, take=take)
@@ -93,8 +95,8 @@ def test_settling_is_a_later_edit_that_travels(field: str, values: tuple[Any, An
         assert found == conflict.values[take - 1]
 
 
-def test_null_takes_a_value_away_and_a_value_of_ones_own_is_checked(memory: Memory) -> None:
-    clash(memory, title=("a", "b"), meta=({"k": 1, "l": 1}, {"k": 2, "l": 1}), strength=(0.1, 0.2))
+def test_null_removes_a_value_and_a_custom_value_is_validated(memory: Memory) -> None:
+    make_conflict(memory, title=("a", "b"), meta=({"k": 1, "l": 1}, {"k": 2, "l": 1}), strength=(0.1, 0.2))
     with pytest.raises(MemglotError, match="several fields"):
         memory.resolve(A, value="c")
     with pytest.raises(MemglotError, match="no value `3`"):
@@ -111,13 +113,13 @@ def test_null_takes_a_value_away_and_a_value_of_ones_own_is_checked(memory: Memo
     memory.resolve(A, "strength", value=None)
     record = memory.get(A)
     assert (record.title, record.meta, record.strength) == ("mine", {"l": 1}, None)
-    # What was taken away does not come back with an old file.
-    clash(memory, title=("a", "b"), meta=({"k": 1, "l": 1}, {"k": 2, "l": 1}), strength=(0.1, 0.2))
+    # An old file does not restore the removed values.
+    make_conflict(memory, title=("a", "b"), meta=({"k": 1, "l": 1}, {"k": 2, "l": 1}), strength=(0.1, 0.2))
     assert canonical_record(memory.get(A)) == canonical_record(record) and memory.conflicts() == []
 
 
-def test_an_ordinary_edit_settles_too_and_an_edit_elsewhere_does_not(memory: Memory) -> None:
-    clash(memory, title=("a", "b"))
+def test_an_edit_resolves_a_conflict_and_an_edit_of_another_field_does_not(memory: Memory) -> None:
+    make_conflict(memory, title=("a", "b"))
     memory.update(A, tags=["t"])
     assert [conflict.clock for conflict in memory.conflicts()] == [5]
     memory.update(A, title="c")
@@ -134,8 +136,8 @@ def test_preferring_a_side_leaves_no_conflict_and_keeps_its_clock(memory: Memory
     assert (record.title, record.clocks, memory.conflicts()) == ("b", {"title": 5}, [])
 
 
-def test_a_clash_goes_with_its_memory_and_comes_back_with_it(memory: Memory) -> None:
-    clash(memory, title=("a", "b"))
+def test_a_conflict_is_deleted_and_restored_with_its_memory(memory: Memory) -> None:
+    make_conflict(memory, title=("a", "b"))
     before = memory.conflicts()
     memory.delete(A)
     assert memory.conflicts() == []
@@ -146,7 +148,7 @@ def test_a_clash_goes_with_its_memory_and_comes_back_with_it(memory: Memory) -> 
 # Deletion
 
 
-def test_an_edit_after_the_deletion_brings_a_memory_back_with_all_that_is_known(memory: Memory) -> None:
+def test_an_edit_after_the_deletion_restores_a_memory_completely(memory: Memory) -> None:
     memory.import_from(line(A, "x", title="t", updated_at=5), format="ndjson")
     memory.delete(A)
     gone = memory.store.things.get(Tombstone, A)
@@ -166,7 +168,7 @@ def test_an_edit_after_the_deletion_brings_a_memory_back_with_all_that_is_known(
     assert memory.undelete(A).kind == "note"
 
 
-def test_undoing_what_was_learnt_of_a_deleted_memory_forgets_it(memory: Memory) -> None:
+def test_undo_reverts_an_imported_edit_of_a_deleted_memory(memory: Memory) -> None:
     memory.import_from(line(A, "x", updated_at=5), format="ndjson")
     memory.delete(A)
     memory.import_from(line(A, "x", kind="note", updated_at=7), format="ndjson", conflict="merge")
@@ -174,7 +176,7 @@ def test_undoing_what_was_learnt_of_a_deleted_memory_forgets_it(memory: Memory) 
     assert memory.undelete(A).kind == "semantic"
 
 
-def test_what_does_not_merge_does_not_bring_back(memory: Memory) -> None:
+def test_only_a_merge_restores_a_deleted_memory(memory: Memory) -> None:
     memory.import_from(line(A, "x", updated_at=5), format="ndjson")
     memory.delete(A)
     late = line(A, "x", updated_at=9_000_000_000_000_000)
@@ -183,7 +185,7 @@ def test_what_does_not_merge_does_not_bring_back(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("how", ["undelete", "restore", "add"])
-def test_what_was_brought_back_is_not_deleted_by_the_old_deletion(how: str, tmp_path: Path) -> None:
+def test_a_restored_memory_is_not_deleted_by_the_old_deletion(how: str, tmp_path: Path) -> None:
     with Memory.open(":memory:") as memory, Memory.open(":memory:") as other:
         for one in (memory, other):
             one.import_from(line(A, "x", title="t", updated_at=5), format="ndjson")
@@ -205,7 +207,7 @@ def test_what_was_brought_back_is_not_deleted_by_the_old_deletion(how: str, tmp_
         assert other.count() == 1 and other.get(A).title == "t"
 
 
-def test_a_relation_that_was_taken_away_stays_so_until_it_is_made_again(tmp_path: Path) -> None:
+def test_a_removed_relation_stays_removed_until_it_is_added_again(tmp_path: Path) -> None:
     with Memory.open(":memory:") as memory, Memory.open(":memory:") as other:
         for one in (memory, other):
             one.import_from(line(A, "a", updated_at=5) + line(B, "b", updated_at=5), format="ndjson")
@@ -227,9 +229,9 @@ def test_a_relation_that_was_taken_away_stays_so_until_it_is_made_again(tmp_path
 
 
 @pytest.mark.parametrize("how", ["take", "value", "update", "delete", "merge"])
-def test_what_was_not_chosen_is_in_the_history(how: str, tmp_path: Path) -> None:
+def test_rejected_values_are_in_the_history(how: str, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
-        clash(memory, title=("LOSER A", "LOSER B"), meta=({"k": [1]}, {"k": 2}))
+        make_conflict(memory, title=("LOSER A", "LOSER B"), meta=({"k": [1]}, {"k": 2}))
         had = memory.conflicts()
         if how == "take":
             memory.resolve(A, "title", take=1)
@@ -271,7 +273,7 @@ def run(store: Path, *arguments: str) -> tuple[int, str]:
 def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     store = tmp_path / "mine.db"
     with Memory.open(store) as memory:
-        clash(memory, title=("a", "b"), meta=({"k": None}, {"k": 2}))
+        make_conflict(memory, title=("a", "b"), meta=({"k": None}, {"k": 2}))
     code, text = run(store)
     assert code == 0 and text.count("(in use)") == 2
     code, text = run(store, "--json")
@@ -296,7 +298,7 @@ def test_the_command_lists_shows_and_resolves(tmp_path: Path) -> None:
     assert run(store)[1] == "none\n"
 
 
-def test_what_has_the_last_time_there_is_cannot_be_edited_and_says_so(memory: Memory) -> None:
+def test_a_memory_with_the_maximum_timestamp_cannot_be_edited(memory: Memory) -> None:
     last = "9999-12-31T23:59:59.999999Z"
     for title in "ab":
         row = {"id": A, "content": "c", "content_hash": "", "created_at": 1.7e9, "updated_at": last, "title": title}

@@ -58,7 +58,7 @@ KEPT: st.SearchStrategy[Any] = st.dictionaries(
 
 @st.composite
 def records(draw: Any) -> Record:
-    """A version of one memory, its clocks as anybody may have named them."""
+    """Generate a version of one memory with any clocks."""
     record = Record(
         id=ID % 1,
         content=draw(st.sampled_from(["x", "y", "z"])),
@@ -84,7 +84,7 @@ def records(draw: Any) -> Record:
 
 @st.composite
 def states(draw: Any) -> MemoryState:
-    """What a store may know of the memory: alive, deleted, with and without clashes."""
+    """Generate states of the memory in a store: active, deleted, with and without conflicts."""
     record = draw(st.none() | records())
     conflicts: list[Conflict] = []
     if record is not None:
@@ -102,7 +102,7 @@ def states(draw: Any) -> MemoryState:
 
 @settings(max_examples=600)
 @given(states(), states(), states())
-def test_what_is_known_joins_in_any_order(one: MemoryState, two: MemoryState, three: MemoryState) -> None:
+def test_states_join_in_any_order(one: MemoryState, two: MemoryState, three: MemoryState) -> None:
     assert join_states(one, two).value() == join_states(two, one).value()
     assert join_states(join_states(one, two), three).value() == join_states(one, join_states(two, three)).value()
     both = join_states(one, two)
@@ -115,7 +115,7 @@ def test_what_is_known_joins_in_any_order(one: MemoryState, two: MemoryState, th
     assert join_states(one, one).value() == one.value()
 
 
-def test_three_values_of_one_time_are_one_clash() -> None:
+def test_three_values_of_one_time_are_one_conflict() -> None:
     found = MemoryState()
     for value in ("a", "b", "c"):
         found = join_states(found, MemoryState(Record(id=ID % 1, content="x", title=value, updated_at=1, created_at=1)))
@@ -126,7 +126,7 @@ def test_three_values_of_one_time_are_one_clash() -> None:
     assert settled.record is not None and settled.record.title == "d" and settled.conflicts == ()
 
 
-def test_a_null_that_was_set_wins_and_one_that_was_not_does_not() -> None:
+def test_an_explicit_null_wins_and_a_missing_value_does_not() -> None:
     old = Record(id=ID % 1, content="x", title="t", meta={"k": 1}, updated_at=1, created_at=1)
     silent = Record(id=ID % 1, content="x", updated_at=9, created_at=1)
     told = Record(id=ID % 1, content="x", updated_at=9, created_at=1, clocks={"title": 9, "meta.k": 9})
@@ -156,7 +156,7 @@ def test_equal_states_have_equal_bytes(before: Record, after: Record, at: int) -
     assert canonical_record(after) == bytes
     normalise(after)
     assert canonical_record(after) == bytes
-    # An edit is later than what it changed, so what was there before adds nothing but lists, and objects over values.
+    # An edit is later than what it changed, so the old version adds only list items, and objects over values.
     merged = join_states(MemoryState(before), MemoryState(after)).record
     assert merged is not None
     assert all(canonical(getattr(merged, name)) == wanted[name] for name in wanted if name not in ("tags", "source"))
@@ -200,7 +200,7 @@ COMPARED = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
 
 @contextmanager
 def present(at: int) -> Iterator[None]:
-    """Let it be a given time."""
+    """Set the current time."""
     with patch.object(times, "time", SimpleNamespace(time_ns=lambda: at * 1000)):
         yield
 
@@ -211,11 +211,11 @@ Step = tuple[int, int, Callable[[Memory], object]]
 
 @st.composite
 def steps(draw: Any, alike: bool = False) -> Step:
-    """One deed on one of five machines, at a time that another machine may have had too.
+    """Generate an operation on one of five machines, at a time that another machine may use too.
 
-    Where memories are `alike`, edits also give both of them one content, and take it away again.
+    If memories are `alike`, edits also give both the same content, and change it again.
     """
-    # Few memories, fields and times, so that machines do get into each other's way.
+    # Few memories, fields and times, so that changes of different machines often conflict.
     number = draw(st.sampled_from([0, 0, 0, 1]))
     id = ID % number
     value = draw(st.sampled_from("abc"))
@@ -243,17 +243,17 @@ def steps(draw: Any, alike: bool = False) -> Step:
         lambda memory: memory.undelete(id),
         lambda memory: memory.link(ID % 0, "knows", ID % 1, weight=0.5 if value == "a" else None),
         lambda memory: memory.unlink(ID % 0, "knows", ID % 1),
-        settle_first,
+        resolve_first,
         lambda memory: put(memory, value),
         lambda memory: memory.add(f"{number} {value}", id=id),
-        *([lambda memory: tag_twin(memory, ID % (2 + number), value)] * 3),
+        *([lambda memory: tag_duplicate(memory, ID % (2 + number), value)] * 3),
     ]
     return draw(MACHINES), draw(st.integers(1, 3)), draw(st.sampled_from(deeds))
 
 
 @st.composite
 def histories(draw: Any, alike: bool = False) -> list[Any]:
-    """Deeds and exchanges; at first every machine may have a title of its own, and one relates the memories."""
+    """Generate operations and exchanges; first, each machine may set its own title, and one links the memories."""
 
     def retitle(value: str) -> Callable[[Memory], object]:
         return lambda memory: memory.update(ID % 0, title=value, meta={"k": value, value: 1})
@@ -267,15 +267,15 @@ def histories(draw: Any, alike: bool = False) -> list[Any]:
     return first + rest
 
 
-def settle_first(memory: Memory) -> None:
-    """Settle one conflict, if there are any."""
+def resolve_first(memory: Memory) -> None:
+    """Resolve one conflict, if there are any."""
     for conflict in memory.conflicts():
         memory.resolve(conflict.record, conflict.field, take=1)
         return
 
 
-def tag_twin(memory: Memory, id: str, value: str) -> None:
-    """Give a tag to one of two memories that say the same, wherever they are."""
+def tag_duplicate(memory: Memory, id: str, value: str) -> None:
+    """Add a tag to one of two memories with the same content, wherever they are."""
     if memory.store.records.known([id]):
         memory.update(id, tags=[value, *memory.get(id).tags])
     else:
@@ -298,7 +298,7 @@ RING = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1), (1, 0)]
 
 
 class Machines:
-    """Five stores that know of each other by files."""
+    """Five stores that exchange files."""
 
     def __init__(self, folder: str, format: str, dedup: str | None = None) -> None:
         self.stores = [Memory.open(":memory:") for _ in range(5)]
@@ -310,32 +310,32 @@ class Machines:
                 self.send(0, other)
 
     def send(self, source: int, target: int) -> str | None:
-        """Let one store import what another holds; tells the import, if anything changed."""
+        """Import one store into another; return the id of the import, or None if nothing changed."""
         self.stores[source].export(self._path, format=self._format, force=True)
         result = self.stores[target].import_from(self._path, conflict="merge", dedup=self._dedup)
         assert list(result.errors) == []
         return result.import_id
 
     def live(self, history: list[Any], after: Callable[[int], object] = lambda number: None) -> None:
-        """Let deeds be done, and files be exchanged."""
+        """Run the operations and exchange files."""
         for step in history:
             if len(step) == 2:
                 self.send(*step)
                 continue
             number, time, deed = step
-            # What is not there cannot be edited.
+            # A missing memory cannot be edited.
             with present(1_800_000_000_000_000 + time), suppress(MemglotError):
                 deed(self.stores[number])
                 after(number)
 
     def close(self) -> None:
-        """Let go of the stores."""
+        """Close the stores."""
         for memory in self.stores:
             memory.close()
 
 
-def twins(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
-    """The tags that the memories of each content and kind have; all are of one scope."""
+def tags_of_duplicates(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
+    """Return the tags of the memories by content and kind; all have one scope."""
     found: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for record in memory.list():
         found.setdefault((record.content, record.kind), set()).add(tuple(record.tags))
@@ -343,7 +343,7 @@ def twins(memory: Memory) -> dict[tuple[str, str], set[tuple[str, ...]]]:
 
 
 def agreed(memory: Memory) -> list[bytes]:
-    """All that two stores must agree about."""
+    """Return everything that must be equal in two stores."""
     found = [encode_item(record) for record in memory.list(with_deleted=True)]
     return found + [encode_item(thing) for kind in COMPARED for thing in memory.store.things.select(kind)]
 
@@ -351,7 +351,7 @@ def agreed(memory: Memory) -> list[bytes]:
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=25)
 @given(history=histories() | histories(alike=True), ways=WAYS)
-def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: list[tuple[int, int]]) -> None:
+def test_five_stores_converge(format: str, history: list[Any], ways: list[tuple[int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         machines = Machines(folder, format)
         machines.live(history)
@@ -359,17 +359,17 @@ def test_five_stores_come_to_the_same(format: str, history: list[Any], ways: lis
             machines.send(*way)
         found = [agreed(memory) for memory in machines.stores]
         assert all(lines == found[0] for lines in found)
-        # All have seen all: whatever comes now is no news.
+        # Every store has everything, so further imports change nothing.
         assert [machines.send(*way) for way in RING] == [None] * len(RING)
         assert all(memory.doctor().ok for memory in machines.stores)
         if format == "sqlite":
-            assert all(len(tags) == 1 for tags in twins(machines.stores[0]).values())
+            assert all(len(tags) == 1 for tags in tags_of_duplicates(machines.stores[0]).values())
         machines.close()
 
 
 @st.composite
 def consolidating(draw: Any) -> Step:
-    """A deed that makes doubles, or one that merges them."""
+    """Generate an operation that creates or merges duplicates."""
     id = ID % draw(st.integers(0, 3))
     value = draw(st.sampled_from("ab"))
     deeds: list[Callable[[Memory], object]] = [
@@ -389,11 +389,11 @@ def consolidating(draw: Any) -> Step:
     more=st.lists(consolidating() | steps() | st.tuples(MACHINES, MACHINES), max_size=15),
     ways=WAYS,
 )
-def test_stores_that_consolidate_come_to_the_same(
+def test_stores_that_consolidate_converge(
     format: str, history: list[Any], more: list[Any], ways: list[tuple[int, int]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        # By its content a store would skip a double that another one keeps.
+        # With deduplication by content, a store would skip a duplicate that another one keeps.
         machines = Machines(folder, format, dedup="id")
         machines.live([*history, *more])
         for way in [*ways, *RING, *RING, *RING]:
@@ -408,7 +408,9 @@ def test_stores_that_consolidate_come_to_the_same(
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=40)
 @given(history=histories(), data=st.data())
-def test_files_may_come_in_any_order_and_again(format: str, history: list[Any], data: st.DataObject) -> None:
+def test_files_may_be_imported_in_any_order_and_repeatedly(
+    format: str, history: list[Any], data: st.DataObject
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files: list[Path] = []
 
@@ -430,7 +432,7 @@ def test_files_may_come_in_any_order_and_again(format: str, history: list[Any], 
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_deletion_between_edits_comes_in_any_order(format: str, tmp_path: Path) -> None:
+def test_a_deletion_between_edits_merges_in_any_order(format: str, tmp_path: Path) -> None:
     id = ID % 0
     told: dict[str, list[Item]] = {
         "old": [Record(id=id, content="x", title="a", meta={"k": 1}, created_at=5, updated_at=5)],

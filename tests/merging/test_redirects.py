@@ -1,4 +1,4 @@
-"""Machines that consolidate without knowing of each other: one copy lives, and nothing that any copy said is lost."""
+"""Machines that consolidate independently: one copy stays, and no field of any copy is lost."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ FORMATS = {"sqlite": ".db", "ndjson": ".ndjson", "memories-json": ".json"}
 
 @contextmanager
 def present(at: int) -> Iterator[None]:
-    """Let it be so many microseconds after the start."""
+    """Set the current time, in microseconds after the start."""
     with patch.object(times, "time", SimpleNamespace(time_ns=lambda: (START + at) * 1000)):
         yield
 
 
 def agreed(memory: Memory) -> list[bytes]:
-    """All that two stores must agree about."""
+    """Return everything that must be equal in two stores."""
     found = [encode_item(record) for record in memory.list(with_deleted=True)]
     kinds = (Entity, Relation, Supersession, Tombstone, Conflict)
     return found + [encode_item(thing) for kind in kinds for thing in memory.store.things.select(kind)]
 
 
 class Two:
-    """Two stores that know of each other by files."""
+    """Two stores that exchange files."""
 
     def __init__(self, folder: Path, format: str = "memories-json") -> None:
         self.one, self.two = Memory.open(":memory:"), Memory.open(":memory:")
         self._path, self._format = folder / f"file{FORMATS[format]}", format
 
     def send(self, source: Memory, target: Memory) -> Any:
-        """Let one import what the other holds."""
+        """Import one store into the other."""
         source.export(self._path, format=self._format, force=True)
         result = target.import_from(self._path, conflict="merge", dedup=False)
         assert list(result.errors) == []
         return result
 
     def exchange(self, times: int = 2) -> None:
-        """Let both import what the other holds, so many times."""
+        """Import each store into the other a number of times."""
         for _ in range(times):
             self.send(self.one, self.two)
             self.send(self.two, self.one)
 
     def close(self) -> None:
-        """Let go of both."""
+        """Close both stores."""
         self.one.close()
         self.two.close()
 
@@ -94,7 +94,7 @@ def copy_of(number: int, said: set[str]) -> Record:
     said=st.lists(SAID, min_size=4, max_size=4),
     whens=st.tuples(st.integers(-50, 50), st.integers(-50, 50)),
 )
-def test_no_copy_and_nothing_it_said_is_lost(
+def test_no_copy_and_none_of_its_fields_are_lost(
     format: str, copies: tuple[set[int], set[int]], said: list[set[str]], whens: tuple[int, int]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def test_no_copy_and_nothing_it_said_is_lost(
             with memory.store.writing():
                 memory.store.records.add([copy_of(number, said[number - 1]) for number in sorted(numbers)])
                 for record in memory.list():
-                    # Uses are counted on each machine for itself.
+                    # Each machine counts accesses separately.
                     record.access_count = 5 if "used" in said[int(record.id[-1]) - 1] and memory is two.two else 0
                     memory.store.records.replace(record)
         for memory, when in zip((two.one, two.two), whens, strict=True):
@@ -127,7 +127,7 @@ def test_no_copy_and_nothing_it_said_is_lost(
         two.close()
 
 
-def test_what_one_machine_uses_more_does_not_delete_every_copy(both: Two) -> None:
+def test_different_access_counts_do_not_delete_every_copy(both: Two) -> None:
     for number in (1, 2):
         both.one.add("same", id=ID % number)
     both.exchange()
@@ -142,16 +142,16 @@ def test_what_one_machine_uses_more_does_not_delete_every_copy(both: Two) -> Non
     assert both.one.get(ID % 1).access_count == 5
 
 
-def doubles(both: Two) -> None:
-    """Two doubles on both machines."""
+def add_duplicates(both: Two) -> None:
+    """Add two duplicates on both machines."""
     for number in (1, 2):
         with present(number):
             both.one.add("same", id=ID % number, tags=[f"t{number}"])
     both.exchange(1)
 
 
-def test_a_copy_whose_home_was_deleted_elsewhere_comes_back(both: Two) -> None:
-    doubles(both)
+def test_a_copy_is_restored_if_its_target_was_deleted_elsewhere(both: Two) -> None:
+    add_duplicates(both)
     with present(10):
         both.one.consolidate()
     with present(20):
@@ -161,8 +161,8 @@ def test_a_copy_whose_home_was_deleted_elsewhere_comes_back(both: Two) -> None:
     assert [record.id for record in both.two.list()] == [ID % 2]
 
 
-def test_who_deletes_a_memory_deletes_what_was_merged_into_it(both: Two) -> None:
-    doubles(both)
+def test_deleting_a_memory_deletes_what_was_merged_into_it(both: Two) -> None:
+    add_duplicates(both)
     with present(10):
         both.one.add("same", id=ID % 3)
         both.one.consolidate()
@@ -175,8 +175,8 @@ def test_who_deletes_a_memory_deletes_what_was_merged_into_it(both: Two) -> None
     assert [record.id for record in both.one.list()] == [ID % 1]
 
 
-def test_a_copy_that_was_edited_elsewhere_is_none_any_more(both: Two) -> None:
-    doubles(both)
+def test_a_copy_that_was_edited_elsewhere_is_not_a_duplicate(both: Two) -> None:
+    add_duplicates(both)
     with present(10):
         both.two.update(ID % 2, content="other")
     with present(20):
@@ -186,8 +186,8 @@ def test_a_copy_that_was_edited_elsewhere_is_none_any_more(both: Two) -> None:
     assert [record.content for record in both.one.list()] == ["same", "other"]
 
 
-def test_a_circle_leaves_one(both: Two) -> None:
-    doubles(both)
+def test_a_circle_of_redirects_leaves_one_memory(both: Two) -> None:
+    add_duplicates(both)
     for memory, gone, stays in ((both.one, 1, 2), (both.two, 2, 1)):
         memory.delete(ID % gone, reason=f"merged into {ID % stays}")
     both.exchange()
@@ -195,8 +195,8 @@ def test_a_circle_leaves_one(both: Two) -> None:
     assert memory.count() == 1
 
 
-def test_undo_of_an_import_that_merged_and_brought_back(both: Two) -> None:
-    doubles(both)
+def test_undo_of_an_import_that_merged_and_restored(both: Two) -> None:
+    add_duplicates(both)
     before = agreed(both.two)
     with present(10):
         both.one.consolidate()
@@ -213,7 +213,7 @@ def test_undo_of_an_import_that_merged_and_brought_back(both: Two) -> None:
     assert agreed(both.one) == before
 
 
-def test_a_key_that_was_taken_away_stays_away_and_makes_no_clash(both: Two) -> None:
+def test_a_removed_key_stays_removed_without_a_conflict(both: Two) -> None:
     for number in (1, 2):
         with present(number):
             both.one.add("same", id=ID % number, meta={"k": number, f"k{number}": number})
@@ -228,9 +228,9 @@ def test_a_key_that_was_taken_away_stays_away_and_makes_no_clash(both: Two) -> N
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_hung_on_a_merged_memory_does_not_come_back(tmp_path: Path, format: str) -> None:
+def test_links_of_a_merged_memory_are_not_restored(tmp_path: Path, format: str) -> None:
     both = Two(tmp_path, format)
-    doubles(both)
+    add_duplicates(both)
     with present(5):
         both.one.add("third", id=ID % 3)
         for number in (1, 2):
@@ -251,9 +251,9 @@ def test_what_hung_on_a_merged_memory_does_not_come_back(tmp_path: Path, format:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_link_to_a_memory_that_was_merged_elsewhere_leads_to_its_home(tmp_path: Path, format: str) -> None:
+def test_a_link_to_a_memory_merged_elsewhere_is_redirected(tmp_path: Path, format: str) -> None:
     both = Two(tmp_path, format)
-    doubles(both)
+    add_duplicates(both)
     with present(5):
         both.two.add("third", id=ID % 3)
         both.two.link(ID % 3, "knows", ID % 2)
@@ -266,7 +266,7 @@ def test_a_link_to_a_memory_that_was_merged_elsewhere_leads_to_its_home(tmp_path
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_word_that_was_taken_back_stays_so_until_it_is_said_again(tmp_path: Path, format: str) -> None:
+def test_a_revoked_supersession_stays_revoked_until_it_is_repeated(tmp_path: Path, format: str) -> None:
     both = Two(tmp_path, format)
     for number in (1, 2):
         both.one.add(f"text {number}", id=ID % number)
@@ -283,7 +283,7 @@ def test_a_word_that_was_taken_back_stays_so_until_it_is_said_again(tmp_path: Pa
     both.close()
 
 
-def test_an_edit_of_today_is_later_than_a_clock_that_ran_ahead(both: Two) -> None:
+def test_an_edit_now_is_later_than_a_clock_that_is_ahead(both: Two) -> None:
     with present(10**12):
         for number in (1, 2):
             both.two.add(f"text {number}", id=ID % number)
