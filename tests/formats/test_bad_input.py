@@ -1,4 +1,4 @@
-"""Bad input gets a clear error with its place, the right exit code, and costs nothing but itself."""
+"""Bad input gets a clear error with its location and exit code, and does not affect other records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ID = "0194a000-0001-7000-8000-000000000001"
 
 
 def outcome(memory: Memory, given: Any, **options: Any) -> tuple[list[str], list[str], int]:
-    """The contents that landed, the errors, and the exit code."""
+    """Return the imported contents, the errors, and the exit code."""
     result = memory.import_from(given, **options)
     assert result.imported == len(list(result.ids))
     landed = [memory.get(id).content for id in result.ids]
@@ -22,7 +22,7 @@ def outcome(memory: Memory, given: Any, **options: Any) -> tuple[list[str], list
 
 
 @pytest.mark.parametrize("middle", [b'{"content": ', b'{"content":"cut', b"not json", b'{"content":"x"]', b"{", b"[1]"])
-def test_a_bad_line_in_the_middle_costs_only_itself(memory: Memory, middle: bytes) -> None:
+def test_a_bad_line_in_the_middle_affects_only_itself(memory: Memory, middle: bytes) -> None:
     text = b'{"content":"a"}\n' + middle + b'\n{"content":"c"}\n'
     landed, errors, code = outcome(memory, text, format="ndjson")
     assert (landed, len(errors), code) == (["a", "c"], 1, 1)
@@ -42,7 +42,7 @@ def test_two_objects_on_one_line_are_reported(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("format", ["json", "ndjson", "yaml", "markdown"])
-def test_a_byte_order_mark_is_no_content(memory: Memory, format: str) -> None:
+def test_a_byte_order_mark_is_not_content(memory: Memory, format: str) -> None:
     text = {
         "json": b'[{"content":"a"}]',
         "ndjson": b'{"content":"a"}',
@@ -53,7 +53,7 @@ def test_a_byte_order_mark_is_no_content(memory: Memory, format: str) -> None:
     assert (landed, errors) == (["a"], [])
 
 
-def test_carriage_returns_are_no_content(memory: Memory) -> None:
+def test_carriage_returns_are_not_content(memory: Memory) -> None:
     assert outcome(memory, b'[\r\n{"content":"a"}\r\n]\r\n', format="json")[0] == ["a"]
     assert outcome(memory, b'{"content":"b"}\r\n\r\n{"content":"c"}\r\n', format="ndjson")[0] == ["b", "c"]
     assert outcome(memory, b"- content: d\r\n- content: e\r\n", format="yaml")[0] == ["d", "e"]
@@ -91,7 +91,7 @@ def test_nul_fails_its_record(memory: Memory, format: str, text: bytes) -> None:
     assert len(errors) == 1 and "NUL at " in errors[0]
 
 
-def test_markdown_that_is_no_text_fails_with_its_offset(memory: Memory) -> None:
+def test_markdown_that_is_not_valid_text_fails_with_its_offset(memory: Memory) -> None:
     assert outcome(memory, b"caf\xe9", format="md") == ([], ["content item 1: invalid UTF-8 at byte 3"], 2)
     assert outcome(memory, b"a\x00b", format="md") == ([], ["content item 1: NUL at byte 1"], 2)
 
@@ -113,7 +113,7 @@ def test_front_matter_that_is_not_yaml_is_an_error_with_its_line(memory: Memory)
     assert outcome(memory, text, format="md", lenient=True)[0] == [text.decode()[:-1]]
 
 
-def test_a_content_key_in_front_matter_is_kept_apart(memory: Memory) -> None:
+def test_a_content_key_in_front_matter_is_kept_separately(memory: Memory) -> None:
     result = memory.import_from(b"---\ncontent: front\nother: 1\n---\nbody\n", format="md")
     record = memory.get(next(result.ids))
     assert record.content == "body"
@@ -139,7 +139,7 @@ def test_several_yaml_documents_are_an_error(memory: Memory) -> None:
     )
 
 
-def test_an_alias_bomb_is_refused_and_its_siblings_land(memory: Memory) -> None:
+def test_an_alias_bomb_is_refused_and_the_others_are_imported(memory: Memory) -> None:
     levels = "".join(f"    l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12))
     text = "- content: a\n- content: boom\n  meta:\n    l0: &l0 [lol, lol, lol]\n" + levels + "- content: c\n"
     landed, errors, code = outcome(memory, text.encode(), format="yaml")
@@ -173,7 +173,7 @@ def test_deep_yaml_fails_its_record(memory: Memory) -> None:
     assert "nested deeper than 100 levels" in errors[0]
 
 
-def test_ninety_nine_levels_are_fine(memory: Memory) -> None:
+def test_99_levels_are_accepted(memory: Memory) -> None:
     deep = b'{"content":"b","meta":{"k":' + b"[" * 97 + b"]" * 97 + b"}}"
     assert outcome(memory, deep, format="ndjson")[0] == ["b"]
 
@@ -205,7 +205,7 @@ def test_ninety_nine_levels_are_fine(memory: Memory) -> None:
         ("json", b"[,]"),
     ],
 )
-def test_each_of_these_is_refused_with_a_reason(memory: Memory, format: str, text: bytes) -> None:
+def test_invalid_fields_are_refused_with_a_reason(memory: Memory, format: str, text: bytes) -> None:
     landed, errors, code = outcome(memory, text, format=format)
     assert (landed, code) == ([], 2)
     assert errors
@@ -218,7 +218,7 @@ def test_the_object_form_of_temporal_has_a_hint(memory: Memory) -> None:
     assert outcome(memory, text, format="yaml", lenient=True)[0] == ["a"]
 
 
-def test_later_dialects_are_taken_when_asked(memory: Memory) -> None:
+def test_lenient_imports_accept_later_dialects(memory: Memory) -> None:
     text = b'[{"content":"a","tree":"/code/my-app","name":"n"},{"content":"b","tree":"~/x"}]'
     assert outcome(memory, text, format="json")[0] == []
     assert outcome(memory, text, format="json", lenient=True)[0] == ["a", "b"]
@@ -227,7 +227,7 @@ def test_later_dialects_are_taken_when_asked(memory: Memory) -> None:
     assert found["a"].extra == {"memory-engine": {"tree": "/code/my-app", "name": "n"}}
 
 
-def test_the_same_instant_in_two_offsets_is_a_point(memory: Memory) -> None:
+def test_the_same_time_in_two_offsets_is_one_point(memory: Memory) -> None:
     outcome(memory, b'{"content":"a","temporal":["2024-05-06T07:08:09Z","2024-05-06T09:08:09+02:00"]}', format="ndjson")
     temporal = next(memory.list()).temporal
     assert temporal is not None and temporal.end is None
@@ -255,7 +255,7 @@ def test_the_same_id_twice_keeps_the_first(memory: Memory, between: int) -> None
     assert any("occurs earlier in the input" in note for note in result.notes)
 
 
-def test_files_that_cannot_be_read_are_named_and_the_others_land(memory: Memory, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_the_others_are_imported(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "good.ndjson").write_text('{"content":"good"}')
     (tmp_path / "empty.ndjson").write_bytes(b"")
     (tmp_path / "empty.json").write_bytes(b"")
@@ -277,7 +277,7 @@ def test_a_missing_path_an_empty_folder_and_an_empty_stream(memory: Memory, tmp_
     assert outcome(memory, b"", format="ndjson") == ([], [], 0)
 
 
-def test_an_empty_list_is_nothing_with_a_note(memory: Memory) -> None:
+def test_an_empty_list_imports_nothing_with_a_note(memory: Memory) -> None:
     for text in (b"[]", b"- []\n"[2:]):
         result = memory.import_from(text, format="json")
         assert (result.exit_code, result.notes) == (0, ["content contains no memories"])
@@ -312,7 +312,7 @@ def test_fail_fast_stops_at_the_first_error(memory: Memory) -> None:
     assert outcome(memory, text, format="ndjson", fail_fast=True)[0] == ["a"]
 
 
-def test_a_yaml_item_that_ends_the_parser_costs_only_itself(memory: Memory, tmp_path: Path) -> None:
+def test_a_yaml_item_that_stops_the_parser_affects_only_itself(memory: Memory, tmp_path: Path) -> None:
     items = [f"- content: memory {number}\n  tree: a.b\n" for number in range(500)]
     items[2] = '- content: "never closed\n  tree: a.b\n'
     items[300] = "- content: [1\n"

@@ -1,4 +1,4 @@
-"""memories.json: three dialects in, one superset out, and nothing taken on trust."""
+"""memories.json: read three dialects, write one superset, and verify everything."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def export(memory: Memory, path: Path, **options: Any) -> dict[str, Any]:
         ("page/big_path_traversal.json", 0, 1),
     ],
 )
-def test_every_file_of_memoryd_does_as_its_name_says(memory: Memory, name: str, imported: int, failed: int) -> None:
+def test_every_file_of_memoryd_has_the_result_in_its_name(
+    memory: Memory, name: str, imported: int, failed: int
+) -> None:
     result = memory.sync_import(MEMORYD / name, passphrase=PASSPHRASE)
     assert (result.imported, result.failed) == (imported, failed)
     assert len(list(result.errors)) == failed
@@ -91,7 +93,7 @@ def test_every_file_of_memoryd_does_as_its_name_says(memory: Memory, name: str, 
 
 
 @real
-def test_what_memoryd_exported_is_all_there_and_goes_out_again(memory: Memory, tmp_path: Path) -> None:
+def test_exports_of_memoryd_are_imported_completely_and_exported_again(memory: Memory, tmp_path: Path) -> None:
     given = json.loads((MEMORYD / "exports/alpha.json").read_text(encoding="utf-8"))
     memory.sync_import(MEMORYD / "exports/alpha.json")
     out = export(memory, tmp_path / "out.json", include_audit_chain=True)
@@ -119,7 +121,7 @@ def test_what_memoryd_exported_is_all_there_and_goes_out_again(memory: Memory, t
 
 @real
 @pytest.mark.parametrize("name", ["export_v5.0.1.json", "export_v12.4.0_filter.json"])
-def test_what_the_service_exported_comes_back_as_it_was(memory: Memory, tmp_path: Path, name: str) -> None:
+def test_exports_of_the_service_survive_a_round_trip(memory: Memory, tmp_path: Path, name: str) -> None:
     given = json.loads((SERVICE / name).read_text(encoding="utf-8"))
     result = memory.import_from(SERVICE / name)
     assert (result.format, result.imported, result.failed) == ("memories-json", len(given["memories"]), 0)
@@ -166,9 +168,7 @@ def test_the_rows_of_memoryds_log_hash_as_it_says() -> None:
         (7, False),
     ],
 )
-def test_a_hash_of_memoryds_must_fit_by_one_of_three_rules(
-    memory: Memory, tmp_path: Path, hash: Any, fits: bool
-) -> None:
+def test_a_hash_of_memoryd_must_match_one_of_three_rules(memory: Memory, tmp_path: Path, hash: Any, fits: bool) -> None:
     path = put(tmp_path / "in.json", row("  Text ", content_hash=hash), row("sibling", "two"))
     result = memory.sync_import(path)
     assert (result.imported, result.failed) == ((2, 0) if fits else (1, 1))
@@ -176,11 +176,11 @@ def test_a_hash_of_memoryds_must_fit_by_one_of_three_rules(
     given["export_metadata"]["exporter_version"] = "5.0.1"
     path.write_text(json.dumps(given))
     with Memory.open(":memory:") as other:
-        # In a file of mcp-memory-service's it is an id, whatever it is.
+        # In a file of mcp-memory-service it is an id, whatever its value.
         assert other.sync_import(path).imported == 2
 
 
-def test_a_record_gets_its_hash_back_until_its_content_changes(memory: Memory, tmp_path: Path) -> None:
+def test_a_record_keeps_its_hash_until_its_content_changes(memory: Memory, tmp_path: Path) -> None:
     memory.sync_import(put(tmp_path / "in.json", row(" Text ", content_hash=sha("Text"))))
     (found,) = export(memory, tmp_path / "out.json")["memories"]
     assert found["content_hash"] == sha("Text")
@@ -194,7 +194,7 @@ def test_a_record_gets_its_hash_back_until_its_content_changes(memory: Memory, t
 # Large bodies
 
 
-def test_large_bodies_are_stored_apart_once_and_are_checked(memory: Memory, tmp_path: Path) -> None:
+def test_large_bodies_are_stored_once_in_separate_files_and_verified(memory: Memory, tmp_path: Path) -> None:
     big = "茶" * ((1 << 20) // 3 + 1)
     edge = "x" * (1 << 20)
     memory.add(big)
@@ -249,7 +249,7 @@ def test_bodies_of_earlier_exports_stay_for_the_copies_that_need_them(memory: Me
         {"large_file_manifest": {"chunk_dir": 7, "filename": ["x"]}},
     ],
 )
-def test_nothing_outside_the_folder_of_bodies_is_opened(memory: Memory, tmp_path: Path, pointer: Any) -> None:
+def test_files_outside_the_folder_of_bodies_are_not_opened(memory: Memory, tmp_path: Path, pointer: Any) -> None:
     folder = tmp_path / "inner"
     (folder / "in.json.chunks").mkdir(parents=True)
     (tmp_path / "secret.bin").write_text("secret")
@@ -283,7 +283,7 @@ def test_a_folder_of_another_plain_name_may_be_named(memory: Memory, tmp_path: P
     assert any("content_hash" in note for note in result.notes)
 
 
-# Sealing
+# Encryption
 
 
 @pytest.fixture
@@ -305,7 +305,7 @@ def test_sensitive_scopes_are_exported_encrypted_or_not_at_all(secret: Memory, t
     assert not out.exists()
     value = export(secret, out, passphrase="pass", include_audit_chain=True)
     text = out.read_text()
-    # None of these can stand in base64 by chance.
+    # None of these can occur in base64 by chance.
     for word in ("Kontostand 4711", "Spar-Buch", "geld-lich", "X-Y", "Spar-Kasse", "rich-man", sha("Kontostand 4711")):
         assert word not in text
     (sealed,) = [one for one in value["memories"] if one.get("scope") == "finance"]
@@ -313,7 +313,7 @@ def test_sensitive_scopes_are_exported_encrypted_or_not_at_all(secret: Memory, t
     block = value["export_metadata"]["encryption"]
     assert value["encryption"]["kdf_iters"] == block["iterations"] == 600_000
     assert value["encryption"]["salt"] == "base64:" + block["salt"]
-    # As memoryd opens it: the body alone, bound to nothing.
+    # As memoryd decrypts it: only the body, without associated data.
     assert cipher_for("pass", block).decrypt(sealed["cipher_blob"]).decode() == "Kontostand 4711"
     other = cipher_for("pass", block)
     assert not other.can_decrypt(sealed["metadata"]["memglot"]["sealed"], "another id")
@@ -321,7 +321,7 @@ def test_sensitive_scopes_are_exported_encrypted_or_not_at_all(secret: Memory, t
     assert verify(out, passphrase="pass").ok and verify(out).state == "unproven"
 
 
-def test_encrypted_memories_are_restored_and_mark_its_scope(secret: Memory, tmp_path: Path) -> None:
+def test_encrypted_memories_are_restored_and_mark_their_scope(secret: Memory, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     secret.sync_export(out, passphrase="pass")
     assert secret.sync_import(out, passphrase="pass").import_id is None
@@ -348,7 +348,7 @@ def test_a_wrong_passphrase_is_one_error_and_changes_nothing(secret: Memory, tmp
         assert (result.imported, result.failed, result.exit_code) == (1, 1, 1)
 
 
-def test_plaintext_is_the_only_way_round(secret: Memory, tmp_path: Path) -> None:
+def test_plaintext_is_exported_only_on_request(secret: Memory, tmp_path: Path) -> None:
     value = export(secret, tmp_path / "out.json", plaintext=True, passphrase="pass")
     (one,) = [one for one in value["memories"] if one.get("scope") == "finance"]
     assert one["content"] == "Kontostand 4711" and one["sensitive"] is True and "encryption" not in value
@@ -356,7 +356,7 @@ def test_plaintext_is_the_only_way_round(secret: Memory, tmp_path: Path) -> None
     assert [one["content"] for one in value["memories"]] == ["in the open"]
 
 
-def test_an_altered_blob_fails_its_own_row_alone(secret: Memory, tmp_path: Path) -> None:
+def test_an_altered_blob_fails_only_its_own_row(secret: Memory, tmp_path: Path) -> None:
     secret.add("another", scope="finance")
     out = tmp_path / "out.json"
     value = export(secret, out, passphrase="pass")
@@ -373,7 +373,7 @@ def test_an_altered_blob_fails_its_own_row_alone(secret: Memory, tmp_path: Path)
 @pytest.mark.parametrize(
     "harm", [{"iterations": 10**9}, {"iterations": "x"}, {"salt": ""}, {"kdf": "md5"}, {"salt": 7}]
 )
-def test_an_encryption_block_that_makes_no_sense_is_refused(memory: Memory, tmp_path: Path, harm: Any) -> None:
+def test_an_invalid_encryption_block_is_refused(memory: Memory, tmp_path: Path, harm: Any) -> None:
     cipher = Cipher("pass")
     block = {**cipher.memoryd_block(), **harm}
     path = put(tmp_path / "in.json", row("", cipher_blob=cipher.encrypt("x"), encrypted=True))
@@ -403,7 +403,7 @@ def audited(memory: Memory, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     return out, export(memory, out, include_audit_chain=True)
 
 
-def test_own_and_foreign_rows_go_out_by_time_in_one_chain(audited: tuple[Path, dict[str, Any]]) -> None:
+def test_own_and_foreign_rows_are_exported_by_time_in_one_chain(audited: tuple[Path, dict[str, Any]]) -> None:
     path, value = audited
     chain = value["audit_chain"]
     assert [row["ts"] for row in chain] == sorted(row["ts"] for row in chain)
@@ -417,13 +417,13 @@ def test_own_and_foreign_rows_go_out_by_time_in_one_chain(audited: tuple[Path, d
 
 @pytest.mark.parametrize("number", [0, 1, -1])
 @pytest.mark.parametrize("field", ["ts", "details", "action", "seq", "this_hash", "prev_hash", "hash_rule", "drop"])
-def test_any_row_that_was_tampered_with_is_found(audited: tuple[Path, dict[str, Any]], number: int, field: str) -> None:
+def test_any_altered_row_is_detected(audited: tuple[Path, dict[str, Any]], number: int, field: str) -> None:
     path, value = audited
     chain = value["audit_chain"]
     if field == "drop":
         del chain[number]
         if number == 0:
-            # A chain may begin in its middle; the head and the proof still tell that something is gone.
+            # A chain may begin in the middle; the head and the proof still show that a row is missing.
             path.write_text(json.dumps(value))
             assert not verify(path).ok
             return
@@ -441,7 +441,7 @@ def test_any_row_that_was_tampered_with_is_found(audited: tuple[Path, dict[str, 
     assert verdict.state == "altered" and any("audit chain" in problem for problem in verdict.problems)
 
 
-def test_rows_of_other_scopes_tell_only_how_the_chain_goes_on(memory: Memory, tmp_path: Path) -> None:
+def test_rows_of_other_scopes_contain_only_the_links_of_the_chain(memory: Memory, tmp_path: Path) -> None:
     memory.add("one", scope="a")
     memory.add("two", scope="b")
     value = export(memory, tmp_path / "a.json", scope="a", include_audit_chain=True)
@@ -455,11 +455,11 @@ def test_rows_of_other_scopes_tell_only_how_the_chain_goes_on(memory: Memory, tm
     del value["export_metadata"]["memglot"]["scope"]
     (tmp_path / "a.json").write_text(json.dumps(value))
     with Memory.open(":memory:") as other:
-        # In a file that does not say it is of one scope, a row that tells nothing was emptied by somebody.
+        # In a file that is not marked as one scope, a row without details was altered.
         assert len(list(other.sync_import(tmp_path / "a.json").errors)) == 1
 
 
-def test_own_rows_that_come_back_are_known(audited: tuple[Path, dict[str, Any]], memory: Memory) -> None:
+def test_own_rows_are_recognized_on_import(audited: tuple[Path, dict[str, Any]], memory: Memory) -> None:
     path, value = audited
     before = memory.store.things.count(Blob)
     assert memory.sync_import(path).import_id is None
@@ -469,7 +469,7 @@ def test_own_rows_that_come_back_are_known(audited: tuple[Path, dict[str, Any]],
 # Shapes
 
 
-def test_a_file_by_any_way_in_is_the_same(tmp_path: Path) -> None:
+def test_a_file_gives_the_same_result_from_every_input(tmp_path: Path) -> None:
     text = put(tmp_path / "in.json", row("x")).read_bytes()
     (tmp_path / "bom.json").write_bytes(b"\xef\xbb\xbf" + text)
     for given in (text, tmp_path / "bom.json", tmp_path / "in.json"):
@@ -493,7 +493,7 @@ def test_a_cut_file_yields_its_complete_rows_and_reports_it(memory: Memory, tmp_
             assert result.exit_code == (1 if rows else 2) and list(result.errors)
 
 
-def test_the_graph_lands_and_fills_the_rows(memory: Memory, tmp_path: Path) -> None:
+def test_the_graph_is_imported_and_completes_the_rows(memory: Memory, tmp_path: Path) -> None:
     path = put(
         tmp_path / "in.json",
         row("a", "a", entities=["entity:library:Solid"], supersedes=["b"],
@@ -515,7 +515,7 @@ def test_the_graph_lands_and_fills_the_rows(memory: Memory, tmp_path: Path) -> N
     assert value["supersedes_chain"][0]["older_memory_id"] == "b"
 
 
-def test_the_later_identity_stands_and_the_other_is_its_history(memory: Memory, tmp_path: Path) -> None:
+def test_the_later_identity_is_current_and_the_others_are_history(memory: Memory, tmp_path: Path) -> None:
     def bring(text: str, at: str) -> None:
         value = {"export_metadata": {**META, "export_timestamp": at}, "memories": [], "identity_snapshot": text}
         (tmp_path / "in.json").write_text(json.dumps(value))
@@ -530,7 +530,7 @@ def test_the_later_identity_stands_and_the_other_is_its_history(memory: Memory, 
     assert export(memory, tmp_path / "out.json")["identity_snapshot"] == "newer"
 
 
-def test_a_file_of_ours_is_replaced_and_any_other_is_not(memory: Memory, tmp_path: Path) -> None:
+def test_only_our_own_files_are_replaced(memory: Memory, tmp_path: Path) -> None:
     from memglot.errors import TargetExists
 
     memory.add("x")
@@ -543,7 +543,7 @@ def test_a_file_of_ours_is_replaced_and_any_other_is_not(memory: Memory, tmp_pat
     memory.sync_export(out, force=True)
 
 
-# Merging, by the answers of memoryd's own function
+# Merging, compared with the results of memoryd's own function
 
 
 KEPT = {
@@ -580,18 +580,18 @@ def vectors() -> list[Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
-def as_said(value: Any) -> Any:
-    """A value as these answers are compared: lists as sets, and nothing where nothing is said."""
+def comparable(value: Any) -> Any:
+    """Return a value for comparison: lists as sets, and None for empty values."""
     if isinstance(value, list):
-        return sorted(json.dumps(as_said(one), sort_keys=True) for one in value) or None
+        return sorted(json.dumps(comparable(one), sort_keys=True) for one in value) or None
     return value or None
 
 
 @real
 @pytest.mark.parametrize("vector", vectors(), ids=[vector["name"] for vector in vectors()])
 @pytest.mark.parametrize("order", ["local first", "remote first"])
-def test_the_answers_of_memoryds_merge(memory: Memory, tmp_path: Path, vector: Any, order: str) -> None:
-    # Its hashes are made up, so the files say that they are of a tool whose hashes are ids.
+def test_merging_gives_the_results_of_memoryd(memory: Memory, tmp_path: Path, vector: Any, order: str) -> None:
+    # The hashes are invented, so the files name a tool whose hashes are ids.
     head = {**META, "exporter_version": "5.0.1"}
     sides = ["local", "remote"] if order == "local first" else ["remote", "local"]
     conflicts = 0
@@ -599,7 +599,7 @@ def test_the_answers_of_memoryds_merge(memory: Memory, tmp_path: Path, vector: A
         chain = vector["audit_chain"] if side == "remote" else []
         value = {"export_metadata": head, "memories": [vector[side]], "audit_chain": chain}
         (tmp_path / "in.json").write_text(json.dumps(value))
-        # Rows that were made up do not follow each other.
+        # The invented audit rows do not form a chain.
         conflicts += memory.sync_import(tmp_path / "in.json", accept_broken_audit=True).conflicts
     value = export(memory, tmp_path / "out.json")
     (found,) = value["memories"]
@@ -613,7 +613,7 @@ def test_the_answers_of_memoryds_merge(memory: Memory, tmp_path: Path, vector: A
         return
     aside = {"content_hash", "merge_notes"}
     for key in expected.keys() - aside:
-        assert as_said(found.get(key)) == as_said(expected[key]), key
+        assert comparable(found.get(key)) == comparable(expected[key]), key
     tie = vector["local"]["updated_at"] == vector["remote"]["updated_at"]
     clash = tie and vector["local"]["content"] != vector["remote"]["content"]
     assert bool(conflicts) == clash and bool(memory.conflicts()) == clash

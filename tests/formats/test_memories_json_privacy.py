@@ -57,7 +57,7 @@ def test_an_encrypted_file_reveals_nothing(secret: Memory, tmp_path: Path, dead:
     assert secret.sync_import(out, passphrase="p").import_id is None
     with Memory.open(":memory:") as other:
         assert list(other.sync_import(out, passphrase="p").errors) == []
-        # What was sealed marks its scope, so that the next export does not let it out.
+        # Encrypted memories mark their scope, so that the next export does not reveal them.
         with pytest.raises(NoPassphrase):
             other.sync_export(tmp_path / "next.json")
         other.sync_export(tmp_path / "next.json", passphrase="p", include_audit_chain=True)

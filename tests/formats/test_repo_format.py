@@ -1,4 +1,4 @@
-"""Project memory as a format: what comes back byte for byte, what is carried, and what a hostile store gets."""
+"""Project memory as a format: exact round trips, carried fields, and malicious stores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ T0, T1 = 1_772_600_767_000_000, 1_772_700_000_000_000
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of a store, save what only memglot keeps in it."""
+    """Return the files of a store, except for those of memglot itself."""
     found = (path for path in (folder / ".memory").rglob("*") if path.is_file())
     named = {path.relative_to(folder / ".memory").as_posix(): path.read_bytes() for path in found}
     return {name: raw for name, raw in named.items() if not name.startswith((".memglot", "memglot/", "schema/"))}
@@ -67,7 +67,7 @@ def in_order(items: list[Item]) -> list[object]:
 
 
 def sidecar(folder: Path, name: str, body: str = "text", **fields: Any) -> None:
-    """Lay a node as the page says."""
+    """Write a node as the specification describes it."""
     whole = {
         "id": f"gotcha.{name}",
         "type": "gotcha",
@@ -87,7 +87,7 @@ def sidecar(folder: Path, name: str, body: str = "text", **fields: Any) -> None:
 
 
 def config(folder: Path, version: Any = 5) -> None:
-    """Lay the settings of a store."""
+    """Write the configuration of a store."""
     (folder / ".memory").mkdir(parents=True, exist_ok=True)
     value = {"version": version, "project": {"id": "project.x", "name": "X"}}
     memory = {"defaultTokenBudget": 2000, "autoIndex": True}
@@ -95,7 +95,7 @@ def config(folder: Path, version: Any = 5) -> None:
 
 
 def problems(folder: Path) -> Iterator[str]:
-    """What the real tool would find amiss: its schemas, its hashes, ends that are not there, doubles."""
+    """Yield what the real tool would report: invalid schemas and hashes, missing ends, duplicates."""
     memory = folder / ".memory"
     msgspec.json.decode((memory / "config.json").read_bytes(), type=shapes.Config)
     found, triples = set(), set()
@@ -129,7 +129,7 @@ STORES += [FIXTURES / name for name in ("store-a", "store-flat-layout")]
 
 @pytest.mark.parametrize("store", STORES, ids=lambda path: "-".join(path.parts[-2:]))
 @pytest.mark.parametrize("through", [None, "json", "sqlite", "memories-json", "obsidian"])
-def test_what_was_imported_is_exported_byte_for_byte(store: Path, through: str | None, tmp_path: Path) -> None:
+def test_an_imported_store_is_exported_byte_for_byte(store: Path, through: str | None, tmp_path: Path) -> None:
     if not store.exists():
         pytest.skip("the shared fixtures are not here")
     before = store
@@ -148,7 +148,7 @@ def test_what_was_imported_is_exported_byte_for_byte(store: Path, through: str |
     assert verify_path(tmp_path / "out", Report()).state == "whole"
 
 
-def test_a_repository_and_its_memory_folder_are_known_by_themselves(tmp_path: Path) -> None:
+def test_a_repository_and_its_memory_folder_are_detected(tmp_path: Path) -> None:
     shutil.copytree(GOLDENS / "tool/input", tmp_path / "repo")
     (tmp_path / "repo/README.md").write_text("See [[notes]].", encoding="utf-8")
     (tmp_path / "repo/.obsidian").mkdir()
@@ -157,7 +157,7 @@ def test_a_repository_and_its_memory_folder_are_known_by_themselves(tmp_path: Pa
     assert len([item for item in found[0] if isinstance(item, Record)]) == 5
 
 
-def test_a_node_keeps_what_the_model_has_no_home_for() -> None:
+def test_a_node_keeps_what_the_model_has_no_field_for() -> None:
     items, _ = read(GOLDENS / "tool/input")
     moon = next(item for item in items if isinstance(item, Record) and item.title == "Moon phase")
     assert (moon.kind, moon.status, moon.tags) == ("feature", "active", ["sky"])
@@ -187,12 +187,12 @@ def test_a_node_keeps_what_the_model_has_no_home_for() -> None:
         "https://github.com:443/Owner/Repo.git?token=s3cret#x",
     ],
 )
-def test_one_remote_is_one_space_however_it_is_spelt(url: str) -> None:
+def test_all_spellings_of_a_remote_are_one_space(url: str) -> None:
     assert normalize_remote(url) == "github.com/Owner/Repo"
 
 
 @pytest.mark.parametrize("url", ["/srv/git/x.git", "../x", "file:///srv/x.git", "C:\\x\\y", "c:/x", "", "https://[x"])
-def test_a_path_on_this_machine_is_no_space(url: str) -> None:
+def test_a_local_path_is_not_a_space(url: str) -> None:
     assert normalize_remote(url) is None
 
 
@@ -255,10 +255,10 @@ def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
     assert not items
 
 
-def test_a_node_that_got_the_id_of_another_is_its_own(tmp_path: Path, memory: Memory) -> None:
+def test_a_node_that_reuses_an_id_is_a_separate_memory(tmp_path: Path, memory: Memory) -> None:
     one = memory.add("One.", title="One", kind="gotcha", tags=["Ours"])
     memory.export(tmp_path, format="repo", force=True)
-    # Somebody deleted the node, and later somebody else made another with its title.
+    # One person deleted the node, and later another one created a new node with its title.
     sidecar(tmp_path, "one", "Theirs.")
     assert memory.import_from(tmp_path).imported == 1
     assert memory.get(one.id).content == "One."
@@ -271,7 +271,7 @@ def test_a_node_that_got_the_id_of_another_is_its_own(tmp_path: Path, memory: Me
 ONE = b'{"node": "gotcha.one", "of": "2026-03-04T05:06:07+00:00", '
 
 
-def test_odd_names_are_reported(tmp_path: Path) -> None:
+def test_invalid_names_are_reported(tmp_path: Path) -> None:
     config(tmp_path)
     sidecar(tmp_path, "fine")
     sidecar(tmp_path, "long", body_path=f"memory/{'x' * 5000}.md")
@@ -336,7 +336,7 @@ def test_an_edit_in_the_repository_updates_the_memory(tmp_path: Path, memory: Me
     assert (result.merged, result.skipped) == (0, 1)
 
 
-def test_any_memory_becomes_a_node_that_the_real_tool_takes(tmp_path: Path, memory: Memory) -> None:
+def test_any_memory_becomes_a_node_that_the_real_tool_accepts(tmp_path: Path, memory: Memory) -> None:
     config(tmp_path / "first")
     sidecar(tmp_path / "first", "one")
     memory.import_from(tmp_path / "first")
@@ -354,7 +354,7 @@ def test_any_memory_becomes_a_node_that_the_real_tool_takes(tmp_path: Path, memo
     assert (back.kind, back.tags, back.title, back.foreign) == ("preference", ["Tea Time", "daily"], None, [])
 
 
-def test_what_others_change_in_an_exported_node_counts(tmp_path: Path, memory: Memory) -> None:
+def test_changes_by_others_in_an_exported_node_are_imported(tmp_path: Path, memory: Memory) -> None:
     one = memory.add("Tea at four.", kind="preference", tags=["Tea Time", "daily"])
     memory.export(tmp_path / "out", format="repo")
     place = tmp_path / "out/.memory/memory/tea-at-four.json"
@@ -388,7 +388,7 @@ def test_an_edited_node_that_was_imported_needs_no_more_edits(tmp_path: Path, me
     assert (found.title, found.content) == (None, "Tea at five.")
 
 
-def test_a_store_that_is_there_is_added_to(tmp_path: Path, memory: Memory) -> None:
+def test_an_export_adds_to_an_existing_store(tmp_path: Path, memory: Memory) -> None:
     shutil.copytree(GOLDENS / "tool/input", tmp_path / "repo")
     before = files(tmp_path / "repo")
     memory.add("Something else.", title="Which datum?", kind="question")
@@ -407,7 +407,7 @@ def test_a_store_that_is_there_is_added_to(tmp_path: Path, memory: Memory) -> No
     assert list(problems(tmp_path / "repo")) == []
     new = json.loads(after["memory/features/new.json"])
     assert follows_tool(new, after["memory/features/new.md"]) is True
-    # Exported once, it needs no force; ids stay, whatever comes before them; what is gone here goes there.
+    # A later export needs no force, keeps ids in any order, and removes nodes of deleted memories.
     first = next(iter(memory.list(kind="feature")))
     older = {"id": "00e3c8fa-6800-7000-8000-000000000001", "content": "Older."}
     memory.import_from(json.dumps({**older, "meta": {"memglot": {"title": "New", "kind": "feature"}}}).encode())
@@ -420,7 +420,7 @@ def test_a_store_that_is_there_is_added_to(tmp_path: Path, memory: Memory) -> No
     assert {name: left[name] for name in before} == before
 
 
-def test_a_log_is_only_added_to(tmp_path: Path, memory: Memory) -> None:
+def test_a_log_is_only_appended_to(tmp_path: Path, memory: Memory) -> None:
     shutil.copytree(GOLDENS / "page/input", tmp_path / "one")
     memory.import_from(tmp_path / "one")
     place = tmp_path / "one/.memory/events.jsonl"
@@ -445,7 +445,7 @@ def test_a_node_that_its_owner_edited_is_kept(tmp_path: Path, memory: Memory) ->
     assert any("tea.json" in note or "tea.md" in note for note in result.notes)
 
 
-def test_what_was_saved_meanwhile_is_not_undone(tmp_path: Path, memory: Memory) -> None:
+def test_an_export_does_not_undo_a_concurrent_save(tmp_path: Path, memory: Memory) -> None:
     config(tmp_path)
     sidecar(tmp_path, "one")
     memory.import_from(tmp_path)
@@ -460,7 +460,7 @@ def test_what_was_saved_meanwhile_is_not_undone(tmp_path: Path, memory: Memory) 
     assert json.loads(files(tmp_path)["memory/one.json"])["title"] == "Ours"
 
 
-def test_a_node_that_others_relate_to_is_left_to_them(tmp_path: Path, memory: Memory) -> None:
+def test_a_node_with_relations_of_others_is_kept(tmp_path: Path, memory: Memory) -> None:
     one = memory.add("One.", title="One", kind="gotcha")
     memory.add("Two.", title="Two", kind="gotcha")
     memory.export(tmp_path, format="repo", force=True)
@@ -476,7 +476,7 @@ def test_a_node_that_others_relate_to_is_left_to_them(tmp_path: Path, memory: Me
     assert one.id
 
 
-def test_an_export_waits_for_whoever_saves(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_waits_for_a_running_save(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     config(tmp_path)
     memory.add("One.", title="One")
     lock = tmp_path / ".memory/.lock"
@@ -484,7 +484,7 @@ def test_an_export_waits_for_whoever_saves(tmp_path: Path, memory: Memory, monke
     with pytest.raises(ProjectError, match="process 1"), exclusive(tmp_path / ".memory", 0.05):
         pytest.fail("the lock is held")
     assert lock.exists()
-    # Whoever waits goes on as soon as the lock is gone.
+    # The export continues as soon as the lock is released.
     monkeypatch.setattr("memglot.project.storage.lock.time.sleep", lambda seconds: lock.unlink())
     memory.export(tmp_path, format="repo", force=True)
     assert not lock.exists()
@@ -511,7 +511,7 @@ def test_a_plain_store_has_no_key_of_ours(tmp_path: Path, memory: Memory) -> Non
     assert result.losses["kind"] == 1
 
 
-def test_nodes_of_two_repositories_do_not_meet(tmp_path: Path, memory: Memory) -> None:
+def test_nodes_of_two_repositories_are_not_merged(tmp_path: Path, memory: Memory) -> None:
     for name in ("a", "b"):
         config(tmp_path / name)
         sidecar(tmp_path / name, "same", f"of {name}")
@@ -555,7 +555,7 @@ def test_an_export_outside_its_folder_is_impossible(tmp_path: Path) -> None:
 
 @st.composite
 def nodes(draw: Any) -> Record:
-    """Memories as project memory might have made them, or almost."""
+    """Generate memories as project memory might have created them, or nearly so."""
     record: Record = draw(records())
     record.kind = draw(st.sampled_from(["feature", "decision", "gotcha", "question", "project", "note"]))
     record.status = draw(st.sampled_from(["active", "stale", "superseded", "open", "closed", "odd"]))
@@ -597,7 +597,7 @@ def nodes(draw: Any) -> Record:
 
 @st.composite
 def stores(draw: Any) -> list[Item]:
-    """A few such memories, with relations between them."""
+    """Generate a few such memories, with relations between them."""
     found = draw(st.lists(nodes(), min_size=1, max_size=4, unique_by=lambda record: record.id))
     items: list[Item] = []
     for number, record in enumerate(found):
@@ -625,7 +625,7 @@ def stores(draw: Any) -> list[Item]:
 @pytest.mark.parametrize("other", ["json", "sqlite", "memories-json", "obsidian"])
 @settings(max_examples=max(settings().max_examples // 4, 1))
 @given(items=stores())
-def test_nodes_come_back_from_any_format(other: str, items: list[Item]) -> None:
+def test_nodes_survive_a_round_trip_through_any_format(other: str, items: list[Item]) -> None:
     format = registry.get(other)
     assert format.write is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -637,7 +637,7 @@ def test_nodes_come_back_from_any_format(other: str, items: list[Item]) -> None:
 
 
 @given(items=stores())
-def test_every_memory_becomes_a_valid_node_and_comes_back(items: list[Item]) -> None:
+def test_every_memory_becomes_a_valid_node_and_is_read_back(items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         write(items, out)
@@ -652,7 +652,7 @@ def test_every_memory_becomes_a_valid_node_and_comes_back(items: list[Item]) -> 
         assert files(again) == files(out)
 
 
-def test_what_was_deleted_in_the_repository_goes_and_stays_gone(
+def test_a_memory_deleted_in_the_repository_stays_deleted(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = new_project(tmp_path)
@@ -662,21 +662,21 @@ def test_what_was_deleted_in_the_repository_goes_and_stays_gone(
     memory.import_from(root)
     assert sorted(str(record.title) for record in memory.list()) == ["Acme Render", "Stays"]
     assert list(memory.import_from(root).ids) == []
-    # An export does not bring it back, and tells of the deletion once: in the log, which told it first.
+    # An export does not restore it, and reports the deletion only once: in the log, where it already is.
     memory.export(tmp_path / "out", format="repo")
     assert not list((tmp_path / "out").rglob("goes.*"))
     assert "not wanted" not in (tmp_path / "out/.memory/.memglot.json").read_text()
     with Memory.open(":memory:") as other:
         other.import_from(tmp_path / "out")
         assert sorted(str(record.title) for record in other.list()) == ["Acme Render", "Stays"]
-    # Whoever makes it anew, later, has it again.
+    # A node that is created again later exists again.
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
     saved(root, nodes=[feature("Goes", "Back again.")])
     memory.import_from(root)
     assert "Goes" in [record.title for record in memory.list()]
 
 
-def whole(root: Path) -> bool:
+def is_intact(root: Path) -> bool:
     return verify_path(root, Report()).state == "whole"
 
 
@@ -695,7 +695,7 @@ def test_a_filtered_export_removes_nothing(tmp_path: Path, memory: Memory) -> No
     assert {path: text for path, text in files(root).items() if not path.startswith(".memglot")} == {
         path: text for path, text in before.items() if not path.startswith(".memglot")
     }
-    assert whole(root)
+    assert is_intact(root)
     (two,) = (record for record in memory.list() if record.title == "Two")
     memory.delete(two.id)
     memory.export(root, format="repo")
@@ -703,7 +703,7 @@ def test_a_filtered_export_removes_nothing(tmp_path: Path, memory: Memory) -> No
     assert list((root / ".memory/relations").iterdir()) == []
 
 
-def test_the_nodes_of_another_persons_export_stay(tmp_path: Path, memory: Memory) -> None:
+def test_nodes_exported_by_another_person_are_kept(tmp_path: Path, memory: Memory) -> None:
     memory.add("Alice's fact", kind="preference", tree="alice.own")
     memory.export(tmp_path / "p", format="repo")
     with Memory.open(":memory:") as bob:
@@ -717,7 +717,7 @@ def test_the_nodes_of_another_persons_export_stay(tmp_path: Path, memory: Memory
 
 
 @pytest.mark.parametrize("stop", range(1, 11))
-def test_an_export_that_is_stopped_may_be_run_again(tmp_path: Path, memory: Memory, stop: int) -> None:
+def test_an_interrupted_export_can_be_repeated(tmp_path: Path, memory: Memory, stop: int) -> None:
     store = tmp_path / "s.db"
     with Memory.open(str(store)) as own:
         for number in range(4):
@@ -742,7 +742,7 @@ def test_an_export_that_is_stopped_may_be_run_again(tmp_path: Path, memory: Memo
         own.export(tmp_path / "p", format="repo")
         expected = sorted(record.content for record in own.list())
     assert nodes_of(tmp_path / "p") == [f"fact-{number}" for number in range(8)]
-    assert whole(tmp_path / "p")
+    assert is_intact(tmp_path / "p")
     memory.import_from(tmp_path / "p")
     assert sorted(record.content for record in memory.list()) == expected
 
@@ -762,13 +762,13 @@ def test_an_export_does_not_undo_deletions_of_the_repository(
     assert any("stay deleted" in note for note in report.notes)
     assert nodes_of(root) == ["acme-render", "one"]
     assert list((root / ".memory/relations").iterdir()) == []
-    # A memory of one's own that somebody took out of the project stays in one's store.
+    # A memory of the user that another person removed from the project stays in the user's store.
     memory.import_from(root)
     assert sorted(str(record.title) for record in memory.list()) == ["Acme Render", "Mine", "One"]
     assert list(memory.relations()) == []
 
 
-def test_an_edit_that_the_store_has_read_is_overwritten_by_a_later_one(
+def test_an_imported_edit_is_overwritten_by_a_later_one(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = new_project(tmp_path)
@@ -795,7 +795,7 @@ def test_a_linked_folder_is_refused(tmp_path: Path, memory: Memory) -> None:
 
 @pytest.mark.skipif(not FIXTURES.exists(), reason="the shared fixtures are not here")
 @pytest.mark.parametrize("format", ["memories-json", "agentos-sqlite", "mcp-graph", "csv", "yaml"])
-def test_relations_come_back_by_way_of_a_file(tmp_path: Path, format: str) -> None:
+def test_relations_survive_a_round_trip_through_a_file(tmp_path: Path, format: str) -> None:
     middle = tmp_path / f"middle{registry.get(format).extensions[0]}"
     convert(FIXTURES / "store-a", middle, to=format)
     convert(middle, tmp_path / "out", from_=format, to="repo")
@@ -803,7 +803,7 @@ def test_relations_come_back_by_way_of_a_file(tmp_path: Path, format: str) -> No
     assert {path: text for path, text in files(tmp_path / "out").items() if path in expected} == expected
 
 
-def test_what_a_save_took_away_or_revived_is_so_in_the_store(
+def test_removals_and_revivals_by_a_save_reach_the_store(
     tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = new_project(tmp_path)
@@ -825,7 +825,7 @@ def test_what_a_save_took_away_or_revived_is_so_in_the_store(
     assert files(root) == before
 
 
-def test_texts_that_a_save_would_refuse_are_reported(tmp_path: Path, memory: Memory) -> None:
+def test_texts_that_a_save_would_reject_are_reported(tmp_path: Path, memory: Memory) -> None:
     key = "AKIA" + "ABCDEFGHIJKLMNOP"
     ids = [memory.add(text, title="T").id for text in (f"key {key}", "---\na: 1\n---\nText", "Harmless.")]
     report = memory.export(tmp_path / "p", format="repo")
