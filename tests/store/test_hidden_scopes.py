@@ -1,4 +1,4 @@
-"""A store that is opened without its sensitive scopes: nothing of them is shown, found, counted or changed."""
+"""A store opened without its sensitive scopes does not show, find, count or change their memories."""
 
 from collections.abc import Iterator
 from inspect import isfunction, signature
@@ -31,7 +31,7 @@ def view(store: Path) -> Iterator[Memory]:
 SECRET, OPEN = "0194a000-0001-7000-8000-000000000001", "0194a000-0002-7000-8000-000000000002"
 
 
-def test_it_is_neither_shown_nor_found_nor_counted(view: Memory) -> None:
+def test_a_hidden_memory_is_not_shown_found_or_counted(view: Memory) -> None:
     with pytest.raises(NotFound) as caught:
         view.get(SECRET)
     assert "salary" not in str(caught.value) and "--allow-sensitive" in str(caught.value.hint)
@@ -47,7 +47,7 @@ def test_it_is_neither_shown_nor_found_nor_counted(view: Memory) -> None:
     assert b"salary" not in (view.export(format="json").content or b"")
 
 
-def test_it_is_not_changed(view: Memory, store: Path) -> None:
+def test_a_hidden_memory_is_not_changed(view: Memory, store: Path) -> None:
     for deed in (
         lambda: view.update(SECRET, content="x"),
         lambda: view.delete(SECRET),
@@ -64,7 +64,7 @@ def test_it_is_not_changed(view: Memory, store: Path) -> None:
 
 
 def remote(tmp_path: Path, **fields: object) -> Path:
-    """A memories.json of another machine that speaks of the secret by its id."""
+    """Write a memories.json of another machine that names the secret by its id."""
     with Memory.open(":memory:") as other:
         other.add("guessed", id=SECRET, scope="user")
         other.add("of another", scope="finance")
@@ -85,7 +85,9 @@ KEPT = ("the salary is a secret number", "finance")
 
 
 @pytest.mark.parametrize("conflict", ["merge", "prefer-remote", "prefer-local"])
-def test_no_file_reads_or_overwrites_it(view: Memory, store: Path, tmp_path: Path, conflict: str) -> None:
+def test_an_import_does_not_read_or_overwrite_a_hidden_memory(
+    view: Memory, store: Path, tmp_path: Path, conflict: str
+) -> None:
     result = view.import_from(remote(tmp_path), conflict=conflict)
     assert (result.imported, result.merged, result.failed) == (0, 0, 2)
     assert "2 memories belong to sensitive scopes" in str(next(result.errors))
@@ -94,7 +96,7 @@ def test_no_file_reads_or_overwrites_it(view: Memory, store: Path, tmp_path: Pat
         view.get(SECRET)
 
 
-def test_no_file_deletes_it_or_hangs_something_on_it(view: Memory, store: Path, tmp_path: Path) -> None:
+def test_an_import_does_not_delete_a_hidden_memory_or_link_to_it(view: Memory, store: Path, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "remote.db") as other:
         other.add("x", id=SECRET)
         other.add("y", id="0194a000-0003-7000-8000-000000000003")
@@ -107,7 +109,7 @@ def test_no_file_deletes_it_or_hangs_something_on_it(view: Memory, store: Path, 
         assert len(list(whole.relations(SECRET))) == 1
 
 
-def test_no_file_marks_scopes(view: Memory, store: Path, tmp_path: Path) -> None:
+def test_an_import_does_not_mark_scopes(view: Memory, store: Path, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "other.db") as other:
         other.add("mine", scope="user")
         other.add("theirs", scope="team")
@@ -121,7 +123,7 @@ def test_no_file_marks_scopes(view: Memory, store: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("format", ["sqlite", "agentos-sqlite", "json", "memories-json", "obsidian", "markdown"])
 @pytest.mark.parametrize("tree", [None, "work"])
-def test_no_format_takes_it_out(view: Memory, tmp_path: Path, format: str, tree: str | None) -> None:
+def test_no_format_exports_a_hidden_memory(view: Memory, tmp_path: Path, format: str, tree: str | None) -> None:
     result = view.export(tmp_path / "out", format=format, tree=tree)
     assert result.count == 1
     found = [tmp_path / "out"] if (tmp_path / "out").is_file() else list((tmp_path / "out").rglob("*"))
@@ -130,27 +132,27 @@ def test_no_format_takes_it_out(view: Memory, tmp_path: Path, format: str, tree:
     assert "finance" not in " ".join(result.notes)
 
 
-def test_an_export_is_no_oracle(view: Memory) -> None:
+def test_an_export_does_not_reveal_guesses(view: Memory) -> None:
     right = view.export(format="json", meta={"pin": "1234"})
     assert right.notes == view.export(format="json", meta={"pin": "9999"}).notes
 
 
-def test_a_comparison_tells_nothing_of_it(view: Memory, tmp_path: Path) -> None:
+def test_a_diff_reveals_nothing_about_hidden_memories(view: Memory, tmp_path: Path) -> None:
     for content in ("guessed", KEPT[0]):
         found = view.diff_with_remote(remote(tmp_path, content=content)).value()
         told = [*found["new"], *found["updates"], *found["conflicts"], *found["unchanged"], *found["ahead"]]
         assert told == [] and found["failed"] == 2
 
 
-def test_a_file_for_another_service_tells_nothing_of_it(view: Memory, tmp_path: Path) -> None:
+def test_a_v5_export_reveals_nothing_about_hidden_memories(view: Memory, tmp_path: Path) -> None:
     result = view.sync_export(tmp_path / "out.json", v5=True)
     text = (tmp_path / "out.json").read_bytes()
     assert b"salary" not in text and SECRET.encode() not in text
     assert "finance" not in " ".join(result.notes)
 
 
-def test_reports_of_imports_tell_nothing_of_it(store: Path, view: Memory) -> None:
-    """What a person imports may be of a sensitive scope, and an error quotes what could not be read."""
+def test_import_reports_reveal_nothing_about_hidden_memories(store: Path, view: Memory) -> None:
+    """A person may import memories of a sensitive scope, and errors quote unreadable input."""
     with Memory.open(store) as whole:
         whole.import_from(b'[{"content": "fine"}, {"content": "x", "tree": "a salary of 5000"}]', format="json")
         assert "salary" in str(whole.import_report().errors)
@@ -167,14 +169,14 @@ def test_reports_of_imports_tell_nothing_of_it(store: Path, view: Memory) -> Non
     assert len(list(view.imports())) == 2
 
 
-def test_a_chain_for_another_machine_is_given_without_a_word_about_it(view: Memory, tmp_path: Path) -> None:
+def test_an_exported_audit_chain_reveals_nothing_about_hidden_memories(view: Memory, tmp_path: Path) -> None:
     result = view.sync_export(tmp_path / "out.json", scope="user", include_audit_chain=True)
     text = (tmp_path / "out.json").read_bytes()
     assert b"salary" not in text and SECRET.encode() not in text
     assert "finance" not in " ".join(result.notes)
 
 
-def test_what_is_not_found_by_meaning_is_counted_without_it(store: Path, view: Memory) -> None:
+def test_hidden_memories_without_a_vector_are_not_counted(store: Path, view: Memory) -> None:
     with Memory.open(":memory:") as other, Memory.open(store) as whole:
         for number in range(3):
             other.add(f"the salary of {number}", scope="finance")
@@ -185,7 +187,7 @@ def test_what_is_not_found_by_meaning_is_counted_without_it(store: Path, view: M
     assert [note[:20] for note in view.search("office").notes] == ["1 memory has no vect"]
 
 
-def test_its_id_is_taken_even_where_it_was_deleted(store: Path, view: Memory) -> None:
+def test_the_id_of_a_hidden_memory_stays_in_use_after_deletion(store: Path, view: Memory) -> None:
     for _ in range(2):
         with pytest.raises(AlreadyThere):
             view.add("mine now", id=SECRET)
@@ -196,7 +198,7 @@ def test_its_id_is_taken_even_where_it_was_deleted(store: Path, view: Memory) ->
 
 
 @pytest.mark.parametrize("conflict", ["merge", "prefer-remote", "prefer-local"])
-def test_a_dry_run_tells_what_an_import_would(view: Memory, store: Path, tmp_path: Path, conflict: str) -> None:
+def test_a_dry_run_reports_the_same_as_an_import(view: Memory, store: Path, tmp_path: Path, conflict: str) -> None:
     file = remote(tmp_path)
     would = view.import_from(file, conflict=conflict, dry_run=True)
     did = view.import_from(file, conflict=conflict)
