@@ -6,12 +6,14 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import click
 import pytest
 
-from memglot.cli.main import COMMANDS, cli
+from memglot.cli.main import COMMANDS, cli, run
+from memglot.cli.session import Session
 
 VERBS = set(
     "Add Answer Build Change Check Clear Compare Convert Copy Create Delete Edit Exchange Export Import List Mark "
@@ -88,6 +90,21 @@ def test_examples_are_printed_as_written_and_are_accepted(
             own += words[: len(name.split())] == name.split()
             _parse([os.path.expanduser(word) for word in words])
     assert own
+
+
+@pytest.mark.parametrize("name", ["add", "entity", "formats", "identity", "list", "scope", "search", "stats", "tree"])
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMGLOT_STORE", "memories.db")
+    Path("about-me.md").write_text("Ann")
+    for words in [["identity", "set", "about-me.md"], ["add", "Task queue"], *_all_calls(ALL[name])]:
+        monkeypatch.setattr("sys.stdin", StringIO("Meeting notes"))
+        assert run(Session(), words) == 0, words
+
+
+def _all_calls(command: click.Command) -> Iterator[list[str]]:
+    for line in _examples(command):
+        yield from _calls(line)
 
 
 def _calls(line: str) -> Iterator[list[str]]:

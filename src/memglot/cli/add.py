@@ -15,7 +15,7 @@ from memglot.results import record_value
     "add",
     examples="""
     memglot add "Deploys are frozen on Fridays" --tree work.deploys --tag rule
-    memglot add "Ann moved to Lisbon" --temporal 2024-05
+    memglot add "Ann moved to Lisbon" --temporal 2024-05-01T00:00:00Z
     memglot add - --title "Meeting notes" < notes.txt
     """,
 )

@@ -19,7 +19,11 @@ def field_options(function: Any) -> Any:
     """Add the options that set fields."""
     for option in (
         click.option("--title", help="Title."),
-        click.option("--temporal", metavar="START[,END]", help="Time or period that the memory is about."),
+        click.option(
+            "--temporal",
+            metavar="START[,END]",
+            help="Time or period that the memory is about, such as `2024-05-01T00:00:00Z`.",
+        ),
         click.option("--meta", metavar="JSON", help="Metadata, a JSON object."),
         click.option("--scope", help="Scope that the memory belongs to, such as `user` or `team`."),
         click.option("--kind", help="Kind of memory, such as `semantic` or `episodic`."),
