@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memglot.project.check.inputs import check_project
+from memglot.project.check.run import check_project
 from memglot.project.init import init
 from memglot.project.query import query
 from memglot.project.rebuild import rebuild
@@ -32,7 +32,7 @@ KILLED = """
 import json, os, random, signal, sys, time
 from pathlib import Path
 from memglot.project.save.run import save as save_request
-from memglot.project.check.inputs import check_project
+from memglot.project.check.run import check_project
 from memglot.project.status import status
 from memglot.project.envelope import run
 root, rounds = Path(sys.argv[1]), int(sys.argv[2])

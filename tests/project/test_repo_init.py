@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from memglot.project.check.inputs import check_project
+from memglot.project.check.run import check_project
 from memglot.project.diff import diff
 from memglot.project.init import brief, init
 from memglot.project.rebuild import rebuild

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memglot.project.check.inputs import check_project
+from memglot.project.check.run import check_project
 from memglot.project.rebuild import rebuild
 from memglot.project.save.run import save as save_request
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar

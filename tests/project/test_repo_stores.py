@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import SHARED
-from memglot.project.check.inputs import check_project
+from memglot.project.check.run import check_project
 from memglot.project.init import init
 from memglot.project.reset import reset, restore
 from memglot.project.status import status

@@ -12,7 +12,7 @@ from memglot.display import one_line
 @command("check")
 def check(session: Session) -> int:
     """Check every file of project memory; exit with 1 if something is wrong."""
-    from memglot.project.check.inputs import check_project
+    from memglot.project.check.run import check_project
     from memglot.project.envelope import run
 
     envelope = run(Path(), check_project)

@@ -12,10 +12,12 @@ import msgspec
 from memglot.project.check.findings import Findings
 from memglot.project.check.nodes import check_nodes
 from memglot.project.check.relations import check_relations
-from memglot.project.map import has_odd_markers, has_own_words
+from memglot.project.map import dead_anchors_in, has_odd_markers, has_own_words, render_map
+from memglot.project.markers import AGENT_FILES, MAP, extract_section
 from memglot.project.project import Project
 from memglot.project.schemas import NAMES, schema_path
-from memglot.project.storage.errors import issue, not_initialized, unsafe_path
+from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.errors import ProjectError, issue, not_initialized, unsafe_path
 from memglot.project.storage.faults import FileFault, invalid_schema, missing_file
 from memglot.project.storage.paths import (
     CONFIG,
@@ -37,6 +39,40 @@ _COMMIT = re.compile(COMMIT)
 _EVENT = msgspec.json.Decoder(MemoryEvent)
 
 
+def check_project(project: Project) -> dict[str, Any]:
+    """Check the files of a project's memory, and its anchors, product map and index.
+
+    Raise `ProjectError` if there is no memory, or if it is of another version.
+    """
+    try:
+        inputs = _inputs(project)
+    except ProjectError as error:
+        if error.exit_code == 3:
+            raise
+        inputs = {}  # A config that cannot be read is among the findings.
+    return check(project, **inputs)
+
+
+def _inputs(project: Project) -> dict[str, Any]:
+    with snapshot_of(project) as snapshot:
+        dead = dead_anchors_in(snapshot)
+        text = render_map(snapshot.nodes(), dead)
+        problem = None
+        if project.config.memory.auto_index and not snapshot.index.kept:
+            problem = "it cannot be written, so every command reads all files"
+    missing, stale = [], []
+    for name in AGENT_FILES:
+        path = project.root / name
+        if not path.is_file():
+            continue  # Projects without guidance have no such file.
+        found = extract_section(path.read_bytes().decode(errors="replace"), MAP)
+        if found is None:
+            missing.append(name)
+        elif found != text:
+            stale.append(name)
+    return {"dead": dead, "maps_missing": missing, "maps_stale": stale, "index_problem": problem}
+
+
 def check(
     project: Project,
     *,
@@ -45,7 +81,7 @@ def check(
     maps_stale: Iterable[str] = (),
     index_problem: str | None = None,
 ) -> dict[str, Any]:
-    """Return everything that is wrong with a store: errors make it invalid, warnings do not.
+    """Return everything that is wrong with the files of a store: errors make it invalid, warnings do not.
 
     `dead` are the anchors that match no files, by the ids of their nodes; `maps_missing` and `maps_stale` the files
     whose product map is missing or out of date; `index_problem` why the index cannot be used. Raise `ProjectError` if

@@ -22,7 +22,6 @@ RELATION_STATUSES: tuple[str, ...] = get_args(RelationStatus)
 STAGES: tuple[str, ...] = get_args(Stage)
 PREDICATES: tuple[str, ...] = get_args(Predicate)
 CONFIDENCES: tuple[str, ...] = get_args(Confidence)
-EVIDENCE_KINDS: tuple[str, ...] = get_args(EvidenceKind)
 STATUSES = {kind: ("active", "stale", "superseded") for kind in KINDS} | {
     "question": ("open", "closed", "stale", "superseded")
 }
