@@ -1,1 +1,1 @@
-"""The command line: parses, calls the engine, prints."""
+"""The command line: parse arguments, call `Memory` or project memory, and print the result. One module per command."""

@@ -10,7 +10,6 @@ out of the product map. Its true kind, and everything else that a sidecar has no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from memglot.errors import NeedsFolder, Unreadable
 from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
@@ -33,11 +32,6 @@ from memglot.report import Report, SourceReport
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Refuse a single file: a node has two files, and nodes refer to each other."""
     raise Unreadable(source.name, "project memory is read as a folder", "give a repository, or its `.memory` folder")
-
-
-def read_storage_folder(folder: Path, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
-    """Yield the memories, relations, settings and events of a `.memory` folder."""
-    return read_storage(folder, report, options)
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
@@ -79,7 +73,7 @@ FORMAT = Format(
     conflict="merge",
     folder=FolderSupport(
         folder_name=FOLDER,
-        read=read_storage_folder,
+        read=read_storage,
         recognise=recognise_folder,
         accepts_file=accepts_file,
         digest_file=digest_file,
