@@ -39,7 +39,7 @@ def put(root: Path, path: str, content: bytes | str) -> Path:
 
 
 def write_node(root: Path, id: str, body: str = "Text.", *, place: str = "", tool: bool = False, **fields: Any) -> None:
-    """A node, hashed by the page's rule, or the real tool's."""
+    """A node, hashed by the page's rule, or the original tool's."""
     kind, slug = id.split(".", 1)
     place = place or f"memory/{slug}"
     sidecar = {

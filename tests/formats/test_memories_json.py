@@ -21,7 +21,7 @@ from memglot.model import Blob, Document, Entity, Relation, Supersession
 MEMORYD = SHARED / "fixtures" / "memoryd"
 SERVICE = SHARED / "fixtures" / "mcp-memory-service"
 PASSPHRASE = "correct-horse-battery-staple 口令"
-real = pytest.mark.skipif(not MEMORYD.exists(), reason="the real tools' files are not here")
+real = pytest.mark.skipif(not MEMORYD.exists(), reason="the original tools' files are not here")
 META = {
     "source_machine": "desk",
     "export_timestamp": "2026-03-01T08:00:00Z",
@@ -63,7 +63,7 @@ def export(memory: Memory, path: Path, **options: Any) -> dict[str, Any]:
     return value
 
 
-# The real tools' own files
+# The original tools' own files
 
 
 @real

@@ -95,7 +95,7 @@ def config(folder: Path, version: Any = 5) -> None:
 
 
 def problems(folder: Path) -> Iterator[str]:
-    """Yield what the real tool would report: invalid schemas and hashes, missing ends, duplicates."""
+    """Yield what the original tool would report: invalid schemas and hashes, missing ends, duplicates."""
     memory = folder / ".memory"
     msgspec.json.decode((memory / "config.json").read_bytes(), type=shapes.Config)
     found, triples = set(), set()

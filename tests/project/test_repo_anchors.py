@@ -1,4 +1,4 @@
-"""Anchors are repo-relative globs, matched as the real tool matches them, and no glob can make a command hang."""
+"""Anchors are repo-relative globs, matched as the original tool matches them, and no glob can make a command hang."""
 
 from __future__ import annotations
 

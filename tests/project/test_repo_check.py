@@ -230,7 +230,7 @@ WARNINGS: dict[str, tuple[Callable[[Path], Any], Found]] = {
         lambda root: put(root, "memory/gamma.md", "Edited."),
         [("ObjectContentHashMismatch", "memory/gamma.json")],
     ),
-    "edited sidecar of the real tool": (
+    "edited sidecar of the original tool": (
         lambda root: edit(root, "memory/beta.json", title="Other"),
         [("ObjectContentHashMismatch", "memory/beta.json")],
     ),

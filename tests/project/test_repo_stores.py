@@ -1,4 +1,4 @@
-"""Stores that the real tool made: we keep its layout, its bytes, and each sidecar's own hash rule."""
+"""Stores that the original tool made: we keep its layout, its bytes, and each sidecar's own hash rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="the shared fi
 
 
 def stable(value: Any) -> bytes:
-    """The real tool's bytes, by its own rule, told apart from our code."""
+    """The original tool's bytes, by its own rule, told apart from our code."""
     return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -40,7 +40,7 @@ def page_hash(body: bytes) -> str:
 
 
 def tool_store(root: Path) -> None:
-    """Make a store look as the real tool would have made it."""
+    """Make a store look as the original tool would have made it."""
     folder = root / ".memory"
     (old,) = (folder / "memory").glob("*.json")
     fields = json.loads(old.read_bytes()) | {"body_path": "memory/project.md"}
@@ -53,7 +53,7 @@ def tool_store(root: Path) -> None:
 
 
 def assert_tool_agrees(root: Path) -> None:
-    """What the real tool's check would say: nothing."""
+    """What the original tool's check would say: nothing."""
     folder = root / ".memory"
     for path in sorted((folder / "memory").rglob("*.json")):
         fields = json.loads(path.read_bytes())
@@ -109,7 +109,7 @@ def test_store_a_is_read_saved_to_and_read_back(tmp_path: Path) -> None:
     told = do(root, sync, dry_run=False)["data"]
     assert told["full_verification"]
     assert [entry["id"] for entry in told["orphaned"]] == ["feature.fax-gateway"]
-    # Its own map, made by the real tool, is what we make of the same nodes.
+    # Its own map, made by the original tool, is what we make of the same nodes.
     assert ((root / "AGENTS.md").read_bytes(), (root / "CLAUDE.md").read_bytes()) == maps
     again = saved(root, nodes=[{"id": "feature.billing-worker", "stage": "shipped"}])
     assert again["files_changed"] == []

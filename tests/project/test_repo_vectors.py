@@ -1,4 +1,4 @@
-"""Slugs, ids, times and hashes, by the vectors of the real tool and by cases of our own."""
+"""Slugs, ids, times and hashes, by the vectors of the original tool and by cases of our own."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class _Bounded(gzip.GzipFile):
     """A compressed stream that limits each read to the size of a header."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read some bytes. Raises `ValueError` for an oversized header, which would fill the memory."""
+        """Read some bytes. Raise `ValueError` for an oversized header, which would fill the memory."""
         if size is None or not 0 <= size <= _MAX_HEADER:
             raise ValueError("a header in it is too large")
         return super().read(size)
@@ -43,7 +43,7 @@ class BackupDiffers(Exception):
 def pack(folder: Path, names: list[str], path: Path) -> None:
     """Write the named entries of a folder, recursively, to a new archive that survives a power failure.
 
-    Raises `OSError`, and `BackupDiffers` if the written archive does not match the folder.
+    Raise `OSError`, and `BackupDiffers` if the written archive does not match the folder.
     """
     part = path.with_name(path.name + ".part")
     with replace_file(path, temporary=part) as out:
@@ -57,7 +57,7 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
 def unpack(path: Path, shown: str, folder: Path) -> list[str]:
     """Unpack an archive into a new folder; return the links that were left out.
 
-    Only regular files and folders are created, and only below the folder. Raises `ProjectError` for an archive that is
+    Only regular files and folders are created, and only below the folder. Raise `ProjectError` for an archive that is
     damaged, too large, or contains anything else.
     """
     links: list[str] = []
@@ -88,7 +88,7 @@ def lacks_file(path: Path, name: str) -> bool:
 
 
 def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """Yield the entries of an archive. Raises `ValueError` if they are too many or too large."""
+    """Yield the entries of an archive. Raise `ValueError` if they are too many or too large."""
     left = MAX_BYTES
     with _open(path) as archive:
         for count, member in enumerate(archive, 1):
@@ -134,7 +134,7 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str) -> str | None:
 
 
 def _compare(path: Path, digests: dict[str, str | None]) -> None:
-    """Compare a new archive with the digests of its files. Raises `BackupDiffers`."""
+    """Compare a new archive with the digests of its files. Raise `BackupDiffers`."""
     due = {name: digest for name, digest in digests.items() if digest is not None}
     try:
         with _open(path) as archive:

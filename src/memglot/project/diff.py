@@ -28,7 +28,7 @@ def diff(project: Project) -> dict[str, Any]:
     """Return the diff of `.memory` against the last commit, including new files, and the ids of what changed.
 
     `changed_files` are all that differ; `untracked_files` are those that git does not track yet. Storage of any
-    version is compared. Raises `ProjectError` outside of git.
+    version is compared. Raise `ProjectError` outside of git.
     """
     git = project.git
     if git is None:

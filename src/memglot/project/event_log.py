@@ -44,7 +44,7 @@ def parse_time(time: str | None) -> datetime:
 def read_tail(path: Path) -> Tail:
     """Return how a log ends; blank lines at its end do not count, and a missing log is empty.
 
-    Raises `ProjectError` if it contains an unresolved merge conflict: appending would hide it.
+    Raise `ProjectError` if it contains an unresolved merge conflict: appending would hide it.
     """
     try:
         with open(path, "rb") as log:

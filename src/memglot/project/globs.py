@@ -1,4 +1,4 @@
-"""Match globs against paths, by the rules of the real tool, in time linear in the path even for hostile globs.
+"""Match globs against paths, by the rules of the original tool, in time linear in the path even for hostile globs.
 
 `*`, `?` and `[...]` stay within a segment, `**` as a segment spans any number of segments, `{a,b}` and `{1..3}` are
 alternatives, and `!() ?() *() +() @()` are extended groups. Names that begin with a dot match like all others, and
@@ -28,7 +28,7 @@ _MAGIC = re.compile(r"[*?\[{(]|[!+@]\(")
 
 
 class Glob:
-    """A compiled glob. Raises `GlobTooLarge` if it is too long or expands to too many patterns."""
+    """A compiled glob. Raise `GlobTooLarge` if it is too long or expands to too many patterns."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARACTERS:

@@ -27,7 +27,7 @@ _BUDGET = 2000
 
 
 def init(project: Project, *, dry_run: bool = False, guidance: bool = True, force: bool = False) -> dict[str, Any]:
-    """Create the memory of a project; existing memory is kept, and what is missing is added. Raises `ProjectError`.
+    """Create the memory of a project; existing memory is kept, and what is missing is added. Raise `ProjectError`.
 
     With `force`, existing memory is backed up and replaced.
     """

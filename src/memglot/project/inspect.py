@@ -33,7 +33,7 @@ _MAX_SIMILAR = 3
 def inspect(project: Project, id: str) -> dict[str, Any]:
     """Return a node with its relations; missing fields are null or an empty list.
 
-    Raises `ProjectError` for an id that no node has.
+    Raise `ProjectError` for an id that no node has.
     """
     with snapshot_of(project) as snapshot:
         node = snapshot.node(id)

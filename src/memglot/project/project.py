@@ -55,7 +55,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config:
-        """The contents of `config.json`. Raises `ProjectError` if it is missing or of another version."""
+        """The contents of `config.json`. Raise `ProjectError` if it is missing or of another version."""
         self.refuse_links()
         try:
             return to_config(StoreReader(self.folder).config()[1])

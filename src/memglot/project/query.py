@@ -29,7 +29,7 @@ class _Neighbour(NamedTuple):
 
 
 def query(project: Project, question: str, budget: float | None = None) -> dict[str, Any]:
-    """Answer a question as Markdown. Raises `ProjectError` for an empty question or an invalid budget."""
+    """Answer a question as Markdown. Raise `ProjectError` for an empty question or an invalid budget."""
     with snapshot_of(project) as snapshot:
         return _answer(snapshot, question, budget)
 

@@ -17,7 +17,7 @@ from memglot.settings import export_time
 
 
 def rebuild(project: Project) -> dict[str, Any]:
-    """Index every file again, create missing schemas and folders, and log it. Raises `ProjectError`."""
+    """Index every file again, create missing schemas and folders, and log it. Raise `ProjectError`."""
     project.config  # noqa: B018 - another version is refused before anything is written
     with locked(project.folder, "rebuild"):
         project.warnings.extend(finish_change(project.folder))

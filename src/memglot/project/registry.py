@@ -91,7 +91,7 @@ class Registry:
         return row
 
     def remove(self, identifier: str) -> Row:
-        """Unregister a project by registry id, path, project id or name; its memory is kept. Raises `ProjectError`."""
+        """Unregister a project by registry id, path, project id or name; its memory is kept. Raise `ProjectError`."""
         gone: Row = {}
 
         def without(rows: Rows) -> Rows:

@@ -37,7 +37,7 @@ not, a restore of that backup was killed."""
 
 
 def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
-    """Remove a store, after a backup unless `destroy` is set, and unregister the project. Raises `ProjectError`."""
+    """Remove a store, after a backup unless `destroy` is set, and unregister the project. Raise `ProjectError`."""
     found = clear(project, destroy=destroy, dry_run=dry_run)
     if not dry_run:
         with open_registry(project) as registry, suppress(ProjectError):
@@ -54,7 +54,7 @@ def reset_all(project: Project, *, destroy: bool = False, dry_run: bool = False)
 def clear(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
     """Back up a store of any version, intact or broken, and then remove it; backups are kept.
 
-    With `destroy` there is no backup, and earlier backups are removed too. Raises `ProjectError`; a store that could
+    With `destroy` there is no backup, and earlier backups are removed too. Raise `ProjectError`; a store that could
     not be backed up is not removed.
     """
     names = _entries(project)
@@ -99,7 +99,7 @@ def restore(project: Project, name: str | None = None) -> dict[str, Any]:
     """Restore a backup: the newest with a complete store, or a named one. An existing store is backed up first.
 
     A backup without a store is refused. The existing store is not changed before the backup is unpacked completely.
-    Raises `ProjectError`.
+    Raise `ProjectError`.
     """
     if project.folder.is_symlink():
         raise unsafe_path(FOLDER)

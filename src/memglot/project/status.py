@@ -19,7 +19,7 @@ from memglot.project.sync import read_marker
 
 
 def status(project: Project) -> dict[str, Any]:
-    """Return the state of a project. Raises `ProjectError`."""
+    """Return the state of a project. Raise `ProjectError`."""
     with snapshot_of(project) as snapshot:
         marker = read_marker(project.folder)
         last_sync = None if marker is None else {"last_sync_commit": marker.commit, "last_sync_at": marker.at}

@@ -89,7 +89,7 @@ def write_marker(folder: Path, marker: Marker) -> None:
 def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
     """Compare all anchors with the repository, and advance the sync marker and the product map.
 
-    Raises `ProjectError` outside of a git repository.
+    Raise `ProjectError` outside of a git repository.
     """
     with snapshot_of(project) as snapshot:
         unreadable = unreadable_nodes(snapshot)

@@ -58,7 +58,7 @@ def first_sentence(body: str) -> str:
 
 
 def check_budget(value: object) -> int:
-    """Return a token budget, at most 50,000. Raises `ProjectError` if it is not an integer above 500."""
+    """Return a token budget, at most 50,000. Raise `ProjectError` if it is not an integer above 500."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < MIN_BUDGET:

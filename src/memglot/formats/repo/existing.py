@@ -22,7 +22,7 @@ from memglot.report import SourceReport
 
 
 class ExistingStore:
-    """The nodes and relations of a store, by their ids. Raises `Unreadable` for another storage version."""
+    """The nodes and relations of a store, by their ids. Raise `Unreadable` for another storage version."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

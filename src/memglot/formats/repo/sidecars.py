@@ -86,7 +86,7 @@ class NodePlan(NamedTuple):
     place: str
     body_path: str
     tool_hash: bool
-    """True if a new node is hashed by the real tool's rule."""
+    """True if a new node is hashed by the original tool's rule."""
     title: str | None = None
     """Title to use if the memory has none."""
     newer: str | None = None

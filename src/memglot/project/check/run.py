@@ -1,4 +1,4 @@
-"""Check a store: report what is wrong with its files, with the codes of the real tool."""
+"""Check a store: report what is wrong with its files, with the codes of the original tool."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _check_folders(findings: Findings) -> None:
 
 
 def _check_schemas(findings: Findings) -> None:
-    """Check the schemas in the store: missing ones are written again, but broken ones stop the real tool."""
+    """Check the schemas in the store: missing ones are written again, but broken ones stop the original tool."""
     for path in map(schema_path, NAMES):
         if path not in findings.files:
             # If the folder is missing, one warning about it is enough.

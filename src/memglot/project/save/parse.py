@@ -79,7 +79,7 @@ _MISSING = "Object missing required field `"
 
 
 def decode_json(text: bytes) -> Any:
-    """Decode JSON text. Raises `ProjectError` if it is not valid."""
+    """Decode JSON text. Raise `ProjectError` if it is not valid."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -88,7 +88,7 @@ def decode_json(text: bytes) -> Any:
 
 
 def read_request(value: Any) -> FullSaveRequest:
-    """Convert a decoded JSON value to a request. Raises `ProjectError` with the field that is wrong."""
+    """Convert a decoded JSON value to a request. Raise `ProjectError` with the field that is wrong."""
     try:
         request = msgspec.convert(value, FullSaveRequest)
     except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ def read_request(value: Any) -> FullSaveRequest:
 
 
 def checked_request(request: SaveRequest) -> FullSaveRequest:
-    """Return a request with clean texts. Raises `ProjectError` with the field that breaks a rule."""
+    """Return a request with clean texts. Raise `ProjectError` with the field that breaks a rule."""
     checked = FullSaveRequest(
         _line(request.task, "task"),
         [_node(item, f"nodes.{number}") for number, item in enumerate(request.nodes or ())],

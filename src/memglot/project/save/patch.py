@@ -26,7 +26,7 @@ Change = dict[str, Any]
 
 
 def changes_of(request: FullSaveRequest, snapshot: Snapshot) -> list[Change]:
-    """Return the changes that a checked request asks for, in the order they are made. Raises `ProjectError`."""
+    """Return the changes that a checked request asks for, in the order they are made. Raise `ProjectError`."""
     created: set[str] = set()
     changes: list[Change] = []
     for number, node in enumerate(request.nodes or ()):

@@ -28,7 +28,7 @@ from memglot.settings import export_time
 def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = False) -> dict[str, Any]:
     """Write what a request asks for, all of it or nothing; with `dry_run` only plan it.
 
-    The request is a struct or JSON text. Raises `ProjectError`; then nothing has changed.
+    The request is a struct or JSON text. Raise `ProjectError`; then nothing has changed.
     """
     value = request if isinstance(request, SaveRequest) else decode_json(request)
     if dry_run or project.folder.exists():

@@ -1,4 +1,4 @@
-"""Errors of project memory. Their codes, texts and details are those of the real tool, since agents know them.
+"""Errors of project memory. Their codes, texts and details are those of the original tool, since agents know them.
 
 Hints are part of the message: the JSON answer of a command has no other field for them.
 """

@@ -1,4 +1,4 @@
-"""Faults of the files of a store, with the codes that the real tool's `check` reports."""
+"""Faults of the files of a store, with the codes that the original tool's `check` reports."""
 
 from __future__ import annotations
 

@@ -18,17 +18,17 @@ def canonical_json(value: Any) -> bytes:
 
 
 def normal_body(text: str) -> str:
-    """Return a body as the real tool hashes it: without a byte order mark, with newlines as line ends."""
+    """Return a body as the original tool hashes it: without a byte order mark, with newlines as line ends."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def body_hash(body: bytes) -> str:
-    """Return the hash of a body alone, as the documentation of the real tool describes it."""
+    """Return the hash of a body alone, as the documentation of the original tool describes it."""
     return "sha256:" + sha256(body).hexdigest()
 
 
 def node_hash(sidecar: Mapping[str, Any], body: bytes) -> str:
-    """Return the hash of a sidecar, without its hash, and the body, as the real tool computes it."""
+    """Return the hash of a sidecar, without its hash, and the body, as the original tool computes it."""
     return "sha256:" + sha256(_without_hash(sidecar) + b"\n" + _tool_bytes(body)).hexdigest()
 
 

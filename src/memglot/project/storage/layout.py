@@ -1,4 +1,4 @@
-"""Paths of new files in a store, and the hash of new sidecars: as documented, or as the real tool has them."""
+"""Paths of new files in a store, and the hash of new sidecars: as documented, or as the original tool has them."""
 
 from collections.abc import Callable, Collection
 from typing import NamedTuple
@@ -7,16 +7,16 @@ from memglot.project.storage.ids import file_slug, first_free, kind_of, slug_of
 from memglot.project.storage.paths import KIND_FOLDERS, NODES, RELATIONS
 
 TOOL_PROJECT = f"{NODES}/project"
-"""Path of the project node in stores of the real tool, without its ending."""
+"""Path of the project node in stores of the original tool, without its ending."""
 
 
 class Layout(NamedTuple):
     """How new files of a store are named and hashed."""
 
     by_kind: bool = False
-    """True if nodes are in a folder of their kind, as in stores of the real tool."""
+    """True if nodes are in a folder of their kind, as in stores of the original tool."""
     tool_hash: bool = False
-    """True if new sidecars have the hash of the real tool (`node_hash`), else `body_hash`."""
+    """True if new sidecars have the hash of the original tool (`node_hash`), else `body_hash`."""
 
     def place(self, id: str, taken: Callable[[str], bool]) -> str:
         """Return the path of a new node's files below `.memory`, without their endings, that is not `taken`."""
@@ -25,7 +25,7 @@ class Layout(NamedTuple):
             place = TOOL_PROJECT if kind == "project" else f"{NODES}/{KIND_FOLDERS[kind]}/{slug}"
             return first_free(place, taken)
         flat = f"{NODES}/{slug}"
-        # `memory/project.json` would look like a store of the real tool.
+        # `memory/project.json` would look like a store of the original tool.
         if taken(flat) or (kind == "project" and flat == TOOL_PROJECT):
             flat = f"{NODES}/{kind}-{slug}"
         return first_free(flat, taken)

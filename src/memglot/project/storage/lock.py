@@ -1,4 +1,4 @@
-"""The lock of a store, and of the registry: one writer at a time, memglot or the real tool.
+"""The lock of a store, and of the registry: one writer at a time, memglot or the original tool.
 
 The error of a busy lock names its owner.
 """
@@ -32,7 +32,7 @@ _UNNAMED_SECONDS = 10.0
 def locked(folder: Path, operation: str, wait: float = BUSY_SECONDS, name: str = LOCK) -> Iterator[None]:
     """Hold the lock of a folder: wait for a live owner, and take over from a dead one. Raise `ProjectError`.
 
-    The real tool looks only at the lock file, and never removes it. Before that, a lock on the folder itself, which
+    The original tool looks only at the lock file, and never removes it. Before that, a lock on the folder itself, which
     the system releases when a process ends, makes sure that only one process decides whether an owner is dead.
     """
     until = time.monotonic() + wait
@@ -51,7 +51,7 @@ def locked(folder: Path, operation: str, wait: float = BUSY_SECONDS, name: str =
 def exclusive(folder: Path, wait: float = BUSY_SECONDS) -> Iterator[None]:
     """Hold the lock of a `.memory` folder during an export, if the folder is a store already.
 
-    Raises `ProjectError` if the lock is busy, and `CannotWrite` if an interrupted save is unfinished.
+    Raise `ProjectError` if the lock is busy, and `CannotWrite` if an interrupted save is unfinished.
     """
     if not (folder / CONFIG).is_file() or folder.is_symlink():
         yield

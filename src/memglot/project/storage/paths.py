@@ -22,7 +22,7 @@ BACKUPS = ".backup"
 OWN_FOLDER = "memglot"
 """Folder of what only memglot stores: fields that the storage has no place for."""
 KIND_FOLDERS = {"feature": "features", "decision": "decisions", "gotcha": "gotchas", "question": "questions"}
-"""Subfolders of `memory/` in which the real tool stores the nodes of each kind."""
+"""Subfolders of `memory/` in which the original tool stores the nodes of each kind."""
 IGNORED = (".memory/index/", ".memory/exports/", ".memory/recovery/", ".memory/.backup/", ".memory/.lock")
 """Lines of `.gitignore` for generated files."""
 
