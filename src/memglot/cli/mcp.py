@@ -40,7 +40,7 @@ _PORT = 8788
     "--token-file",
     metavar="FILE",
     type=click.Path(),
-    help="File with the bearer token for HTTP. Default: $MEMGLOT_MCP_TOKEN, or a token that is generated once.",
+    help="File with the bearer token for HTTP (default: $MEMGLOT_MCP_TOKEN, else a generated token).",
 )
 @click.option(
     "--root",
@@ -48,7 +48,7 @@ _PORT = 8788
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Only allow files below this folder (repeatable). Default: the client's folders, or the current folder.",
+    help="Only allow files below this folder; can be repeated (default: the client's folders, else the current one).",
 )
 @click.option("--read-only", is_flag=True, help="Only offer tools that change nothing.")
 @click.option("--allow-sensitive", is_flag=True, help="Let agents use sensitive scopes.")
@@ -56,7 +56,7 @@ _PORT = 8788
     "--passphrase-file",
     metavar="FILE",
     type=click.Path(),
-    help="File with the passphrase that encrypts sensitive scopes in memories.json. Default: $MEMGLOT_PASSPHRASE.",
+    help="File with the passphrase that encrypts sensitive scopes in memories.json (default: $MEMGLOT_PASSPHRASE).",
 )
 @click.pass_context
 def mcp(ctx: click.Context, /, roots: tuple[Path, ...], **options: Any) -> None:
@@ -151,7 +151,10 @@ def tools(session: Session) -> None:
 
 @command("token")
 @click.option(
-    "--token-file", metavar="FILE", type=click.Path(), help="The token file that the server was started with."
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(),
+    help="Token file that the server was started with (default: as for the server).",
 )
 def token(session: Session, token_file: str | None) -> None:
     """Print the bearer token of the HTTP server."""

@@ -21,7 +21,7 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "opencode", "vsco
 
 def _entry_options(function: F) -> F:
     for option in (
-        click.option("--dry-run", is_flag=True, help="Show what would change, without writing anything."),
+        click.option("--dry-run", is_flag=True, help="Show what would change without writing anything."),
         click.option(
             "--project", is_flag=True, help="Use the configuration of the project in this folder instead of the user's."
         ),
@@ -49,7 +49,7 @@ def _entry_options(function: F) -> F:
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
-    help="Let the server read and write files below this folder (repeatable).",
+    help="Let the server read and write files below this folder; can be repeated.",
 )
 @click.option("--read-only", is_flag=True, help="Do not let agents change anything.")
 @click.option("--allow-sensitive", is_flag=True, help="Let agents use sensitive scopes.")

@@ -11,7 +11,10 @@ from memglot.display import one_line
 
 @command("check")
 def check(session: Session) -> int:
-    """Check every file of project memory; exit with 1 if something is wrong."""
+    """Check every file of project memory.
+
+    The exit status is 0 if memory is valid and 1 if it is not. Warnings do not make it invalid.
+    """
     from memglot.project.check.run import check_project
     from memglot.project.envelope import run
 

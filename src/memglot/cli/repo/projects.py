@@ -15,7 +15,10 @@ from memglot.display import one_line
 @group("projects", invoke_without_command=True)
 @click.pass_context
 def projects(ctx: click.Context) -> int | None:
-    """List or change your registered projects, which `status --all` shows."""
+    """List or change your registered projects.
+
+    `memglot repo status --all` shows them. The commands of project memory register a project when they are used in it.
+    """
     return None if ctx.invoked_subcommand else int(ctx.invoke(list_projects))
 
 
@@ -41,7 +44,10 @@ def add_project(session: Session, path: Path | None) -> int:
 @command("remove")
 @click.argument("project")
 def remove_project(session: Session, project: str) -> int:
-    """Unregister a project by its registry id, id, name or folder; its memory is kept."""
+    """Unregister a project, and keep its memory.
+
+    PROJECT is its registry id, id, name or folder.
+    """
     from memglot.project.envelope import run
     from memglot.project.registry import remove_project
 
@@ -50,7 +56,10 @@ def remove_project(session: Session, project: str) -> int:
 
 @command("prune")
 def prune_projects(session: Session) -> int:
-    """Unregister projects whose memory is missing, unreadable or of another version."""
+    """Unregister projects without usable memory.
+
+    Their memory is missing, unreadable or of another version.
+    """
     from memglot.project.envelope import run
     from memglot.project.registry import prune_projects
 

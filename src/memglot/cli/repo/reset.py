@@ -21,7 +21,10 @@ _STILL_IN_GIT = (
 @click.option("--destroy", is_flag=True, help="Make no backup, and remove earlier backups too.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 def reset(session: Session, every: bool, destroy: bool, dry_run: bool) -> int:
-    """Clear the memory of this project after a backup, which `restore` can restore."""
+    """Clear the memory of this project after a backup.
+
+    `memglot repo restore` restores the backup.
+    """
     from memglot.project.envelope import run
     from memglot.project.reset import reset, reset_all
 

@@ -14,9 +14,9 @@ from memglot.cli.session import Session, command
 @command("restore")
 @click.argument("backup", required=False)
 def restore(session: Session, backup: str | None) -> int:
-    """Restore memory that `reset` cleared: the last backup, or a named one.
+    """Restore memory that `reset` cleared.
 
-    Existing memory is backed up first.
+    BACKUP is the name of a backup (default: the last one). Existing memory is backed up first.
     """
     from memglot.project.envelope import run
     from memglot.project.reset import restore

@@ -16,7 +16,10 @@ _STAGES = ("building", "shipped", "idea", "paused", "dead")
 @command("status")
 @click.option("--all", "every", is_flag=True, help="Show every registered project.")
 def status(session: Session, every: bool) -> int:
-    """Show features by stage, open questions, dead anchors, the last activity and the last sync."""
+    """Show the status of this project.
+
+    Lists features by stage, open questions and dead anchors, with the times of the last activity and sync.
+    """
     from memglot.project.envelope import run
     from memglot.project.status import status, status_all
 
