@@ -1,4 +1,4 @@
-"""Exporting: folders are kept up to date, files are never half there, and proofs find what is amiss."""
+"""Exporting: folders are kept up to date, files are never incomplete, and proofs detect changes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _drop(path: Path) -> None:
         other.delete("0194a000-0001-7000-8000-000000000000")
         reduced = other.export(format=path.suffix[1:]).content
     assert reduced is not None
-    # The mark of the whole file on the records that are left.
+    # Put the digest of the complete file on the remaining records.
     whole, end = path.read_text(), "sha256:"
     digest = whole[whole.index(end) : whole.index(end) + 71]
     text = reduced.decode()
@@ -94,7 +94,7 @@ def test_a_folder_is_kept_up_to_date(filled: Memory, tmp_path: Path) -> None:
     assert state(folder) == "whole"
 
 
-def test_what_another_wrote_is_not_overwritten(filled: Memory, tmp_path: Path) -> None:
+def test_files_of_others_are_not_overwritten(filled: Memory, tmp_path: Path) -> None:
     file, folder = tmp_path / "notes.json", tmp_path / "notes"
     file.write_text("mine")
     folder.mkdir()
@@ -121,7 +121,7 @@ def test_a_failed_export_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hostile_proofs_reach_nothing_outside(filled: Memory, tmp_path: Path) -> None:
+def test_a_malicious_proof_affects_no_file_outside(filled: Memory, tmp_path: Path) -> None:
     folder, outside = tmp_path / "vault", tmp_path / "outside.md"
     outside.write_text("mine")
     filled.export(folder, format="markdown")
@@ -150,7 +150,7 @@ def test_filters_and_limits(filled: Memory) -> None:
     assert filled.export(format="json", kind="nothing").content == b"[]\n"
 
 
-def test_a_stream_names_what_it_has_no_place_for(filled: Memory) -> None:
+def test_a_stream_reports_what_it_cannot_store(filled: Memory) -> None:
     filled.delete("0194a000-0001-7000-8000-000000000000")
     assert filled.export(format="json").losses == {"tombstone": 1}
 
@@ -177,7 +177,7 @@ def test_two_processes_write_one_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("format", "name"), FORMATS)
-def test_what_lies_beside_is_proved_too(filled: Memory, tmp_path: Path, format: str, name: str) -> None:
+def test_sidecars_are_verified_too(filled: Memory, tmp_path: Path, format: str, name: str) -> None:
     filled.delete("0194a000-0001-7000-8000-000000000000", reason="a reason")
     path = tmp_path / name
     filled.export(path, format=format)

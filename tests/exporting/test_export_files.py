@@ -29,7 +29,7 @@ def line(id: str, content: str, **more: Any) -> bytes:
     return msgspec.json.encode({"id": id, "content": content, **more}) + b"\n"
 
 
-def test_converting_nothing_leaves_the_target_alone(tmp_path: Path) -> None:
+def test_converting_nothing_does_not_change_the_target(tmp_path: Path) -> None:
     target = tmp_path / "good.json"
     target.write_text("mine")
     assert memglot.convert(tmp_path / "typo.json", target, force=True).exit_code == 2

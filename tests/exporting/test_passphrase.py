@@ -48,13 +48,13 @@ def test_one_newline_at_the_end_is_dropped_and_nothing_else(text: str, end: str)
         (b"x" * MAX_PASSPHRASE_BYTES, "x" * MAX_PASSPHRASE_BYTES),
     ],
 )
-def test_a_file_is_taken_as_it_is(tmp_path: Path, found: bytes, expected: str) -> None:
+def test_a_file_is_read_exactly(tmp_path: Path, found: bytes, expected: str) -> None:
     (tmp_path / "key").write_bytes(found)
     assert passphrase(str(tmp_path / "key"), ask=False) == expected
 
 
 @pytest.mark.parametrize("found", [b"", b"\n", b"\r\n", SECRET.encode() + b"\xff", SECRET.encode() * 4_000], ids=str)
-def test_what_is_no_passphrase_is_refused_without_showing_it(tmp_path: Path, found: bytes) -> None:
+def test_an_invalid_passphrase_is_refused_without_showing_it(tmp_path: Path, found: bytes) -> None:
     (tmp_path / "key").write_bytes(found)
     with pytest.raises(MemglotError) as caught:
         passphrase(str(tmp_path / "key"), ask=False)
@@ -69,13 +69,13 @@ def _is_silent(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def test_no_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere", tmp_path / "a\0b"):
         with pytest.raises(MemglotError, match="cannot read a passphrase"):
             passphrase(str(path), ask=True)
 
 
-def test_a_file_goes_before_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_overrides_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "key").write_text("of the file")
     monkeypatch.setenv("MEMGLOT_PASSPHRASE", "of the environment\n")
     assert passphrase(str(tmp_path / "key"), ask=False) == "of the file"
@@ -134,7 +134,7 @@ def test_a_person_is_asked_on_the_error_stream_and_nothing_is_echoed(call: str, 
 
 
 def _until(terminal: int, *ends: bytes) -> bytes:
-    """What is shown up to a question; it is answered only then, for what is typed before it is thrown away."""
+    """Return the output up to a prompt; input that is typed before it would be discarded."""
     shown = b""
     while not shown.endswith(ends):
         shown += os.read(terminal, 1)

@@ -1,4 +1,4 @@
-"""Imports land in batches of a limited weight; one that fails costs only itself, and a stop keeps what landed."""
+"""Imports are written in batches of limited size; a failed batch affects only itself, and a stop keeps written ones."""
 
 from pathlib import Path
 
@@ -12,25 +12,25 @@ from refusing_stores import lines, poison
 
 
 def batches(memory: Memory) -> list[int]:
-    """How many memories each batch of the imports brought."""
+    """Return the number of memories in each imported batch."""
     events = memory.audit_log()
     return [event.details["count"] for event in reversed(events) if event.action == "import"]
 
 
-def test_a_batch_is_no_heavier_than_the_limit(tmp_path: Path) -> None:
+def test_the_bytes_of_a_batch_are_limited(tmp_path: Path) -> None:
     heavy = "x" * (BATCH_BYTES // 3)
     with Memory.open(tmp_path / "a.db") as memory:
         memory.import_from(lines(heavy, heavy, heavy, heavy, "light", "y" * (2 * BATCH_BYTES), "light"))
         assert batches(memory) == [3, 2, 1, 1]
 
 
-def test_a_batch_holds_no_more_than_so_many(tmp_path: Path) -> None:
+def test_the_memories_of_a_batch_are_limited(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as memory:
         memory.import_from(lines(*["light"] * (2 * BATCH_SIZE + 1)))
         assert batches(memory) == [BATCH_SIZE, BATCH_SIZE, 1]
 
 
-def test_a_batch_that_fails_costs_only_itself(tmp_path: Path) -> None:
+def test_a_failed_batch_affects_only_itself(tmp_path: Path) -> None:
     poison(tmp_path / "a.db")
     texts = [f"text {n}" for n in range(3 * BATCH_SIZE)]
     texts[BATCH_SIZE + 7] = "poison"
@@ -50,7 +50,7 @@ def test_a_batch_that_fails_costs_only_itself(tmp_path: Path) -> None:
         assert memory.count() == 0
 
 
-def test_without_isolation_the_first_such_batch_ends_the_import(tmp_path: Path) -> None:
+def test_without_isolation_the_first_failed_batch_stops_the_import(tmp_path: Path) -> None:
     poison(tmp_path / "a.db")
     with Memory.open(tmp_path / "a.db") as memory:
         with pytest.raises(StoreError, match="no poison here"):
@@ -58,7 +58,7 @@ def test_without_isolation_the_first_such_batch_ends_the_import(tmp_path: Path) 
         assert memory.count() == BATCH_SIZE
 
 
-def test_a_stop_keeps_whole_batches_and_says_so(tmp_path: Path) -> None:
+def test_a_stop_keeps_complete_batches_and_is_recorded(tmp_path: Path) -> None:
     def stop(progress: Progress) -> None:
         if progress.imported >= 2 * BATCH_SIZE:
             raise Stopped

@@ -25,7 +25,7 @@ def numbered(count: int, content: str = "memory") -> bytes:
     return lines(*({"id": f"0194a000-0001-7000-8000-{n:012x}", "content": f"{content} {n}"} for n in range(count)))
 
 
-def test_importing_twice_changes_nothing_and_says_so(memory: Memory) -> None:
+def test_importing_twice_changes_nothing_and_reports_it(memory: Memory) -> None:
     first = memory.import_from(numbered(2500), format="ndjson")
     head = memory.store.history.chain_head()
     second = memory.import_from(numbered(2500), format="ndjson")
@@ -68,7 +68,7 @@ def test_counts_add_up_and_batches_are_logged(memory: Memory) -> None:
     assert memory.audit_verify()["ok"]
 
 
-def test_a_skipped_record_that_differs_is_told_with_the_flag_that_takes_it(memory: Memory) -> None:
+def test_a_skipped_record_that_differs_is_reported_with_a_flag_to_import_it(memory: Memory) -> None:
     memory.import_from(numbered(2, "old"), format="ndjson")
     result = memory.import_from(numbered(2, "new"), format="ndjson")
     assert result.skipped == 2
@@ -81,7 +81,7 @@ def test_a_skipped_record_that_differs_is_told_with_the_flag_that_takes_it(memor
     assert (again.merged, again.skipped, again.import_id) == (0, 2, None)
 
 
-def test_content_dedup_skips_doubles_and_unites_tags(memory: Memory) -> None:
+def test_content_dedup_skips_duplicates_and_merges_tags(memory: Memory) -> None:
     memory.add("same", tags=["a"])
     text = lines({"content": "same", "meta": {"memglot": {"tags": ["b"]}}}, {"content": "new"}, {"content": "new"})
     result = memory.import_from(text, format="ndjson", dedup="content")
@@ -92,21 +92,21 @@ def test_content_dedup_skips_doubles_and_unites_tags(memory: Memory) -> None:
 
 
 def test_merging_and_content_dedup_settle_at_once(memory: Memory) -> None:
-    def told(number: int, content: str, tag: str, at: int) -> dict[str, Any]:
+    def row(number: int, content: str, tag: str, at: int) -> dict[str, Any]:
         slot = {"tags": [tag], "created_at": at, "updated_at": at}
         return {"id": ID % number, "content": content, "meta": {"memglot": slot}}
 
-    def take(*values: dict[str, Any]) -> tuple[int, int, int]:
+    def import_rows(*values: dict[str, Any]) -> tuple[int, int, int]:
         result = memory.import_from(lines(*values), format="ndjson", dedup="content", conflict="merge")
         return result.imported, result.merged, result.skipped
 
-    first = [told(1, "same", "z", 5), told(2, "same", "a", 5), told(3, "old", "z", 5)]
-    assert take(*first) == (2, 0, 1)
-    assert take(*first) == (0, 0, 3)
-    # A stored memory gets another text, and a new one has the text it had.
-    second = [told(4, "old", "b", 5), told(3, "new", "z", 6), told(5, "same", "b", 5)]
-    assert take(*second) == (1, 1, 1)
-    assert take(*second) == (0, 0, 3)
+    first = [row(1, "same", "z", 5), row(2, "same", "a", 5), row(3, "old", "z", 5)]
+    assert import_rows(*first) == (2, 0, 1)
+    assert import_rows(*first) == (0, 0, 3)
+    # A stored memory gets a new text, and a new memory has its old text.
+    second = [row(4, "old", "b", 5), row(3, "new", "z", 6), row(5, "same", "b", 5)]
+    assert import_rows(*second) == (1, 1, 1)
+    assert import_rows(*second) == (0, 0, 3)
     assert sorted((record.content, record.tags) for record in memory.list()) == [
         ("new", ["z"]),
         ("old", ["b"]),
@@ -129,7 +129,7 @@ def test_a_deleted_memory_stays_deleted(memory: Memory) -> None:
     assert memory.store.things.count(Tombstone) == 3
 
 
-def test_undo_puts_back_what_was_there_and_leaves_no_tombstone(memory: Memory) -> None:
+def test_undo_restores_the_old_state_and_leaves_no_tombstone(memory: Memory) -> None:
     kept = memory.add("kept", id=ID % 1)
     memory.add("mine", id=ID % 2)
     before = list(memory.list())
@@ -167,7 +167,7 @@ def test_an_undone_import_can_be_imported_again(memory: Memory) -> None:
     assert memory.import_from(numbered(3), format="ndjson").imported == 3
 
 
-def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_reports_the_same_and_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     text = numbered(1200) + b'{"content":""}\n' + numbered(5)
     with Memory.open_for_dry_run(str(path)) as memory:
@@ -195,7 +195,7 @@ def test_a_prefix_and_tags_are_given_to_all(memory: Memory) -> None:
         memory.import_from(text, format="ndjson", tree="not/a.tree")
 
 
-def test_a_store_moves_whole_through_each_format(memory: Memory, tmp_path: Path) -> None:
+def test_each_format_keeps_a_complete_store(memory: Memory, tmp_path: Path) -> None:
     record = whole_record()
     other = make("plain")
     things = one_of_each_thing()
@@ -223,7 +223,7 @@ def test_a_store_moves_whole_through_each_format(memory: Memory, tmp_path: Path)
             assert all(copy.store.things.count(type(thing)) == 0 for thing in things)
 
 
-def test_merging_takes_the_later_clock_and_keeps_a_clash() -> None:
+def test_merging_uses_the_later_clock_and_keeps_a_conflict() -> None:
     local = Record(id=ID % 1, content="a", title="old", updated_at=1, created_at=1, tags=["x"], meta={"k": 1, "l": 1})
     remote = Record(id=ID % 1, content="b", title="new", updated_at=2, created_at=2, tags=["y"], meta={"k": 2, "m": 3})
     merged, conflicts = merge_records(local, remote)
@@ -244,7 +244,7 @@ def test_a_field_that_one_side_leaves_out_never_wins() -> None:
     assert (merged.title, merged.kind, merged.tags, conflicts) == ("t", "note", ["x"], [])
 
 
-def test_merging_a_clash_keeps_both_values_in_the_store(memory: Memory) -> None:
+def test_merging_a_conflict_keeps_both_values_in_the_store(memory: Memory) -> None:
     memory.import_from(numbered(1, "a"), format="ndjson")
     result = memory.import_from(numbered(1, "b"), format="ndjson", conflict="merge")
     assert result.merged == 1

@@ -1,4 +1,4 @@
-"""Found by review: what merging, deduplicating and undoing must never do."""
+"""Regressions of merging, deduplicating and undoing, found by review."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memglot.store.contract import Store
 ID = "01890000-0000-7000-8000-000000000001"
 
 
-def test_a_memory_that_is_alive_on_both_sides_stays(tmp_path: Path) -> None:
+def test_a_memory_that_is_active_on_both_sides_stays(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
         two.add("beta fact", id=ID)
         one.add("beta fact")
@@ -33,7 +33,7 @@ def test_a_memory_that_is_alive_on_both_sides_stays(tmp_path: Path) -> None:
         assert one.import_from(tmp_path / "b.db").import_id is None
 
 
-def test_a_store_lands_whole_whatever_its_memories_say(tmp_path: Path) -> None:
+def test_a_store_is_imported_completely_with_equal_contents(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
         one.add("same", tree="a")
         one.add("same", tree="b", title="OTHER", meta={"k": 2})
@@ -44,7 +44,7 @@ def test_a_store_lands_whole_whatever_its_memories_say(tmp_path: Path) -> None:
         assert two.import_from(tmp_path / "a.db").import_id is None
 
 
-def test_memories_of_one_content_share_their_tags_unedited(tmp_path: Path) -> None:
+def test_memories_with_one_content_share_tags_without_an_edit(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "a.db") as one, Memory.open(tmp_path / "b.db") as two:
         mine = one.add("same", tags=["x", "c"])
         alone = [one.add("same", kind="note", tags=["x"]), one.add("same", scope="work", tags=["x"])]
@@ -70,7 +70,7 @@ def test_only_merging_shares_tags(tmp_path: Path) -> None:
         two.export(tmp_path / "b.ndjson")
         one.import_from(tmp_path / "b.ndjson", conflict="merge")
         assert one.count() == 2 and one.get(mine.id) == mine
-        # Nothing is new, but the tags were not shared yet.
+        # No memory is new, but the tags were not shared yet.
         assert one.import_from(tmp_path / "b.db").import_id is not None
         assert one.get(mine.id).tags == ["x", "y"]
 
@@ -108,7 +108,7 @@ def test_many_groups_share_their_tags_while_others_write(tmp_path: Path, monkeyp
         assert two.doctor().ok
 
 
-def test_twins_beyond_a_batch_share_their_tags(tmp_path: Path) -> None:
+def test_duplicates_in_several_batches_share_their_tags(tmp_path: Path) -> None:
     rows = [
         json.dumps({"id": f"0189{number:04d}-0000-7000-8000-000000000001", "content": "same"})
         for number in range(1_500)
@@ -121,14 +121,14 @@ def test_twins_beyond_a_batch_share_their_tags(tmp_path: Path) -> None:
         assert two.doctor().ok
 
 
-def test_doubles_that_differ_are_told() -> None:
+def test_duplicates_that_differ_are_reported() -> None:
     with Memory.open(":memory:") as memory:
         result = memory.import_from(b"content,owner\nHello,alice\nHello,bob\n", format="csv")
         assert (result.imported, result.skipped) == (1, 1)
         assert any("other fields differ" in note for note in result.notes)
 
 
-def test_undo_leaves_what_hangs_on_a_memory_that_stays(tmp_path: Path) -> None:
+def test_undo_keeps_attached_items_of_a_memory_that_stays(tmp_path: Path) -> None:
     rows = [{"id": f"mt_{name}", "content": name, "createdAt": 1} for name in "ab"]
     with Memory.open(":memory:") as memory:
         memory.import_from("\n".join(map(json.dumps, rows)).encode(), format="agentos-json")
@@ -156,7 +156,7 @@ def test_undoing_all_imports_leaves_nothing() -> None:
         assert memory.stats()["things"] == {}
 
 
-def test_one_bad_entry_of_a_zip_costs_only_itself(tmp_path: Path) -> None:
+def test_a_bad_entry_of_a_zip_affects_only_itself(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.writestr("a.sqlite", b"SQLite format 3\0" + b"x" * 200)
         archive.writestr("b.json", '[{"content":"good"}]')
@@ -174,7 +174,7 @@ def test_a_store_is_not_replaced_by_its_own_export(format: str, tmp_path: Path) 
         assert memory.count() == 1
 
 
-def test_many_doubles_and_leading_space_take_no_time(tmp_path: Path) -> None:
+def test_many_duplicates_and_leading_spaces_are_read_fast(tmp_path: Path) -> None:
     rows = "\n".join(
         json.dumps({"id": f"mt_{number}", "content": "same", "createdAt": 1, "tags": [f"t{number}"]})
         for number in range(4_000)
@@ -190,7 +190,7 @@ def test_many_doubles_and_leading_space_take_no_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "row", [{"created_at": 1e999}, {"confidence": "high"}, {"label": None}, {"id": 7}, {"type": None}]
 )
-def test_strange_nodes_are_told_and_cost_nothing_else(row: dict[str, object]) -> None:
+def test_invalid_nodes_are_reported_and_affect_nothing_else(row: dict[str, object]) -> None:
     node = {"id": "n", "type": "t", "label": "l", "created_at": 1, **row}
     text = {"traces": [{"id": "mt_1", "content": "x", "created_at": 1}], "nodes": [node]}
     with Memory.open(":memory:") as memory:
@@ -226,7 +226,7 @@ def test_the_programs_object_does_not_grow(tmp_path: Path) -> None:
         assert memory.stats()["things"] == before
 
 
-def test_a_note_that_tells_less_takes_nothing_away(tmp_path: Path) -> None:
+def test_a_note_with_fewer_fields_removes_nothing(tmp_path: Path) -> None:
     with Memory.open(":memory:") as memory:
         text = b'{"id":"mt_1","content":" x \\n\\n","scope":"thread","metadata":{"scopeId":"t1"},"createdAt":1000}'
         memory.import_from(text, format="agentos-json")

@@ -1,4 +1,4 @@
-"""Undo: each import by itself, in any order, and never over what somebody did since."""
+"""Undo: each import separately, in any order, and without overwriting later changes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OLD = "0190a0b0-0000-7000-8000-000000000000"
 KINDS = (Entity, Relation, Supersession, Document, Tombstone, Conflict)
 
 
-def whole(memory: Memory) -> list[bytes]:
-    """All that a store holds."""
+def contents_of(memory: Memory) -> list[bytes]:
+    """Return everything in a store."""
     found = [encode_item(record) for record in memory.list(with_deleted=True)]
     return found + [encode_item(thing) for kind in KINDS for thing in memory.store.things.select(kind)]
 
@@ -44,7 +44,7 @@ def state(memory: Memory, id: str) -> str:
     return next(entry.state for entry in memory.imports() if entry.id == id)
 
 
-def test_supersessions_of_one_memory_are_told_apart(mine: Memory, tmp_path: Path) -> None:
+def test_supersessions_of_one_memory_are_undone_separately(mine: Memory, tmp_path: Path) -> None:
     for id in (BROUGHT, OTHER):
         mine.add(id, id=id)
     mine.supersede(MINE, BROUGHT, reason="r1")
@@ -63,7 +63,7 @@ def test_supersessions_of_one_memory_are_told_apart(mine: Memory, tmp_path: Path
 
 @pytest.mark.parametrize("force", [False, True])
 def test_two_imports_are_undone_out_of_order(mine: Memory, tmp_path: Path, force: bool) -> None:
-    before = whole(mine)
+    before = contents_of(mine)
     imports = []
     with Memory.open(":memory:") as other:
         other.add("seed", id=BROUGHT)
@@ -74,16 +74,16 @@ def test_two_imports_are_undone_out_of_order(mine: Memory, tmp_path: Path, force
     first, second = imports
     result = mine.undo(first, force=force)
     if force:
-        assert result.notes == [] and whole(mine) == before
+        assert result.notes == [] and contents_of(mine) == before
         return
     assert "kept 1 other item changed since" in result.notes[0]
     assert state(mine, first) == "partly undone" and len(list(mine.entities())) == 1
     assert mine.undo(second).notes == []
     assert mine.undo(first).notes == []
-    assert whole(mine) == before and state(mine, first) == state(mine, second) == "undone"
+    assert contents_of(mine) == before and state(mine, first) == state(mine, second) == "undone"
 
 
-def test_a_change_from_before_the_import_is_none_since(mine: Memory, file: Path) -> None:
+def test_a_change_before_the_import_does_not_block_its_undo(mine: Memory, file: Path) -> None:
     found = mine.import_from(file).import_id or ""
     mine.update(BROUGHT, title="t")
     assert "kept 1 memory changed since" in mine.undo(found).notes[0]
@@ -94,8 +94,8 @@ def test_a_change_from_before_the_import_is_none_since(mine: Memory, file: Path)
 
 
 @pytest.mark.parametrize("deed", ["link", "linked", "supersede", "superseded", "delete", "undelete", "merge"])
-def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed: str) -> None:
-    before = whole(mine)
+def test_changes_to_a_memory_since_the_import_are_detected(mine: Memory, file: Path, deed: str) -> None:
+    before = contents_of(mine)
     found = mine.import_from(file).import_id or ""
     if deed == "link":
         mine.link(BROUGHT, "knows", MINE)
@@ -113,11 +113,11 @@ def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed:
         mine.update(MINE, content="brought")
         mine.consolidate()
         assert mine.count() == 1
-    after = whole(mine)
+    after = contents_of(mine)
     result = mine.undo(found)
     assert (result.imported, result.merged) == (0, 0)
     assert "kept 1 memory changed since" in result.notes[0] and state(mine, found) == "partly undone"
-    assert whole(mine) == after
+    assert contents_of(mine) == after
     forced = mine.undo(found, force=True)
     assert (forced.imported, forced.notes, state(mine, found)) == (1, [], "undone")
     assert BROUGHT not in {record.id for record in mine.list()}
@@ -125,10 +125,10 @@ def test_what_was_done_to_a_memory_since_is_seen(mine: Memory, file: Path, deed:
     for kind in KINDS:
         assert not [thing for thing in mine.store.things.select(kind) if BROUGHT in encode_item(thing).decode()]
     if deed not in ("supersede", "merge"):
-        assert whole(mine) == before
+        assert contents_of(mine) == before
 
 
-def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_path: Path) -> None:
+def test_a_merged_memory_is_restored_when_its_target_is_undone(mine: Memory, tmp_path: Path) -> None:
     with Memory.open(":memory:") as other:
         record = other.add("mine", id=OLD)
         record.created_at = 1
@@ -143,7 +143,7 @@ def test_a_memory_of_mine_comes_back_when_its_home_is_undone(mine: Memory, tmp_p
     assert [one.id for one in mine.list()] == [MINE]
 
 
-def test_an_import_that_only_marks_a_scope_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+def test_an_import_that_only_marks_a_scope_reports_a_change(tmp_path: Path) -> None:
     with Memory.open(":memory:") as other:
         other.mark_sensitive("work")
         other.export(tmp_path / "marks.sqlite", format="sqlite")
