@@ -1,4 +1,4 @@
-"""Consolidation: exact doubles become one, strengths fade from arrival, and nothing is deleted for being weak."""
+"""Consolidation: exact duplicates are merged, strengths fade from arrival, and weak memories are not deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def one(memory: Memory) -> Record:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Lets so many days pass."""
+    """Return a function that moves the clock forward by a number of days."""
 
     def pass_days(days: float) -> None:
         monkeypatch.setattr(module, "now", lambda: now() + round(days * DAY))
@@ -38,7 +38,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Any:
     return pass_days
 
 
-def test_doubles_become_the_oldest_one_and_nothing_they_say_is_lost(memory: Memory) -> None:
+def test_duplicates_are_merged_into_the_oldest_without_loss(memory: Memory) -> None:
     at = now()
     put(
         memory,
@@ -73,7 +73,7 @@ def test_a_second_run_changes_nothing(memory: Memory, later: Any) -> None:
     assert len(memory.audit_log()) == 1
 
 
-def test_a_dry_run_tells_the_same_and_writes_nothing(memory: Memory, later: Any) -> None:
+def test_a_dry_run_reports_the_same_and_writes_nothing(memory: Memory, later: Any) -> None:
     put(memory, make("same", strength=0.5), make("same", strength=0.8), make("same"), make("other", strength=1.0))
     later(400)
     before = list(memory.list())
@@ -84,7 +84,7 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(memory: Memory, later: Any)
     assert wet.value() == {"merged": 2, "updated": 2, "faded": 2, "memories": 2, "durationMs": wet.duration_ms}
 
 
-def test_what_was_just_imported_stays_as_it_is(memory: Memory) -> None:
+def test_a_new_import_is_not_changed(memory: Memory) -> None:
     old = "2001-01-01T00:00:00Z"
     memory.import_from(f"content,strength,created_at,last_accessed\na,0.9,{old},{old}\n".encode(), format="csv")
     before = one(memory)
@@ -106,7 +106,7 @@ def test_strength_fades_from_arrival_by_the_formula_and_never_twice(memory: Memo
     assert memory.count() == 1
 
 
-def test_a_use_counts_from_its_moment_and_an_edit_is_a_new_beginning(memory: Memory, later: Any) -> None:
+def test_strength_fades_from_the_last_access_or_edit(memory: Memory, later: Any) -> None:
     put(memory, make("a", strength=0.8, created_at=now() - 10 * DAY))
     memory.consolidate()
     weak = one(memory)
@@ -129,7 +129,7 @@ def test_agentos_own_stability_is_used(memory: Memory, later: Any) -> None:
     assert one(memory).strength == pytest.approx(0.367879, abs=1e-4)
 
 
-def test_what_hangs_on_a_double_hangs_on_the_one_that_stays(memory: Memory) -> None:
+def test_attached_items_of_a_duplicate_move_to_the_one_that_stays(memory: Memory) -> None:
     stays, goes, third = make("same", created_at=1), make("same", created_at=2), make("third")
     put(memory, stays, goes, third)
     with memory.store.writing():
@@ -163,13 +163,13 @@ def test_what_hangs_on_a_double_hangs_on_the_one_that_stays(memory: Memory) -> N
     assert [vector.record for vector in store.things.select(Embedding)] == [stays.id]
 
 
-def test_a_merged_double_can_be_brought_back(memory: Memory) -> None:
+def test_a_merged_duplicate_can_be_restored(memory: Memory) -> None:
     stays, goes = make("same", created_at=1), make("same", created_at=2, tags=["t"], temporal=Temporal(1))
     put(memory, stays, goes)
     memory.consolidate()
     assert memory.store.things.get(Tombstone, goes.id).reason == f"merged into {stays.id}"  # type: ignore[union-attr]
     back = memory.undelete(goes.id)
-    # It is back since now, and what it says is as old as it was.
+    # It was restored just now, and its fields keep their timestamps.
     assert back.updated_at > goes.updated_at
     assert back.clocks == {"content": goes.updated_at, "temporal": goes.updated_at}
     assert msgspec.structs.replace(back, updated_at=goes.updated_at, clocks={}) == goes
@@ -180,7 +180,7 @@ def test_a_merged_double_can_be_brought_back(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("with_ids", [True, False])
-def test_the_same_file_does_not_bring_doubles_back(memory: Memory, tmp_path: Path, with_ids: bool) -> None:
+def test_the_same_file_does_not_restore_duplicates(memory: Memory, tmp_path: Path, with_ids: bool) -> None:
     path = tmp_path / "notes.json"
     records = [{"id": make("x").id, "content": "same"} if with_ids else {"content": "same"} for _ in range(3)]
     path.write_bytes(msgspec.json.encode(records))
@@ -224,7 +224,7 @@ RECORDS: st.SearchStrategy[dict[str, Any]] = st.builds(
 
 
 @given(st.lists(RECORDS, max_size=8))
-def test_only_exact_doubles_go(values: list[dict[str, Any]]) -> None:
+def test_only_exact_duplicates_are_merged(values: list[dict[str, Any]]) -> None:
     with Memory.open(":memory:") as memory:
         memory.import_from(
             b"\n".join(

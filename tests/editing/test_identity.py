@@ -1,4 +1,4 @@
-"""Identities: one text a scope is the present one, and nothing that was said before is lost."""
+"""Identities: each scope has one current text, and earlier texts are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = st.sampled_from(["I am Ann", "I am Ann\n", "我是安", "a\r\nb", " x"])
 
 
 @given(st.lists(st.tuples(TEXTS, st.sampled_from(["user", "team", ""])), max_size=12))
-def test_what_was_said_last_is_present_and_the_rest_is_history(said: list[tuple[str, str]]) -> None:
+def test_the_last_text_is_current_and_the_others_are_history(said: list[tuple[str, str]]) -> None:
     with Memory.open(":memory:") as memory:
         expected: dict[str, list[str]] = {}
         rows = 0
@@ -40,14 +40,14 @@ def test_the_id_is_the_same_on_every_machine(memory: Memory) -> None:
     assert (found.name, found.version, found.scope) == ("identity", 1, "team")
 
 
-def test_nobody_and_other_documents(memory: Memory) -> None:
+def test_other_documents_are_not_an_identity(memory: Memory) -> None:
     with memory.store.writing():
         memory.store.things.put([Document(id="d", name="handbook", content="not me", created_at=5)])
     assert memory.identity() is None
     assert memory.identity_history() == []
 
 
-def test_a_clock_that_ran_ahead_does_not_win_forever(memory: Memory) -> None:
+def test_a_clock_that_is_ahead_does_not_win_forever(memory: Memory) -> None:
     ahead = now() + 10**12
     with memory.store.writing():
         memory.store.things.put([identity_document("from the future", created_at=ahead)])
@@ -56,14 +56,14 @@ def test_a_clock_that_ran_ahead_does_not_win_forever(memory: Memory) -> None:
     assert memory.identity() == found
 
 
-def test_two_texts_of_one_moment_are_told_apart_by_their_ids(memory: Memory) -> None:
+def test_two_texts_with_one_timestamp_are_ordered_by_their_ids(memory: Memory) -> None:
     both = [identity_document(text, created_at=7) for text in ("one", "other")]
     with memory.store.writing():
         memory.store.things.put(both)
     assert memory.identity() == max(both, key=lambda document: document.id)
 
 
-def test_an_older_text_that_comes_back_leaves_its_time_behind(memory: Memory) -> None:
+def test_an_older_text_that_is_set_again_gets_a_new_timestamp(memory: Memory) -> None:
     first = memory.set_identity("first")
     memory.set_identity("second")
     again = memory.set_identity("first")
@@ -73,7 +73,7 @@ def test_an_older_text_that_comes_back_leaves_its_time_behind(memory: Memory) ->
     assert revision.before is not None and revision.before["created_at"] == first.created_at
 
 
-def test_undoing_an_import_leaves_what_was_said_here(tmp_path: Path, memory: Memory) -> None:
+def test_undoing_an_import_keeps_texts_set_here(tmp_path: Path, memory: Memory) -> None:
     with Memory.open(tmp_path / "other.db") as other:
         other.set_identity("from another machine")
         other.add("x")
@@ -86,7 +86,7 @@ def test_undoing_an_import_leaves_what_was_said_here(tmp_path: Path, memory: Mem
     assert [one.content for one in memory.identity_history()] == ["mine", "from another machine"]
 
 
-def test_an_identity_travels_through_an_export(tmp_path: Path, memory: Memory) -> None:
+def test_an_identity_is_exported_and_imported(tmp_path: Path, memory: Memory) -> None:
     memory.set_identity("first")
     memory.set_identity("second")
     memory.add("x")
@@ -106,13 +106,13 @@ def test_five_megabytes(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "NUL \0", "half \ud800"])
-def test_what_is_no_text_is_refused(memory: Memory, text: str) -> None:
+def test_invalid_text_is_refused(memory: Memory, text: str) -> None:
     with pytest.raises(MemglotError, match="identity"):
         memory.set_identity(text)
     assert _is_untouched(memory.store)
 
 
-def test_a_scope_that_no_store_can_hold_is_refused(memory: Memory) -> None:
+def test_a_scope_that_cannot_be_stored_is_refused(memory: Memory) -> None:
     with pytest.raises(MemglotError, match="scope"):
         memory.set_identity("x", "NUL \0")
     assert _is_untouched(memory.store)

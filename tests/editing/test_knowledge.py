@@ -1,4 +1,4 @@
-"""Entities, relations and what took the place of what."""
+"""Entities, relations and superseded memories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_vocabulary_is_the_one_that_other_tools_know() -> None:
 
 
 @given(st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=2)), min_size=1, max_size=6))
-def test_adding_an_entity_again_unites_its_names(given: list[tuple[str, list[str]]]) -> None:
+def test_adding_an_entity_again_merges_its_names(given: list[tuple[str, list[str]]]) -> None:
     with Memory.open(":memory:") as memory:
         expected: dict[str, set[str]] = {}
         for name, aliases in given:
@@ -114,7 +114,7 @@ def test_superseding_is_an_ordinary_edit_with_a_decision(memory: Memory) -> None
     assert len(memory.chain()) == 1
 
 
-def test_the_other_way_round_takes_the_earlier_word_back(memory: Memory) -> None:
+def test_superseding_in_the_other_direction_revokes_the_first(memory: Memory) -> None:
     old, new = memory.add("old"), memory.add("new")
     memory.supersede(new.id, old.id)
     memory.supersede(old.id, new.id)
@@ -122,14 +122,14 @@ def test_the_other_way_round_takes_the_earlier_word_back(memory: Memory) -> None
     assert (memory.get(old.id).status, memory.get(new.id).status) == ("active", "superseded")
 
 
-def test_what_is_deleted_in_its_source_stays_so(memory: Memory) -> None:
+def test_a_memory_deleted_in_its_source_stays_deleted(memory: Memory) -> None:
     old, new = memory.add("old"), memory.add("new")
     memory.update(old.id, status="deleted")
     memory.supersede(new.id, old.id)
     assert memory.get(old.id).status == "deleted"
 
 
-def test_supersede_refuses_what_cannot_be(memory: Memory) -> None:
+def test_supersede_refuses_invalid_arguments(memory: Memory) -> None:
     one = memory.add("one")
     with pytest.raises(MemglotError, match="cannot supersede itself"):
         memory.supersede(one.id, one.id)
@@ -141,7 +141,7 @@ def test_supersede_refuses_what_cannot_be(memory: Memory) -> None:
 
 
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=10), st.integers(0, 5))
-def test_a_chain_is_all_that_hangs_together_whatever_its_shape(links: set[tuple[int, int]], start: int) -> None:
+def test_a_chain_contains_all_connected_memories_in_any_shape(links: set[tuple[int, int]], start: int) -> None:
     with Memory.open(":memory:") as memory:
         ids = [memory.add(str(number)).id for number in range(6)]
         with memory.store.writing():
@@ -155,7 +155,7 @@ def test_a_chain_is_all_that_hangs_together_whatever_its_shape(links: set[tuple[
         assert len(memory.chain()) == len(links)
 
 
-def test_a_predicate_of_ones_own_is_kept_with_a_note(tmp_path: Path) -> None:
+def test_a_custom_predicate_is_kept_with_a_note(tmp_path: Path) -> None:
     store = ["--store", str(tmp_path / "s.db")]
     with Memory.open(tmp_path / "s.db") as memory:
         one, two = memory.add("a").id, memory.add("b").id

@@ -1,4 +1,4 @@
-"""Sensitive scopes: what is marked leaves the store only in a copy of all of it, and nothing else hints at it."""
+"""Sensitive scopes: marked scopes leave the store only in a complete copy, and no other export reveals them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WRITABLE = [format for format in registry.formats() if format.write is not None 
 
 @st.composite
 def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
-    """Memories of several scopes, and things of every kind that speak of them, of entities and of what is gone."""
+    """Generate memories of several scopes, and items of every kind about them, entities and deleted memories."""
     scope = st.sampled_from(SCOPES)
     status = st.sampled_from(["active", DELETED])
     records = [
@@ -76,7 +76,7 @@ def graphs(draw: Any) -> tuple[list[Record], list[Thing]]:
 
 
 def fill(store: Store, records: list[Record], things: list[Thing]) -> list[Item]:
-    """Keep them, and tell what is there: of two things with one key the last."""
+    """Store the items, and return those that are stored: of two items with one key, the last."""
     with store.writing():
         store.records.add(records)
         store.things.put(things)
@@ -88,8 +88,8 @@ def shown(items: Any) -> list[str]:
     return sorted(type(item).__name__ + canonical(item).decode() for item in items)
 
 
-def tells(item: Item, marked: set[str], hidden: set[str], known: set[str]) -> bool:
-    """What the law says, without any knowledge of how it is done: does it name what is hidden, or belong to it?"""
+def reveals(item: Item, marked: set[str], hidden: set[str], known: set[str]) -> bool:
+    """Return True if an item names something hidden or belongs to it, independently of the implementation."""
     if any(id in canonical(item).decode() for id in hidden):
         return True
     if isinstance(item, (Blob, Conflict, Embedding)) and _owner(item) not in known and "user" in marked:
@@ -102,7 +102,7 @@ def tells(item: Item, marked: set[str], hidden: set[str], known: set[str]) -> bo
 
 
 @given(graphs(), st.sets(st.sampled_from(SCOPES)))
-def test_an_export_holds_exactly_what_tells_nothing_of_a_sensitive_scope(
+def test_an_export_contains_exactly_what_does_not_reveal_a_sensitive_scope(
     graph: tuple[list[Record], list[Thing]], marked: set[str]
 ) -> None:
     store = open_store(":memory:")
@@ -112,7 +112,7 @@ def test_an_export_holds_exactly_what_tells_nothing_of_a_sensitive_scope(
     ids = {item.id for item in kept if isinstance(item, (Record, Tombstone))}
     report = Report()
     found = shown(store_items(store, ExportOptions(include_embeddings=True), report))
-    assert found == shown(item for item in kept if not tells(item, marked, hidden, ids))
+    assert found == shown(item for item in kept if not reveals(item, marked, hidden, ids))
     left = sum(record.scope in marked for record in graph[0])
     assert len(report.notes) == (len(found) < len(kept))
     assert all(note.startswith(f"left out {left:,} ") for note in report.notes)
@@ -123,7 +123,7 @@ def test_an_export_holds_exactly_what_tells_nothing_of_a_sensitive_scope(
 
 
 @given(graphs(), st.sampled_from(SCOPES))
-def test_a_scope_takes_along_what_belongs_to_it(graph: tuple[list[Record], list[Thing]], scope: str) -> None:
+def test_an_export_of_a_scope_includes_its_attached_items(graph: tuple[list[Record], list[Thing]], scope: str) -> None:
     store = open_store(":memory:")
     kept = fill(store, *graph)
     report = Report()
@@ -134,7 +134,7 @@ def test_a_scope_takes_along_what_belongs_to_it(graph: tuple[list[Record], list[
             item for item in kept if isinstance(item, kind) and getattr(item, "scope", None) == scope
         )
     riding = [item for item in kept if isinstance(item, (Relation, Supersession, Conflict))]
-    # A relation that says it is another scope's is none of this one's affairs.
+    # A relation with another scope does not belong to this one.
     own = [item for item in riding if _owner(item) in ids and getattr(item, "scope", scope) in (scope, "user")]
     assert set(shown(own)) <= set(shown(found))
     assert report.notes == []
@@ -148,7 +148,7 @@ def _owner(item: Item) -> str:
     return str(getattr(item, "newer", "") or getattr(item, "record", "") or getattr(item, "owner", ""))
 
 
-def test_a_scope_is_followed_only_where_it_is_all_that_is_asked_for(memory: Memory) -> None:
+def test_attached_items_are_exported_only_if_the_scope_is_the_only_filter(memory: Memory) -> None:
     memory.add("x", scope="work", tags=["t"])
     memory.set_identity("I work", scope="work")
     for filter, limit in ((Filter(scope=("work",), tags=("t",)), None), (Filter(scope=("work",)), 1), (Filter(), 1)):
@@ -179,7 +179,7 @@ def secret_store(path: str) -> Memory:
 
 
 @pytest.mark.parametrize("format", WRITABLE, ids=[format.name for format in WRITABLE])
-def test_no_format_writes_a_word_of_a_sensitive_scope(tmp_path: Path, format: Any) -> None:
+def test_no_format_exports_a_sensitive_scope(tmp_path: Path, format: Any) -> None:
     with secret_store(str(tmp_path / "store.db")) as memory:
         result = memory.export(tmp_path / "out" / "export", format=format.name)
         only = memory.export(tmp_path / "only", format=format.name, scope="health")
@@ -197,7 +197,7 @@ def test_no_format_writes_a_word_of_a_sensitive_scope(tmp_path: Path, format: An
             assert word.encode() not in text, folder
 
 
-def test_copies_of_the_store_hold_everything_and_the_marks(tmp_path: Path) -> None:
+def test_copies_of_the_store_contain_everything_and_the_marks(tmp_path: Path) -> None:
     with secret_store(str(tmp_path / "store.db")) as memory:
         memory.backup(tmp_path / "backup.db")
         memory.export(tmp_path / "whole.sqlite")
@@ -209,7 +209,7 @@ def test_copies_of_the_store_hold_everything_and_the_marks(tmp_path: Path) -> No
             assert sensitive_scopes(copy.store) == {"health"}, name
 
 
-def test_a_store_that_is_imported_brings_its_marks(tmp_path: Path, memory: Memory) -> None:
+def test_an_imported_store_includes_its_marks(tmp_path: Path, memory: Memory) -> None:
     secret_store(str(tmp_path / "store.db")).close()
     dry = memory.import_from(tmp_path / "store.db", dry_run=True)
     assert sensitive_scopes(memory.store) == frozenset()
@@ -223,8 +223,8 @@ def test_a_store_that_is_imported_brings_its_marks(tmp_path: Path, memory: Memor
     assert memory.audit_verify() == {**memory.audit_verify(), "ok": True, "events": events}
 
 
-def test_a_scope_is_marked_before_its_first_memory_lands(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else an import that is killed would leave memories of a sensitive scope in an unmarked one."""
+def test_a_scope_is_marked_before_its_first_memory_is_written(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a killed import would leave memories of a sensitive scope without its mark."""
     report = Report()
 
     def inputs(*_: Any) -> Any:
@@ -309,7 +309,7 @@ def test_ten_thousand_scopes(memory: Memory) -> None:
         lambda n: Document(id=str(n), name="identity", content="x" * (1 << 19)),
     ],
 )
-def test_large_things_are_not_gathered(memory: Memory, large: Any) -> None:
+def test_large_items_are_not_collected_in_memory(memory: Memory, large: Any) -> None:
     taken = []
 
     def things() -> Any:
