@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from memglot import Memory
 settings.register_profile(
     "memglot", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
-# `pytest --hypothesis-profile=deep` looks further, and elsewhere each time.
+# `pytest --hypothesis-profile=deep` runs more examples, and different ones each time.
 settings.register_profile(
     "deep", deadline=None, max_examples=1_500, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("memglot")
 
-# Exports that tell when and where they were made tell the same on every machine.
+# Exports that record when and where they were made are the same on every machine.
 os.environ |= {"MEMGLOT_MACHINE": "test-machine", "SOURCE_DATE_EPOCH": "1760000000"}
 os.environ.pop("MEMGLOT_PASSPHRASE", None)
-# Projects that a test makes are registered away from the user's own; processes that a test starts inherit this.
+# Projects of tests have their own registry, not the user's; processes that a test starts inherit this.
 _HOME = TemporaryDirectory(prefix="memglot-home-", ignore_cleanup_errors=True)
 atexit.register(_HOME.cleanup)
 os.environ["MEMORY_HOME"] = _HOME.name
@@ -42,5 +42,5 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def store_path(tmp_path: Path) -> str:
-    """Where a store may be made."""
+    """The path of a new store."""
     return str(tmp_path / "store.db")

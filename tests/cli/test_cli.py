@@ -40,7 +40,7 @@ def test_each_command_has_help(name: str) -> None:
     assert "--json" in done.output
 
 
-def test_ctrl_c_keeps_whole_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_complete_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
     source, store = _many(tmp_path), str(tmp_path / "store.db")
     process = subprocess.Popen([*MEMGLOT, "--store", store, "import", str(source)], stderr=subprocess.PIPE, text=True)
     _wait_for_rows(process, store)
@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_whole_batches_and_the_same_command_finishes(tmp_path: Path
         (["verify", "x.json"], False),
     ],
 )
-def test_only_an_import_that_is_stopped_speaks_of_batches(
+def test_only_an_interrupted_import_mentions_batches(
     command: list[str], says: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object, **__: object) -> None:
@@ -83,7 +83,7 @@ def test_only_an_import_that_is_stopped_speaks_of_batches(
     assert ("batches" in error) is ("undo last" in error) is says
 
 
-def test_a_killed_import_leaves_whole_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
+def test_a_killed_import_leaves_complete_batches_and_the_same_command_finishes(tmp_path: Path) -> None:
     source, store = _many(tmp_path), str(tmp_path / "store.db")
     process = subprocess.Popen([*MEMGLOT, "--store", store, "import", str(source)])
     _wait_for_rows(process, store)
@@ -126,7 +126,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*MEMGLOT, *arguments], capture_output=True, text=True)
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     store = str(tmp_path / "store.db")
     _run("--store", store, "add", "x")
     done = subprocess.run(
@@ -137,7 +137,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_json_stays_whole_with_many_errors_and_ids(tmp_path: Path) -> None:
+def test_json_stays_complete_with_many_errors_and_ids(tmp_path: Path) -> None:
     import json
 
     source = tmp_path / "many.ndjson"

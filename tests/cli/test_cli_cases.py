@@ -71,7 +71,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _steady(line: str, folder: Path) -> str:
-    """What differs from run to run, by a name: ids made now, times of now, sizes, the folder."""
+    """Replace what differs from run to run with a name: new ids, current times, sizes, the folder."""
     line = line.replace(str(folder), "<folder>")
     line = UUID.sub(lambda match: match[0] if match[0].startswith("0194a000") else "<id>", line)
     line = re.sub(r"\b[\d,]{6,} bytes|\"bytes\":\d+", "<size>", line)

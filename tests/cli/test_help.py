@@ -64,7 +64,7 @@ def test_the_list_of_commands_shows_the_first_line_of_each_help(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_option_has_a_sentence(name: str) -> None:
+def test_every_option_has_a_help_text(name: str) -> None:
     for option in ALL[name].params:
         if isinstance(option, click.Option):
             assert option.help and option.help[0].isupper() and option.help.endswith("."), option.name

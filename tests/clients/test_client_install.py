@@ -317,7 +317,7 @@ def test_an_entry_without_receipt_is_removed(tmp_path: Path, receipt: str) -> No
     assert json.loads(path.read_text()) == {"mcpServers": {}}
 
 
-# The law: all is as it was
+# Uninstalling restores the original files
 
 
 def _round(client: str, file: str, data: bytes) -> None:

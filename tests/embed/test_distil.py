@@ -1,4 +1,4 @@
-"""The scripts that make the built-in table: what they write can be read, and what they leave out is left out."""
+"""Scripts that make the built-in table: their output can be read, and excluded pieces are missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(SCRIPTS)
 
 
-def test_a_packed_table_gives_back_its_rows(tmp_path: Path) -> None:
+def test_a_packed_table_returns_its_rows(tmp_path: Path) -> None:
     from distil import pack
 
     rows = np.random.default_rng(7).normal(size=(3, 8)) * [[1], [0.01], [40]]
@@ -41,7 +41,7 @@ def test_pieces_of_latin_words_and_numbers_carry_meaning(piece: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["[CLS]", "[unused7]", "!", "。", "##и", "и", "##ος", "ال", "本", "ก", "°", "٣"])
-def test_signs_and_letters_of_other_scripts_carry_none(piece: str) -> None:
+def test_punctuation_and_letters_of_other_scripts_carry_no_meaning(piece: str) -> None:
     from distil import carries_meaning
 
     assert not carries_meaning(piece)

@@ -1,4 +1,4 @@
-"""Embedders: the built-in table keeps the promises of the interface, and plugins come by entry points."""
+"""Embedders: the built-in table satisfies the interface, and plugins are found by entry points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memglot.embed import BUILT_IN, Embedder, embedder, embedder_names, pieces, 
 from memglot.errors import UnknownEmbedder, Unreadable, UsageError
 
 PACKAGE = Path(table.__file__).parent
-# Words the table knows, words in pieces, other scripts, signs, and what no text should hold.
+# Known words, words in pieces, other scripts, symbols, and invalid characters.
 PARTS = [
     "cat",
     "Kubernetes",
@@ -44,7 +44,7 @@ def built_in() -> Embedder:
 
 @pytest.fixture
 def no_cache() -> Iterator[None]:
-    """Plugins are looked up once a process; a test brings its own."""
+    """Clear the cache of plugins, because each test has its own."""
     caches = (registry.embedder, registry._plugins)
     for cache in caches:
         cache.cache_clear()
@@ -114,12 +114,12 @@ def test_no_texts_give_no_rows(built_in: Embedder) -> None:
         "안녕하세요",
     ],
 )
-def test_what_the_model_does_not_know_gives_zeros(built_in: Embedder, text: str) -> None:
+def test_unknown_text_gives_zeros(built_in: Embedder, text: str) -> None:
     assert not built_in.embed([text]).any()
     assert not built_in.embed_query(text, alike).any()
 
 
-def test_known_words_count_in_the_midst_of_others(built_in: Embedder) -> None:
+def test_known_words_count_among_unknown_ones(built_in: Embedder) -> None:
     assert np.array_equal(*built_in.embed(["重跑 deploy 后。", "deploy"]))
 
 
@@ -127,7 +127,7 @@ def test_accents_and_case_do_not_matter(built_in: Embedder) -> None:
     assert np.array_equal(*built_in.embed(["Café NAÏVE", "cafe naive"]))
 
 
-def test_what_lies_beyond_the_limit_does_not_count(built_in: Embedder) -> None:
+def test_text_beyond_the_limit_does_not_count(built_in: Embedder) -> None:
     start = ("word " * 2_000)[: pieces.MAX_CHARACTERS]
     assert np.array_equal(*built_in.embed([start, start + " volcano"]))
     assert not np.array_equal(*built_in.embed([start, "volcano " + start]))
@@ -143,7 +143,7 @@ def test_what_lies_beyond_the_limit_does_not_count(built_in: Embedder) -> None:
         ("how to reset a forgotten password", "recover access to an account", "growing tomatoes in pots"),
     ],
 )
-def test_related_texts_lie_nearer(built_in: Embedder, text: str, like: str, unlike: str) -> None:
+def test_related_texts_are_more_similar(built_in: Embedder, text: str, like: str, unlike: str) -> None:
     assert nearness(built_in, text, like) > nearness(built_in, text, unlike) + 0.1
 
 
@@ -153,13 +153,13 @@ def test_equal_weights_give_the_vector_of_the_text(built_in: Embedder) -> None:
 
 
 @given(st.text(st.characters(codec="ascii"), max_size=60) | texts)
-def test_remembered_words_are_cut_as_the_tokenizer_cuts_them(text: str) -> None:
+def test_cached_words_are_split_as_the_tokenizer_splits_them(text: str) -> None:
     cut = pieces.WordPieces(["cat", "##s", "a", "b", "##b", "don", "t", "2026", "snake", "case", "cafe"])
     known = [number for number in cut.numbers(text) if number != cut.unknown]
     assert known == [number for _, number in cut.words(text)[1]]
 
 
-def test_words_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_words_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MAX_WORDS", 2)
     cut = pieces.WordPieces(["cat", "dog", "cow"])
     assert cut.numbers("cat dog cow dog Cat") == [0, 1, 2, 1, 0]
@@ -177,7 +177,7 @@ def test_the_words_of_a_query_are_asked_in_order(built_in: Embedder) -> None:
     assert asked == [["when", "did", "émile", "fix", "the", "flibbertigibbet", "the", "one"]]
 
 
-def test_a_telling_word_turns_the_query_to_it(built_in: Embedder) -> None:
+def test_a_word_with_a_large_weight_dominates_the_query(built_in: Embedder) -> None:
     def only(word: str) -> NDArray[np.float32]:
         return built_in.embed_query("caroline volcanoes", lambda words: [1.0 if one == word else 0.01 for one in words])
 
@@ -185,27 +185,27 @@ def test_a_telling_word_turns_the_query_to_it(built_in: Embedder) -> None:
     assert apart[0] @ only("caroline") > 0.99 and apart[1] @ only("volcanoes") > 0.99
 
 
-def test_importing_takes_neither_numpy_nor_tokenizers() -> None:
+def test_importing_loads_neither_numpy_nor_tokenizers() -> None:
     code = "import sys, memglot.embed; print([name for name in ('numpy', 'tokenizers') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_forking_after_embedding_warns_of_nothing() -> None:
+def test_forking_after_embedding_gives_no_warning() -> None:
     code = (
         "import os, memglot.embed; memglot.embed.embedder().embed(['one text', 'and another'] * 200)\n"
         "child = os.fork()\n"
         "if child == 0: memglot.embed.embedder().embed(['a child'] * 200); os._exit(0)\n"
         "print(os.waitpid(child, 0)[1])"
     )
-    # A later Python warns of any fork of a process with threads, which numpy's are.
+    # Later Python versions warn about any fork of a process with threads, such as those of numpy.
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("0", "")
 
 
 class Fake:
-    """An embedder as a plugin would bring it."""
+    """An embedder of a plugin."""
 
     name = "fake-2"
     dimensions = 2
@@ -222,7 +222,7 @@ def entries(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str]) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: made if group == registry.GROUP else [])
 
 
-def test_a_plugin_brings_an_embedder(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
+def test_a_plugin_provides_an_embedder(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
     entries(monkeypatch, ("fake-2", f"{__name__}:Fake"), (BUILT_IN, f"{__name__}:Fake"))
     assert embedder("fake-2").embed(["x"]).tolist() == [[1, 0]]
     assert embedder(BUILT_IN).dimensions == 256, "a built-in name wins"
@@ -235,7 +235,7 @@ def test_two_plugins_with_one_name_are_named(monkeypatch: pytest.MonkeyPatch, no
         embedder("fake-2")
 
 
-def test_an_unknown_name_is_told_with_what_there_is(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
+def test_an_unknown_name_is_reported_with_the_available_ones(monkeypatch: pytest.MonkeyPatch, no_cache: None) -> None:
     entries(monkeypatch)
     with pytest.raises(UnknownEmbedder, match=f"`glove`; available: `{BUILT_IN}`") as raised:
         embedder("glove")
@@ -246,7 +246,7 @@ def test_an_unknown_name_is_told_with_what_there_is(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("content", [None, b"", b"something else", table.MAGIC, table.MAGIC + b"\1\0\0\0" * 4])
-def test_a_damaged_table_is_told(tmp_path: Path, content: bytes | None) -> None:
+def test_a_damaged_table_is_reported(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "table.bin"
     if content is not None:
         path.write_bytes(content)
@@ -254,7 +254,7 @@ def test_a_damaged_table_is_told(tmp_path: Path, content: bytes | None) -> None:
         table.TableEmbedder(path)
 
 
-def test_a_table_cut_off_is_told(tmp_path: Path) -> None:
+def test_a_truncated_table_is_reported(tmp_path: Path) -> None:
     whole = (PACKAGE / "table.bin").read_bytes()
     (tmp_path / "table.bin").write_bytes(whole[:-1])
     with pytest.raises(Unreadable):
