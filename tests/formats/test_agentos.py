@@ -40,7 +40,7 @@ def test_a_line_has_the_keys_of_the_page(memory: Memory) -> None:
     assert isinstance(line["createdAt"], int)
 
 
-def test_hashes_are_nobodys_data(memory: Memory) -> None:
+def test_hashes_are_not_kept_as_metadata(memory: Memory) -> None:
     text = b'{"id":"mt_1","content":"x","createdAt":1,"metadata":{"contentHash":"wrong","import_hash":"w","k":1}}'
     memory.import_from(text, format="agentos-json")
     (record,) = memory.list()
@@ -59,7 +59,7 @@ def test_one_content_in_other_types_and_scopes_is_three_memories(memory: Memory)
     assert twice.imported == 4
 
 
-def test_a_forgotten_trace_does_not_keep_a_new_one_out(memory: Memory) -> None:
+def test_a_deleted_trace_does_not_block_a_new_one(memory: Memory) -> None:
     gone = b'{"traces":[{"id":"mt_1","content":"x","deleted":1,"created_at":1}]}'
     assert memory.import_from(gone, format="agentos-json").imported == 1
     assert list(memory.list()) == []
@@ -72,7 +72,7 @@ def test_a_dialect_that_a_format_does_not_have_is_refused(memory: Memory) -> Non
         memory.export(format="ndjson", dialect="program")
 
 
-def test_names_that_two_tools_share_take_both_shapes(memory: Memory, tmp_path: Path) -> None:
+def test_format_names_shared_by_two_tools_accept_both_forms(memory: Memory, tmp_path: Path) -> None:
     result = memory.import_from(b'{"id":"mt_1","content":"x","createdAt":1}', format="json")
     assert result.format == "agentos-json" and "agentos-json" in result.notes[0]
     note = tmp_path / "n.md"
@@ -89,7 +89,7 @@ def test_front_matter_in_javascript_is_text(memory: Memory, tmp_path: Path) -> N
 
 @needs_fixtures
 @pytest.mark.parametrize("name", ["json/memories.json", "sqlite/brain.sqlite"])
-def test_the_programs_files_come_back_as_values(name: str, memory: Memory, tmp_path: Path) -> None:
+def test_files_of_the_program_survive_a_round_trip_as_values(name: str, memory: Memory, tmp_path: Path) -> None:
     result = memory.import_from(FIXTURES / name)
     assert (result.imported, result.failed, memory.count()) == (34, 0, 32)
     memory.export(tmp_path / "memories.json", format="agentos-json", dialect="program", include_embeddings=True)

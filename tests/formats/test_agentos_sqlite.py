@@ -1,4 +1,4 @@
-"""AgentOS's brain: every row comes back, whatever is in it, and nothing that cannot be read passes in silence."""
+"""AgentOS's database: every row survives a round trip, and unreadable rows are reported."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def rows(path: Path, *, brains: bool = False) -> Rows:
-    """The rows of all ordinary tables but our own, without NULLs, in an order of their own."""
+    """Return the rows of all ordinary tables except our own, sorted and without NULLs."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         found: Rows = {}
@@ -74,7 +74,7 @@ def rows(path: Path, *, brains: bool = False) -> Rows:
 
 
 def make_brain(path: Path, *statements: str) -> Path:
-    """A brain of schema 2, and what else is asked for."""
+    """Make a database of schema 2 with additional SQL."""
     with sqlite3.connect(path) as db:
         db.executescript(TABLES + INDEXES)
         for statement in statements:
@@ -105,7 +105,7 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> tuple[list[Item], 
 
 
 def there_and_back(path: Path, target: Path) -> None:
-    """Through a store and out again."""
+    """Import into a store and export again."""
     with Memory.open(":memory:") as memory:
         memory.import_from(path)
         memory.export(target, format="agentos-sqlite")
@@ -118,7 +118,7 @@ def brains(folder: Path) -> tuple[Path, Path]:
 
 @pytest.mark.skipif(not FIXTURE.exists(), reason="no fixture here")
 @pytest.mark.parametrize("name", ["brain.sqlite", "renamed backup.db"])
-def test_every_row_of_the_real_thing_comes_back(tmp_path: Path, name: str) -> None:
+def test_every_row_of_a_real_database_survives_a_round_trip(tmp_path: Path, name: str) -> None:
     there_and_back(FIXTURE, tmp_path / name)
     assert rows(tmp_path / name) == rows(FIXTURE)
     assert verify_path(tmp_path / name, Report()).state == "whole"
@@ -136,7 +136,7 @@ def test_every_row_of_the_real_thing_comes_back(tmp_path: Path, name: str) -> No
     }
 
 
-def test_odd_values_come_back_as_they_were(tmp_path: Path) -> None:
+def test_unusual_values_survive_a_round_trip(tmp_path: Path) -> None:
     source, target = brains(tmp_path)
     make_brain(
         source,
@@ -163,7 +163,7 @@ def test_odd_values_come_back_as_they_were(tmp_path: Path) -> None:
     assert rows(tmp_path / "other.sqlite")["memory_traces"] == rows(source)["memory_traces"]
 
 
-def test_what_was_kept_of_a_column_is_used_only_while_it_is_true(tmp_path: Path) -> None:
+def test_the_original_value_of_a_column_is_used_only_while_unchanged(tmp_path: Path) -> None:
     source, target = brains(tmp_path)
     make_brain(source, trace("mt_1", "x", tags='[ "a" ]', metadata='{"z": 1}'))
     with Memory.open(":memory:") as memory:
@@ -180,7 +180,7 @@ def test_what_was_kept_of_a_column_is_used_only_while_it_is_true(tmp_path: Path)
     assert again.extra["agentos.sqlite"]["metadata"]["raw"] == '{"z": 1}'
 
 
-def test_a_row_that_is_no_memory_is_reported_and_comes_back(tmp_path: Path) -> None:
+def test_a_row_that_is_not_a_memory_is_reported_and_exported_again(tmp_path: Path) -> None:
     source, target = brains(tmp_path)
     make_brain(
         source,
@@ -208,7 +208,7 @@ def test_a_row_that_is_no_memory_is_reported_and_comes_back(tmp_path: Path) -> N
     assert kept == {f"mt_{number}" for number in range(1, 8)}
 
 
-def test_unknown_tables_and_columns_come_back(tmp_path: Path) -> None:
+def test_unknown_tables_and_columns_survive_a_round_trip(tmp_path: Path) -> None:
     source, target = brains(tmp_path)
     make_brain(
         source,
@@ -322,7 +322,7 @@ def test_schema_1_and_a_table_of_three_columns_are_read(tmp_path: Path) -> None:
     assert (row["id"], row["metadata"]) == ("mt_1", "{}")
 
 
-def test_what_a_brain_has_no_place_for_goes_to_its_own_table(tmp_path: Path) -> None:
+def test_fields_without_a_column_are_stored_in_a_separate_table(tmp_path: Path) -> None:
     path = tmp_path / "brain.sqlite"
     a, b = derive_id("t", "", "a"), derive_id("t", "", "b")
     items: list[Item] = [
@@ -357,7 +357,7 @@ def test_what_a_brain_has_no_place_for_goes_to_its_own_table(tmp_path: Path) -> 
     db.close()
 
 
-def test_rows_of_two_brains_do_not_push_each_other_out(tmp_path: Path) -> None:
+def test_rows_of_two_databases_do_not_replace_each_other(tmp_path: Path) -> None:
     log = "INSERT INTO consolidation_log (id, brain_id, ran_at) VALUES (1, '{0}', {1});"
     chats = "INSERT INTO conversations VALUES ('{0}', 'c', '{0}', 1, 2, '{{}}'), ('{0}', '{0}', 't', 1, 2, '{{}}');"
     with Memory.open(":memory:") as memory:
@@ -378,7 +378,7 @@ def test_rows_of_two_brains_do_not_push_each_other_out(tmp_path: Path) -> None:
     assert in_order(read(tmp_path / "both.sqlite")[0]) == before
 
 
-def test_a_second_import_changes_nothing_and_an_undo_takes_all_back(tmp_path: Path) -> None:
+def test_a_second_import_changes_nothing_and_an_undo_removes_everything(tmp_path: Path) -> None:
     source = make_brain(
         tmp_path / "brain.sqlite",
         trace("mt_1", "x", embedding=b"\0\0\0\0"),
@@ -498,7 +498,7 @@ METADATA = (
         JSON,
         max_size=4,
     )
-    # What looks like a slot of ours is one.
+    # A value that looks like our carry slot is treated as one.
     .map(lambda value: {key: inner for key, inner in value.items() if key != "memglot" or not isinstance(inner, dict)})
     .map(lambda value: json.dumps(value, separators=(",", ":")))
     | JSON_TEXT
@@ -524,7 +524,7 @@ TRACES = st.fixed_dictionaries(
 
 
 @given(found=st.lists(TRACES, max_size=3, unique_by=lambda row: row["id"]))
-def test_whatever_stands_in_a_row_comes_back(found: list[dict[str, Any]]) -> None:
+def test_any_row_survives_a_round_trip(found: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, target = brains(Path(folder))
         make_brain(source, "ALTER TABLE memory_traces ADD COLUMN mood;")

@@ -1,4 +1,4 @@
-"""ChatGPT's export: pairs along the current line, branches beside it, and trees that are not what they should be."""
+"""ChatGPT's export: pairs on the current branch, other branches, and invalid trees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def text(*parts: Any) -> dict[str, Any]:
 
 
 class Chat:
-    """A conversation that is built message by message."""
+    """Build a conversation message by message."""
 
     def __init__(self, id: str = "c1", title: str = "Paint") -> None:
         self.mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
@@ -63,7 +63,7 @@ def encoded(*chats: Chat) -> bytes:
 
 
 def read(*chats: Chat | bytes) -> tuple[list[Record], Report]:
-    """The records in chats, or in the text of a file, each checked by all rules."""
+    """Return the validated records in chats or in the text of a file, and the report."""
     given = chats[0] if isinstance(chats[0], bytes) else encoded(*(chat for chat in chats if isinstance(chat, Chat)))
     report = Report()
     found = []
@@ -158,7 +158,7 @@ def test_a_current_question_whose_answer_is_on_a_branch_is_reported_once() -> No
     assert record.id == derive_id("chatgpt", "", "c1/u")
 
 
-def test_a_question_repeated_for_many_branches_is_no_bomb() -> None:
+def test_a_question_is_not_repeated_for_every_branch() -> None:
     chat = Chat().user("u", "x" * 1_000_000)
     for number in range(50):
         chat.bot(f"a{number}", f"answer {number}", "u")
@@ -175,7 +175,7 @@ def test_hidden_messages_are_marked() -> None:
     assert [record.meta.get("hidden") for record in read(chat)[0]] == [None, True, True]
 
 
-def test_saved_memories_are_semantic_and_no_part_of_the_answer() -> None:
+def test_saved_memories_are_semantic_and_not_part_of_the_answer() -> None:
     chat = Chat().user("u1", "I paint").bot("m1", "User paints.", recipient="bio")
     chat.say("t", "tool", "Model set context updated.", name="bio").bot("a1", "Noted.")
     found, report = read(chat)
@@ -266,7 +266,7 @@ def test_images_of_tools_belong_to_the_answer_and_attachments_are_named() -> Non
     assert record.extra["chatgpt"]["context"][0]["text"] == "[image: sediment://9]\nmade it"
 
 
-def test_what_is_said_of_a_conversation_goes_with_its_first_memory() -> None:
+def test_metadata_of_a_conversation_is_kept_with_its_first_memory() -> None:
     chat = Chat().user("u1", "a").user("u2", "b")
     chat.value |= {"gizmo_id": "g-1", "is_archived": True, "voice": None, "plugin_ids": [], "safe_urls": ["x"]}
     first, second = read(chat)[0]
@@ -289,7 +289,7 @@ def test_a_cycle_is_reported_and_all_its_messages_are_read() -> None:
     assert [fault.item for fault in report.faults()] == [2]
 
 
-def test_a_missing_parent_begins_a_line_of_its_own() -> None:
+def test_a_missing_parent_starts_a_separate_branch() -> None:
     chat = Chat().user("u1", "a").bot("a1", "b").user("u2", "c").bot("a2", "d")
     chat.mapping["u2"]["parent"] = "gone"
     assert contents(chat) == ["[user]: a\n[assistant]: b", "[user]: c\n[assistant]: d"]
@@ -300,7 +300,7 @@ def test_a_missing_parent_begins_a_line_of_its_own() -> None:
     assert "1 conversation has messages whose parent is missing" in note and "`Paint`" in note
 
 
-def test_null_messages_and_places_are_passed_over() -> None:
+def test_null_messages_and_nodes_are_skipped() -> None:
     chat = Chat().user("u1", "a")
     chat.mapping["none"] = {"message": None, "parent": "u1", "children": ["a1"]}
     chat.bot("a1", "b", "none")
@@ -309,7 +309,7 @@ def test_null_messages_and_places_are_passed_over() -> None:
     assert (record.content, report.notes, faults(report)) == ("[user]: a\n[assistant]: b", [], [])
 
 
-def test_without_a_current_node_the_newest_line_is_taken_with_a_note() -> None:
+def test_without_a_current_node_the_newest_branch_is_used_with_a_note() -> None:
     chat = Chat().user("u", "q").bot("new", "new", at=START + 90).bot("old", "old", "u", at=START + 80)
     chat.value["current_node"] = "gone"
     found, report = read(chat)
@@ -319,7 +319,7 @@ def test_without_a_current_node_the_newest_line_is_taken_with_a_note() -> None:
     assert [record.foreign[0].id for record in found] == ["c1/u/new", "c1/u"]
 
 
-def test_fields_of_another_type_cost_no_conversation() -> None:
+def test_fields_of_an_unexpected_type_are_ignored() -> None:
     chat = Chat().user("u1", "a", at="1700000005.5").bot("a1", "b", metadata="none", weight="heavy")
     chat.user("u2", "c").bot("a2", "d")
     chat.mapping["a2"]["message"]["content"] = "bare text"
@@ -336,7 +336,7 @@ def test_fields_of_another_type_cost_no_conversation() -> None:
     assert report.notes == ["content: ignored fields of an unexpected type in 4 messages; the other fields were read"]
 
 
-def test_what_is_no_conversation_fails_alone() -> None:
+def test_an_invalid_conversation_fails_alone() -> None:
     good = msgspec.json.encode(Chat().user("u", "fine").value)
     found, report = read(b'[{"title":"x"},{"mapping":[]},7,' + good + b',{"mapping":null}]')
     assert [record.content for record in found] == ["[user]: fine"]
@@ -355,7 +355,7 @@ def test_what_only_tools_say_is_reported_as_left_out() -> None:
     assert any("left out 1 message of tools or the system" in note for note in report.notes)
 
 
-def test_characters_that_no_store_can_hold_are_replaced_with_a_note() -> None:
+def test_characters_that_cannot_be_stored_are_replaced_with_a_note() -> None:
     whole = encoded(Chat().user("u", "AAA \\\\ud83d \U0001f600").bot("a", "nul BBB"))
     (record,), report = read(whole.replace(b"AAA", b"\\ud83d").replace(b"BBB", b"\\u0000 \\ud83d\\ude00 \\ude00"))
     assert record.content == "[user]: \ufffd \\\\ud83d \U0001f600\n[assistant]: nul \ufffd \U0001f600 \ufffd"
@@ -426,7 +426,7 @@ def test_a_memory_that_changes_and_has_a_new_duplicate_keeps_its_change(memory: 
 
 
 def test_importing_again_says_that_nothing_changed(memory: Memory) -> None:
-    # Equal pairs in several conversations unite, and conversations without any time keep the one they got.
+    # Equal pairs in several conversations are merged, and conversations without a time keep the assigned one.
     chats = [Chat(f"c{number}", title).user("u", "Hi").bot("a", "Hello!") for number, title in enumerate("zayb")]
     timeless = Chat("t").user("u", "When?", at=None).bot("a", "Never.", at=None)
     timeless.value["create_time"] = None
@@ -469,7 +469,7 @@ def test_a_single_conversation_and_one_a_line_are_read_too(memory: Memory, tmp_p
     assert (result.imported, result.skipped) == (1, 1)
 
 
-def test_the_files_of_an_export_are_known_by_their_names() -> None:
+def test_the_files_of_an_export_are_detected_by_their_names() -> None:
     assert all(map(is_conversations_file, ["conversations.json", "a/conversations-012.json"]))
     others = ["shared_conversations.json", "conversations-x.json", "conversations.jsonl", "a.json"]
     assert not any(map(is_conversations_file, others))

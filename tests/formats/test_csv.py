@@ -1,4 +1,4 @@
-"""CSV: rows that are as they should be, rows that are not, and what comes back of what was written."""
+"""CSV: valid rows, invalid rows, and round trips."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_column_never_replaces_a_key_of_the_metadata() -> None:
     assert record.meta == {"author": "a", "k": [1], "author (column)": "b", "author (column) (column)": "c"}
 
 
-def test_metadata_that_is_no_object_is_kept_and_bad_json_is_an_error() -> None:
+def test_metadata_that_is_not_an_object_is_kept_and_bad_json_is_an_error() -> None:
     found, faults, _ = read('content,metadata\na,"[1]"\nb,{x}\nc,\n')
     assert [record.meta for record in found] == [{"metadata": [1]}, {}]
     assert faults[0][0] == 3 and faults[0][1].startswith("`metadata`: not valid JSON")
@@ -199,7 +199,7 @@ def test_a_header_alone_is_reported_and_an_empty_file_is_an_error(memory: Memory
     assert memory.import_from(b"\xff\xfec\0o\0", format="csv").exit_code == 2
 
 
-def test_bad_rows_cost_only_themselves() -> None:
+def test_bad_rows_affect_only_themselves() -> None:
     text = b'content,n\na,1\nb,2,3\n,4\nc\xff,5\nd\0,6\n"e"x,7\nf\ng,8\n'
     found, faults, _ = read(text)
     assert [record.content for record in found] == ["a", "f", "g"]
@@ -212,7 +212,7 @@ def test_bad_rows_cost_only_themselves() -> None:
     ]
 
 
-def test_a_quote_that_never_closes_is_reported_with_its_line_and_spares_its_siblings() -> None:
+def test_an_unclosed_quote_is_reported_with_its_line_and_affects_only_its_row() -> None:
     found, faults, _ = read('content,n\na,1\n"b,2\nsome prose\nc,3\n"d","4"\n')
     assert [record.content for record in found] == ["a", "c", "d"]
     assert faults == [(3, "a quote opens a field here and closes before other text, lines below")]
@@ -221,7 +221,7 @@ def test_a_quote_that_never_closes_is_reported_with_its_line_and_spares_its_sibl
     assert faults == [(4, "a quote opens a field here and never closes"), (7, "`content` is empty")]
 
 
-def test_a_quote_that_never_closes_in_a_long_file_takes_no_time() -> None:
+def test_an_unclosed_quote_in_a_long_file_is_read_fast() -> None:
     text = b"content,n\n" + b'"a\nb,1\n' * 20_000
     found, faults, _ = read(text)
     assert len(found) + len(faults) >= 20_000
@@ -249,7 +249,7 @@ def test_no_bytes_break_the_reader(text: bytes) -> None:
     assert all(line is not None and line > 1 for line, _ in faults)
 
 
-def test_what_came_from_a_csv_goes_back_with_its_own_ids(tmp_path: Path) -> None:
+def test_memories_from_a_csv_are_exported_with_their_own_ids(tmp_path: Path) -> None:
     path, out, renamed = (tmp_path / name for name in ("people.csv", "out.csv", "renamed.csv"))
     path.write_text('id,content,tags,author\n7,"a, b",x|y,ann\nmt_1,c,,\n')
     with Memory.open(":memory:") as memory:
@@ -278,7 +278,7 @@ def test_a_column_named_memglot_that_is_not_ours_stays() -> None:
     assert record.meta == {"memglot": "mine"} and len(notes) == 1
 
 
-def test_a_record_without_id_or_time_keeps_having_none(tmp_path: Path) -> None:
+def test_a_record_without_id_or_time_is_exported_without_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("content\nx\n")
     convert(tmp_path / "a.csv", tmp_path / "b.csv")
     (header, row) = (tmp_path / "b.csv").read_text().splitlines()

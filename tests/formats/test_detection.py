@@ -1,4 +1,4 @@
-"""Which format an input has."""
+"""Detection of the format of an input."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_by_extension_then_by_content(name: str, text: bytes, format: str) -> No
         (["shared_conversations.json", "a.json"], None),
     ],
 )
-def test_a_folder_is_known_by_what_lies_in_it(names: list[str], format: str | None) -> None:
+def test_a_folder_is_detected_by_its_files(names: list[str], format: str | None) -> None:
     found = detect_folder(Glance(iter(names), lambda name: b""))
     assert (found.name if found else None) == format
 

@@ -60,7 +60,7 @@ def test_golden(case: Path, tmp_path: Path) -> None:
 
 
 def _database(source: Path, folder: Path) -> Path:
-    """A database is bytes that nobody can review, so a golden holds the SQL that makes it."""
+    """Make a database from SQL, because a golden in binary form could not be reviewed."""
     path = folder / "input.sqlite"
     with sqlite3.connect(path) as db:
         db.executescript(source.read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ def _database(source: Path, folder: Path) -> Path:
 
 
 def _dump(path: Path) -> Path:
-    """The ordinary tables of a database and their rows, as SQL."""
+    """Return the ordinary tables of a database and their rows as SQL."""
     lines = []
     with sqlite3.connect(path) as db:
         for name in ("application_id", "user_version"):
@@ -116,5 +116,5 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def _anywhere(path: Path) -> bytes:
-    """The bytes of a file as any machine would have written them."""
+    """Return the bytes of a file without differences between machines."""
     return _MACHINE.sub(rb'"\1": "..."', path.read_bytes())

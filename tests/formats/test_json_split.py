@@ -66,7 +66,7 @@ def test_a_malformed_first_line_is_still_lines() -> None:
     ]
 
 
-def test_reading_goes_on_after_a_value_that_never_closes() -> None:
+def test_reading_continues_after_an_unclosed_value() -> None:
     values, faults = split_values(b'[{"a":1},{"b":"never closed},{"c":3}]')
     assert values == [{"a": 1}, {"c": 3}]
     assert len(faults) == 1
@@ -89,7 +89,7 @@ def test_depth_does_not_count_strings() -> None:
     assert depth(b'{"a":["[[[{{{\\"[["]}') == 2
 
 
-def test_a_record_without_its_brace_costs_only_itself() -> None:
+def test_a_record_without_its_brace_affects_only_itself() -> None:
     texts = [b'{"content":"%d"}' % number for number in range(1000)]
     texts[2] = b'{"content":"2"'
     values, faults = split_values(b"[" + b",".join(texts) + b"]")
@@ -102,7 +102,7 @@ def test_an_array_without_commas_is_read_and_reported() -> None:
 
 
 @pytest.mark.parametrize("first", [b'{"content": "a"', b"[1]", b"nonsense"])
-def test_a_bad_first_line_costs_only_itself(first: bytes) -> None:
+def test_a_bad_first_line_affects_only_itself(first: bytes) -> None:
     report = SourceReport()
     source = Source("x", io.BytesIO(first + b'\n{"content":"b"}\n{"content":"c"}\n'))
     assert len(list(objects(source, report, msgspec.json.Decoder(dict[str, Any]).decode))) == 3
@@ -113,10 +113,10 @@ def test_a_bad_first_line_costs_only_itself(first: bytes) -> None:
     layout=st.sampled_from([(0, ",\n"), (2, ",\n")]),
     data=st.data(),
 )
-def test_a_letter_that_is_missing_costs_no_sibling(
+def test_a_missing_letter_affects_only_its_record(
     values: list[Any], layout: tuple[int, str], data: st.DataObject
 ) -> None:
-    """One letter is deleted anywhere inside one record of an array that has its records on lines of their own."""
+    """Delete a letter in one record of an array that has each record on a separate line."""
     indent, between = layout
     texts = [msgspec.json.format(msgspec.json.encode(value), indent=indent).decode() for value in values]
     broken = data.draw(st.integers(0, len(values) - 1))

@@ -1,4 +1,4 @@
-"""The laws, for every format in the registry: a new one joins by being registered."""
+"""Properties of every registered format; a new format is tested automatically."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def place(folder: str, shape: Shape, name: str = "out") -> Path:
 
 
 def in_order(items: list[Item]) -> list[object]:
-    """Items as plain values; what lies beside the records has no place among them."""
+    """Return the items as sorted plain values; the order of items other than records is not defined."""
     return sorted(((type(item).__name__, to_builtins(item)) for item in items), key=repr)
 
 
@@ -104,7 +104,7 @@ def test_a_plain_write_loses_exactly_what_it_reports(shape: Shape, record: Recor
         assert isinstance(found, Record)
         lost = {field for field in FIELDS if getattr(found, field) != getattr(record, field)}
         reported = set(report.dropped_counts)
-        # A key of the user's that looks like our carry slot is taken for one when it stands where the slot does.
+        # A key of the user that looks like our carry slot is treated as one in the position of the slot.
         own = record.meta.get("memglot")
         if isinstance(own, dict) and is_slot(own):
             return

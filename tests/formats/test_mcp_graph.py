@@ -1,4 +1,4 @@
-"""The MCP memory server's graph: what its file says comes back, and what it drops does no harm."""
+"""The graph of the MCP memory server: its files survive a round trip, and what it drops does no harm."""
 
 from __future__ import annotations
 
@@ -86,19 +86,19 @@ def write(items: list[Item], path: Path, *, plain: bool = False) -> Report:
 
 
 def lines(text: bytes | Path) -> list[Value]:
-    """The lines of a graph, without what we put there."""
+    """Return the lines of a graph without our own key."""
     text = text.read_bytes() if isinstance(text, Path) else text
     values = [json.loads(line) for line in text.split(b"\n") if line.strip()]
     return [{key: value for key, value in line.items() if key != "memglot"} for line in values]
 
 
 def counted(values: list[Value]) -> Counter[str]:
-    """Lines as values, in any order; that of the observations counts."""
+    """Count lines as values in any order; only the order of observations matters."""
     return Counter(json.dumps(value, sort_keys=True) for value in values)
 
 
 def as_the_server_would(text: bytes) -> bytes:
-    """The file after the server wrote it anew: without unknown keys and lines."""
+    """Return the file as the server rewrites it: without unknown keys and lines."""
     keys = {"entity": ("name", "entityType", "observations"), "relation": ("from", "to", "relationType")}
     known = [line for line in lines(text) if line.get("type") in keys]
     return graph(*({"type": line["type"], **{key: line[key] for key in keys[line["type"]]}} for line in known))
@@ -111,7 +111,7 @@ def exported(memory: Memory, **options: Any) -> bytes:
 
 
 @given(given=GRAPHS)
-def test_a_graph_comes_back_as_it_was(given: list[Value]) -> None:
+def test_a_graph_survives_a_round_trip(given: list[Value]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         found, report = read(graph(*given))
         assert list(report.faults()) == []
@@ -303,7 +303,7 @@ def test_entities_and_facts_of_others_settle_after_one_round(memory: Memory) -> 
     assert texts == [[entity("Ada", "person", "Met in Rome"), relation("Ada", "Ada", "knows")]] * 3
 
 
-def test_an_agents_edit_of_a_memory_is_taken_and_ours_is_not_undone(memory: Memory) -> None:
+def test_an_edit_by_an_agent_is_imported_and_ours_is_not_undone(memory: Memory) -> None:
     theirs, ours = memory.add("before"), memory.add("before too")
     text = as_the_server_would(exported(memory))
     memory.update(ours.id, content="edited here")
@@ -315,7 +315,7 @@ def test_an_agents_edit_of_a_memory_is_taken_and_ours_is_not_undone(memory: Memo
     assert ["edited there", "and more"] in [line["observations"] for line in lines(exported(memory))]
 
 
-def test_one_bad_line_costs_only_itself(memory: Memory) -> None:
+def test_a_bad_line_affects_only_itself(memory: Memory) -> None:
     text = b"\xef\xbb\xbf" + b"\r\n".join(
         [
             graph(entity("Ada", "person", "a")),
@@ -367,7 +367,7 @@ def test_verify_finds_what_is_wrong(spoil: Any, memory: Memory, tmp_path: Path) 
     assert not verify_path(path, Report()).ok
 
 
-def test_somebody_elses_key_of_our_name_stays(tmp_path: Path) -> None:
+def test_a_key_of_another_tool_with_our_name_is_kept(tmp_path: Path) -> None:
     given = {**entity("Ada", "person", "a"), "memglot": {"mine": 1}}
     found, report = read(graph(given))
     assert len(report.notes) == 1
@@ -381,7 +381,7 @@ def test_somebody_elses_key_of_our_name_stays(tmp_path: Path) -> None:
 @given(
     slot=st.dictionaries(st.sampled_from(["record", "entity", "made", "observations", "about", "also", "end"]), JSON)
 )
-def test_a_broken_slot_costs_no_observation(slot: Value) -> None:
+def test_a_broken_slot_does_not_lose_an_observation(slot: Value) -> None:
     found, _ = read(graph({**entity("Ada", "person", "a", "b"), "memglot": slot}))
     assert {item.content for item in found if isinstance(item, Record)} >= {"a", "b"}
 
@@ -406,7 +406,7 @@ def test_many_observations_of_many_entities_keep_their_order(tmp_path: Path) -> 
 
 @pytest.mark.skipif(not FIXTURES.exists(), reason="the fixtures are not here")
 @pytest.mark.parametrize("name", ["memory.jsonl", "extra.jsonl"])
-def test_the_servers_own_files_come_back(name: str, memory: Memory, tmp_path: Path) -> None:
+def test_the_servers_own_files_survive_a_round_trip(name: str, memory: Memory, tmp_path: Path) -> None:
     result = memory.import_from(FIXTURES / name)
     assert (result.format, result.failed) == ("mcp-graph", 0)
     memory.export(tmp_path / "out.jsonl", format="mcp-graph")
@@ -418,7 +418,7 @@ SHAPES = [(one, dialect) for one in registry.formats() if one.write for dialect 
 
 
 @pytest.mark.parametrize(("other", "dialect"), SHAPES, ids=[f"{one.name}-{dialect}" for one, dialect in SHAPES])
-def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, tmp_path: Path) -> None:
+def test_a_graph_survives_a_round_trip_through_every_format(other: Any, dialect: str | None, tmp_path: Path) -> None:
     given = [
         {**entity("Ada", "person", "a", "", "b", "b"), "since": 1},
         entity("Ada", "robot", "a"),
@@ -440,6 +440,6 @@ def test_a_graph_comes_back_from_every_format(other: Any, dialect: str | None, t
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"\n \r\n\n"])
-def test_a_file_without_lines_is_one_without_records(text: bytes, memory: Memory) -> None:
+def test_a_file_without_lines_has_no_records(text: bytes, memory: Memory) -> None:
     result = memory.import_from(text, format="mcp-graph")
     assert list(result.errors) == [] and any("contains no memories" in note for note in result.notes)

@@ -1,4 +1,4 @@
-"""The 90 inputs of Memory Engine's rules do as their expectation says, or better, where better is written down here."""
+"""The 90 inputs of Memory Engine's rules have the expected results, or the better ones listed here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES: list[dict[str, Any]] = (
     msgspec.json.decode((FOLDER / "expectations.json").read_bytes())["cases"] if FOLDER.is_dir() else []
 )
 
-# Where we do better than the tool, whose behaviour is no sentence of its pages.
+# Where we do better than the tool, whose behaviour is not documented.
 BETTER: dict[str, dict[str, Any]] = {
     "json-uppercase-id": {"imported": 1, "ids": ["0197c3d0-0001-7abc-8def-0000000000ff"]},
     "json-one-bad-item-fails-file": {"imported": 2},
@@ -43,12 +43,12 @@ def test_case(case: dict[str, Any], memory: Memory) -> None:
         assert memory.get(id)
     if "records" in expected:
         stored = [memory.get(id) for id in result.ids]
-        assert [_told(record, wanted) for record, wanted in zip(stored, expected["records"], strict=True)] == [
-            _wanted(wanted) for wanted in expected["records"]
-        ]
+        assert [
+            _compared_fields(record, wanted) for record, wanted in zip(stored, expected["records"], strict=True)
+        ] == [_wanted(wanted) for wanted in expected["records"]]
 
 
-def _told(record: Record, wanted: dict[str, Any]) -> dict[str, Any]:
+def _compared_fields(record: Record, wanted: dict[str, Any]) -> dict[str, Any]:
     return {key: getattr(record, key) for key in wanted}
 
 

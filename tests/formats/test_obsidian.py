@@ -1,4 +1,4 @@
-"""Vaults: an untouched note comes back byte for byte; links, tags and properties mean what they mean in Obsidian."""
+"""Vaults: an unchanged note is exported byte for byte; links, tags and properties work as in Obsidian."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def notes(folder: Path) -> dict[str, bytes]:
-    """The notes of a vault, outside hidden folders."""
+    """Return the notes of a vault outside of hidden folders."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*.md"))
@@ -44,7 +44,7 @@ def write(folder: Path, **texts: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize("corpus", CORPORA, ids=[path.name for path in CORPORA])
-def test_real_vaults_come_back_byte_for_byte(corpus: Path, memory: Memory, tmp_path: Path) -> None:
+def test_real_vaults_are_exported_byte_for_byte(corpus: Path, memory: Memory, tmp_path: Path) -> None:
     if not corpus.exists():
         pytest.skip("the corpora are not here")
     first = memory.import_from(corpus, format="obsidian")
@@ -92,7 +92,7 @@ def test_real_vaults_come_back_byte_for_byte(corpus: Path, memory: Memory, tmp_p
         max_size=9,
     ).map("".join)
 )
-def test_any_note_comes_back_as_it_was(text: str) -> None:
+def test_any_note_survives_a_round_trip(text: str) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as name, Memory.open(":memory:") as memory:
@@ -147,7 +147,7 @@ def test_links_lead_to_ids_paths_names_titles_and_aliases(memory: Memory, tmp_pa
     assert any("[[Nowhere]] in Start.md" in note and "a.png" not in note for note in result.notes)
 
 
-def test_what_tools_write_below_a_note_is_no_content(memory: Memory, tmp_path: Path) -> None:
+def test_blocks_that_tools_add_to_a_note_are_not_content(memory: Memory, tmp_path: Path) -> None:
     text = "---\nid: mt_1\ntags: [a b, c]\n---\nBody\n\n#a-b #c\n\n## Related\n- [[mt_2]] — other\n"
     other = "---\nid: mt_2\n---\nOther\n\n**Related:**\n- [[mt_1]]\n"
     hand = "By hand\n\n#a\n\n## Related\n- [[mt_1]]\n"
@@ -157,7 +157,7 @@ def test_what_tools_write_below_a_note_is_no_content(memory: Memory, tmp_path: P
     assert len(list(memory.relations())) == 3
 
 
-def test_nothing_grows_from_round_to_round(memory: Memory, tmp_path: Path) -> None:
+def test_notes_do_not_grow_with_each_round_trip(memory: Memory, tmp_path: Path) -> None:
     one = memory.add("One", tags=["a b", "c"], meta={"rating": 7})
     two = memory.add("Two\n\n#c\n\n## Related\n- [[x]]", tags=["c"], title="The other")
     memory.link(one.id, "causes", two.id, weight=0.5)
@@ -175,7 +175,7 @@ def test_nothing_grows_from_round_to_round(memory: Memory, tmp_path: Path) -> No
         assert notes(tmp_path / str(round)) == notes(tmp_path / "1")
 
 
-def test_a_link_that_is_added_in_obsidian_is_taken(memory: Memory, tmp_path: Path) -> None:
+def test_a_link_added_in_obsidian_is_imported(memory: Memory, tmp_path: Path) -> None:
     one, two, three = (memory.add(text) for text in ("One", "Two", "Three"))
     memory.link(one.id, "causes", two.id)
     memory.export(tmp_path / "v", format="obsidian")
@@ -288,7 +288,7 @@ def test_a_vault_is_read_from_inside_it(memory: Memory, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("format", ["obsidian", "agentos-markdown"])
-def test_edits_in_an_exported_folder_are_taken_every_time(format: str, memory: Memory, tmp_path: Path) -> None:
+def test_edits_in_an_exported_folder_are_imported_every_time(format: str, memory: Memory, tmp_path: Path) -> None:
     memory.import_from(write(tmp_path / "v", a="---\ncreatedAt: 2024-01-01T00:00:00Z\n---\nFirst\n"), format=format)
     made = memory.add("Made here", tags=["t"])
     for round in range(3):
@@ -348,7 +348,7 @@ def test_two_vaults_may_have_notes_of_one_path(memory: Memory, tmp_path: Path) -
     ]
 
 
-def test_a_note_that_became_text_takes_its_place_again(memory: Memory, tmp_path: Path) -> None:
+def test_a_note_that_became_text_keeps_its_path(memory: Memory, tmp_path: Path) -> None:
     folder = write(tmp_path / "v", lat=b"caf\xe9\n")
     memory.import_from(folder, format="obsidian")
     write(folder, lat="café\n")
@@ -392,7 +392,7 @@ def test_no_text_is_slow_to_read(text: str, memory: Memory, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "own", ["5", '{"places":[7]}', '{"places":7}', '{"places":[{"x":1}],"path":5}', '{"path":"a.md/b.md"}']
 )
-def test_strange_places_stop_nothing(own: str, memory: Memory, tmp_path: Path) -> None:
+def test_invalid_paths_do_not_stop_an_import(own: str, memory: Memory, tmp_path: Path) -> None:
     slot = f'{{"memglot":{{"extra":{{"obsidian":{own},"obsidian.note":{own}}}}}}}'
     memory.import_from(f'{{"content":"same","meta":{slot}}}'.encode(), format="ndjson")
     folder = write(tmp_path / "v", a="same\n", b="same\n")
@@ -423,7 +423,7 @@ def test_links_go_up_and_down_folders(memory: Memory, tmp_path: Path) -> None:
     assert any("[[Vue.js]]" in note for note in result.notes)
 
 
-def test_an_empty_vault_is_no_error(memory: Memory, tmp_path: Path) -> None:
+def test_an_empty_vault_is_not_an_error(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "v" / ".obsidian").mkdir(parents=True)
     result = memory.import_from(tmp_path / "v")
     assert result.exit_code == 0 and "contains no memories" in result.notes[0]

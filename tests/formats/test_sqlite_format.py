@@ -1,4 +1,4 @@
-"""A whole store as a format: exporting copies it, importing merges it."""
+"""A complete store as a format: exporting copies it, importing merges it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memglot.testing.samples import make, one_of_each_thing, whole_record
 
 
 def lines(memory: Memory) -> list[str]:
-    """Everything in a store."""
+    """Return everything in a store as lines."""
     return sorted(encode_item(item).decode() for item in everything(memory.store))
 
 
@@ -59,7 +59,7 @@ def test_a_full_export_is_a_copy_of_the_store(tmp_path: Path) -> None:
         assert is_store(tmp_path / "streamed")
 
 
-def test_a_filtered_export_is_a_store_of_what_was_asked_for(tmp_path: Path) -> None:
+def test_a_filtered_export_is_a_store_of_the_selected_memories(tmp_path: Path) -> None:
     a, b = make("a", tree="x"), make("b", tree="y")
     vector = Embedding(record=a.id, vector=b"\0\0\0\0", dimensions=1)
     with filled(":memory:", a, b, vector) as memory:
@@ -84,12 +84,12 @@ def test_without_conversations_everything_else_is_exported(tmp_path: Path) -> No
             assert lines(part) == expected
 
 
-def test_importing_a_store_brings_everything_and_again_nothing(tmp_path: Path) -> None:
+def test_importing_a_store_adds_everything_once(tmp_path: Path) -> None:
     record = whole_record()
     things = [thing for thing in one_of_each_thing() if not isinstance(thing, Tombstone)]
     for thing in things:
         if isinstance(thing, Conflict):
-            # A clash is part of its memory, and comes with it or not at all.
+            # A conflict is part of its memory, and is imported only with it.
             thing.record = record.id
     with filled(tmp_path / "one.db", record, make("gone", status="deleted"), *things) as one:
         before = lines(one)
@@ -204,7 +204,7 @@ def test_a_store_of_another_version_is_reported(tmp_path: Path) -> None:
         assert fault.hint == "`pip install --upgrade memglot`"
 
 
-def test_a_live_store_is_known_as_one(tmp_path: Path) -> None:
+def test_a_live_store_is_detected(tmp_path: Path) -> None:
     with Memory.open(str(tmp_path / "live.db")) as live:
         live.add("x")
         assert is_store(tmp_path / "live.db")

@@ -1,4 +1,4 @@
-"""YAML 1.2 core: what we write we read back, and what others write we take as they meant it."""
+"""YAML 1.2 core: our own output is read back, and files of others are read as they were meant."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from strategies import JSON, OBJECTS
 
 
 @given(value=JSON)
-def test_any_value_comes_back(value: Any) -> None:
+def test_any_value_survives_a_round_trip(value: Any) -> None:
     assert load(dump([value]).encode()) == [value]
     assert load(dump_flow([value]).encode()) == [value]
 
 
 @given(value=OBJECTS)
-def test_a_mapping_comes_back(value: Any) -> None:
+def test_a_mapping_survives_a_round_trip(value: Any) -> None:
     if value:
         assert load(dump(value).encode()) == value
         assert "\n---" not in "\n" + dump(value)
@@ -87,12 +87,12 @@ LINES = st.one_of(
 
 
 @given(st.lists(LINES, max_size=6).map("\n".join))
-def test_the_quick_way_says_what_the_parser_says(text: str) -> None:
+def test_the_fast_parser_agrees_with_the_full_parser(text: str) -> None:
     found = quick_load(text + "\n")
     if found is not None:
         assert found == (load((text + "\n").encode()) or {})
 
 
-def test_the_quick_way_reads_plain_front_matter() -> None:
+def test_the_fast_parser_reads_plain_front_matter() -> None:
     text = "id: mt_1\ntags:\n  - a b\n  - '1'\nrating: 7\nempty:\nmade: 2024-01-02T03:04:05Z\nlist: [a, 2]\n"
     assert quick_load(text) == load(text.encode()) != {}

@@ -1,4 +1,4 @@
-"""Zip archives are read as folders, and hostile ones within bounds."""
+"""Zip archives are read as folders, with limits for malicious ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_bomb_is_refused(memory: Memory, tmp_path: Path, monkeypatch: pytest.M
     assert "it holds more than" in next(result.errors).error
 
 
-def test_a_cut_or_altered_zip_is_reported(memory: Memory, tmp_path: Path) -> None:
+def test_a_truncated_or_altered_zip_is_reported(memory: Memory, tmp_path: Path) -> None:
     path = make_zip(tmp_path / "cut.zip", **{"a.md": "x" * 5000})
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
