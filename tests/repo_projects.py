@@ -17,7 +17,7 @@ GIT = {"GIT_AUTHOR_NAME": "T", "GIT_AUTHOR_EMAIL": "t@e.x", "GIT_COMMITTER_NAME"
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder as nobody in particular."""
+    """Run git in a folder with a fixed identity."""
     command = ["git", "-c", "user.name=T", "-c", "user.email=t@e.x", "-c", "commit.gpgsign=false", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 

@@ -1,4 +1,4 @@
-"""Small stores of project memory, written file by file, so that tests of its care need no command to make them."""
+"""Small stores of project memory, written file by file without running a command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMAS = ("config", "object", "relation", "event", "patch")
 
 
 def config_of(name: str = "Demo", id: str = "project.demo") -> Config:
-    """What `config.json` says."""
+    """Return the content of `config.json`."""
     return Config(5, Identity(id, name), Defaults(2000, True))
 
 
@@ -74,7 +74,7 @@ def write_link(root: Path, subject: str, predicate: str, object: str, **fields: 
 
 
 def write_store(root: Path) -> Project:
-    """A store with a project, two features, a question and a relation, in which nothing is wrong."""
+    """Write a valid store with a project, two features, a question and a relation."""
     write_config(root)
     for name in SCHEMAS:
         put(root, f"schema/{name}.schema.json", "true\n")
@@ -89,7 +89,7 @@ def write_store(root: Path) -> Project:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git says in a folder, whoever runs the tests."""
+    """Run git in a folder with a fixed identity, and return its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,

@@ -1,4 +1,4 @@
-"""Anchors are repo-relative globs, matched as the original tool matches them, and no glob can make a command hang."""
+"""Anchors are globs relative to the repository, matched as the original tool does, and never make a command hang."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("anchor", CASES)
-def test_an_anchor_means_these_files(anchor: str) -> None:
+def test_an_anchor_matches_files(anchor: str) -> None:
     files = Files(FILES)
     assert files.matches(anchor) == CASES[anchor]
     assert Files(FILES).any(anchor) is bool(CASES[anchor])
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="the shared vectors are not there")
-def test_anchors_are_those_of_the_tool() -> None:
+def test_anchors_match_as_in_the_tool() -> None:
     vectors = json.loads((VECTORS / "anchors.json").read_text())
     files = Files(vectors["files"])
     for case in vectors["cases"]:
@@ -143,7 +143,7 @@ def test_anchors_are_those_of_the_tool() -> None:
         ("@(" * 100 + "a" + ")" * 100, "1,000 patterns"),
     ],
 )
-def test_what_is_no_anchor_is_refused_with_the_reason(anchor: str, reason: str) -> None:
+def test_an_invalid_anchor_is_refused_with_the_reason(anchor: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         normalize_anchor(anchor)
     with pytest.raises(ProjectError) as error:
@@ -155,7 +155,7 @@ def test_what_is_no_anchor_is_refused_with_the_reason(anchor: str, reason: str) 
     assert [(issue["path"], issue["field"]) for issue in details["issues"]] == [("<patch>", "/changes/3/anchors/1")]
 
 
-def test_anchors_are_kept_trimmed_and_once() -> None:
+def test_anchors_are_trimmed_and_deduplicated() -> None:
     assert check_anchors([" ./src/ ", "src/", "b"], "/changes/0/anchors") == ["src/", "b"]
 
 
@@ -177,20 +177,20 @@ def test_anchors_are_kept_trimmed_and_once() -> None:
         "[id]" * 30 + "c",
     ],
 )
-def test_no_anchor_explodes(anchor: str) -> None:
-    """Each of these would run for years in a matcher that goes back and tries again."""
+def test_no_anchor_is_slow_to_match(anchor: str) -> None:
+    """Each of these would run for years in a backtracking matcher."""
     files = Files(["a" * 250, "a/" * 100 + "a", *("a" * 100 + str(number) for number in range(100))])
     assert not files.any(anchor) and files.matches(anchor) == []
 
 
-def test_a_glob_that_has_used_up_its_steps_means_nothing_further(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glob_that_exceeds_its_steps_does_not_match(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "ab" * 20 + "c"
     assert Glob("*(a|b)c").matches(path)
     monkeypatch.setattr("memglot.project.glob_matcher.MAX_STEPS", 50)
     assert not Glob("*(a|b)c").matches(path) and Glob("*(a|b)c").matches("ac")
 
 
-def test_a_glob_that_is_too_large_means_only_itself() -> None:
+def test_a_glob_that_is_too_large_matches_only_its_own_text() -> None:
     large = "{a,b,c}" * 8
     assert compile_glob(large) is None
     assert Files([large, "aaaaaaaa"]).matches(large) == [large]
@@ -201,7 +201,7 @@ def test_brackets_that_may_be_names_are_classes_alone_where_they_are_many() -> N
     assert Files(["a" * 12, many]).matches(many) == sorted(["a" * 12, many])
 
 
-def test_a_submodule_that_is_not_checked_out_stands_for_what_is_in_it() -> None:
+def test_a_submodule_that_is_not_checked_out_matches_paths_in_it() -> None:
     files = Files(["a.ts", "lib/sub"], opaque=["lib/sub"])
     assert files.matches("lib/sub/x/y.ts") == files.matches("lib/sub/**/*.c") == files.matches("lib/") == ["lib/sub"]
     assert files.any("lib/sub/x") and not files.any("lib/other/x") and not files.any("lib/subx/*")
@@ -221,7 +221,7 @@ GLOBS = st.lists(SEGMENTS.filter(lambda text: "**" not in text) | st.just("**"),
 
 
 def slow_match(glob: list[str], path: list[str]) -> bool:
-    """The rules of globs in their plainest form: segment by segment, going back as often as need be."""
+    """Match by the rules of globs in their simplest form: segment by segment, with backtracking."""
     if not glob:
         return not path
     if glob[0] == "**":
@@ -235,7 +235,7 @@ def slow_match(glob: list[str], path: list[str]) -> bool:
 def test_a_glob_matches_what_its_rules_say(glob: str, path: str) -> None:
     expected = slow_match(glob.split("/"), path.split("/"))
     assert Glob(glob).matches(path) == expected
-    # The machine for groups knows the same rules.
+    # The matcher for groups follows the same rules.
     assert Glob(f"{glob}*(x)").matches(path) == expected or glob.endswith("**")
 
 

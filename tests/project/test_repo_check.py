@@ -1,4 +1,4 @@
-"""The check of a store: every fault has its code, its place, and nothing else is said."""
+"""The check of a store: every problem is reported with its code and location, and nothing else."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def move_body(root: Path) -> None:
     put(root, "memory/texts/gamma.md", "Text.")
 
 
-def test_a_good_store_gives_nothing_to_say(project: Project) -> None:
+def test_a_valid_store_has_no_problems(project: Project) -> None:
     assert check(project) == {"valid": True, "errors": [], "warnings": []}
 
 
@@ -213,7 +213,7 @@ ERRORS: dict[str, tuple[Callable[[Path], Any], Found]] = {
 
 
 @pytest.mark.parametrize("fault", ERRORS)
-def test_what_is_wrong_is_an_error_of_its_code(project: Project, fault: str) -> None:
+def test_each_problem_is_an_error_with_its_code(project: Project, fault: str) -> None:
     make, expected = ERRORS[fault]
     make(project.root)
     assert codes(project, "errors") == expected
@@ -296,14 +296,14 @@ WARNINGS: dict[str, tuple[Callable[[Path], Any], Found]] = {
 
 
 @pytest.mark.parametrize("oddity", WARNINGS)
-def test_what_is_odd_is_a_warning_and_no_error(project: Project, oddity: str) -> None:
+def test_unusual_content_is_a_warning_and_not_an_error(project: Project, oddity: str) -> None:
     make, expected = WARNINGS[oddity]
     make(project.root)
     assert (codes(project, "errors"), codes(project, "warnings")) == ([], expected)
 
 
 @pytest.mark.parametrize(("vague", "clear", "told"), [(5, 3, True), (4, 0, False), (5, 5, False)])
-def test_relations_that_say_little(project: Project, vague: int, clear: int, told: bool) -> None:
+def test_too_many_related_to_relations_are_a_warning(project: Project, vague: int, clear: int, told: bool) -> None:
     (project.root / ".memory" / LINK).unlink()
     for number in range(vague):
         write_node(project.root, f"gotcha.v{number}")
@@ -360,7 +360,7 @@ PLAIN = st.recursive(st.none() | st.integers() | st.text(), st.lists).map(lambda
     st.sampled_from(["config.json", "memory/alpha.json", "memory/alpha.md", LINK, "events.jsonl", "sync-state.json"]),
     st.binary(max_size=40) | PLAIN,
 )
-def test_no_content_stops_a_check(project: Project, path: str, content: bytes) -> None:
+def test_a_check_handles_any_content(project: Project, path: str, content: bytes) -> None:
     write_store(project.root)
     put(project.root, path, content)
     found = check(project)

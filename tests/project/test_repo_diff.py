@@ -39,7 +39,7 @@ def test_outside_of_git_there_is_nothing_to_compare_with(tmp_path: Path) -> None
     assert (refused.value.code, refused.value.exit_code) == ("MemoryGitRequired", 3)
 
 
-def test_nothing_changed(root: Path) -> None:
+def test_an_unchanged_store_has_no_diff(root: Path) -> None:
     write_store(root)
     commit(root)
     assert diff_of(root) == {
@@ -140,7 +140,7 @@ def test_a_text_in_another_place_belongs_to_the_node_that_names_it(root: Path) -
     assert diff_of(root)["changed_memory_ids"] == ["gotcha.odd"]
 
 
-def test_the_users_settings_of_git_change_nothing(root: Path) -> None:
+def test_git_settings_of_the_user_do_not_change_a_diff(root: Path) -> None:
     write_store(root)
     commit(root)
     put(root, "memory/alpha.md", "Changed.")
@@ -150,7 +150,7 @@ def test_the_users_settings_of_git_change_nothing(root: Path) -> None:
     assert diff_of(root) == plain
 
 
-def test_a_file_that_is_no_text_is_only_named(root: Path) -> None:
+def test_a_binary_file_is_only_named(root: Path) -> None:
     put(root, "memory/picture.png", b"\x89PNG\0\0")
     put(root, "memory/latin.md", b"caf\xe9\n")
     (root / ".memory/memory/link.md").symlink_to("/etc/passwd")
@@ -167,7 +167,7 @@ CONTENTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_si
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(NAMES, CONTENTS, min_size=1, max_size=3))
 def test_the_diff_of_new_files_can_be_applied(root: Path, files: dict[str, str]) -> None:
-    """Git itself reads the hunks that were made by hand, and makes the same files of them."""
+    """Git itself applies our generated hunks and creates the same files."""
     for name, content in files.items():
         put(root, f"memory/n{name}", content)
     found = diff_of(root)
@@ -183,7 +183,7 @@ def test_the_diff_of_new_files_can_be_applied(root: Path, files: dict[str, str])
     assert after == before
 
 
-def test_a_sidecar_of_odd_values_does_not_stop_a_diff(root: Path) -> None:
+def test_a_sidecar_with_invalid_values_does_not_stop_a_diff(root: Path) -> None:
     write_store(root)
     commit(root)
     folder = root / ".memory/memory"

@@ -368,7 +368,7 @@ def test_an_incomplete_log_is_repaired_from_the_files(root: Path) -> None:
         b'{"steps":[{"path":"memory/link/x.md","staged":"index/stage/0","old":"index/stage/0.old","after":null,"before":null}]}',
     ],
 )
-def test_a_journal_that_comes_with_a_repository_is_ignored(root: Path, tmp_path: Path, journal: bytes) -> None:
+def test_a_journal_that_comes_with_a_repository_is_not_applied(root: Path, tmp_path: Path, journal: bytes) -> None:
     folder = root / ".memory"
     (root / "inside.txt").write_text("mine")
     (folder / "index/stage").mkdir(parents=True, exist_ok=True)

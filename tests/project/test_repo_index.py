@@ -1,4 +1,4 @@
-"""The index says what the files say, whatever happened to them since it last looked."""
+"""The index always matches the files, whatever happened to them since the last update."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ACTS = st.one_of(
 
 
 def act(root: Path, what: str, of: str, value: str) -> None:
-    """Do one thing, if it can be done; what cannot is refused, and that is not this test's affair."""
+    """Do one action; this test ignores actions that are rejected."""
     place = root / ".memory/memory" / of
     if what == "save":
         known = place.with_suffix(".json").exists()
@@ -52,7 +52,7 @@ def act(root: Path, what: str, of: str, value: str) -> None:
         intent: dict[str, Any] = {what: [{"id": f"feature.{of}", "reason": "x"}]}
         save(root, **intent)
     elif what in ("edit", "break"):
-        # A new file in the old one's place, as editors and git write them.
+        # Replace the file with a new one, as editors and git do.
         part = root / "part"
         part.write_bytes(value.encode("utf-8", "surrogateescape"))
         os.replace(part, place.with_suffix(".md" if what == "edit" else ".json"))
@@ -64,9 +64,9 @@ def act(root: Path, what: str, of: str, value: str) -> None:
 
 @settings(max_examples=40)
 @given(st.lists(ACTS, max_size=10))
-def test_the_index_is_as_one_that_reads_everything(acts: list[tuple[str, str, str]]) -> None:
+def test_the_index_equals_a_rebuilt_one(acts: list[tuple[str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        # Else every file would be read again for two seconds, and nothing be tried.
+        # Otherwise every file would be read again for two seconds, and the index would not be tested.
         patch.setattr(index, "_SETTLED_NANOSECONDS", 0)
         root = new_project(Path(folder))
         for what, of, value in acts:
@@ -83,7 +83,7 @@ def test_the_index_is_as_one_that_reads_everything(acts: list[tuple[str, str, st
             whole.close()
 
 
-def test_a_file_of_a_moment_ago_is_looked_at_again(tmp_path: Path) -> None:
+def test_a_recently_changed_file_is_read_again(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("Alpha", "first")])
     path = root / ".memory/memory/alpha.md"

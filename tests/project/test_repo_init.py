@@ -40,7 +40,7 @@ def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
     assert everything(root) == before
 
 
-def test_the_storage_of_the_page(tmp_path: Path) -> None:
+def test_init_creates_the_documented_files(tmp_path: Path) -> None:
     root = new_project(tmp_path, "My Cool_Repo 2")
     config = json.loads((root / ".memory/config.json").read_bytes())
     assert config == {
@@ -60,7 +60,7 @@ def test_the_storage_of_the_page(tmp_path: Path) -> None:
     assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}
 
 
-def test_a_dry_run_and_the_brief_touch_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_and_the_brief_change_nothing(tmp_path: Path) -> None:
     answer = do(tmp_path, init, dry_run=True)["data"]
     assert answer["created"] and ".memory/config.json" in answer["files_created"]
     text = do(tmp_path, brief)["data"]["brief"]
@@ -133,7 +133,7 @@ def test_odd_markers_are_reported_with_how_to_repair_them(tmp_path: Path, odd: s
     assert len(warnings) == 3
     assert all("all but one pair" in warning.lower() and "or all of them" in warning for warning in warnings)
     assert (root / "AGENTS.md").read_text() == guidance + odd
-    # What they say works: with none left, `init` puts them there.
+    # Following the hint works: without markers, `init` adds them.
     (root / "AGENTS.md").write_text(guidance)
     assert save(root, nodes=[feature("B")])["warnings"] == [
         "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
@@ -170,7 +170,7 @@ def test_a_folder_in_place_of_a_file_is_skipped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("in_git", [True, False])
 def test_the_example_of_the_brief_can_be_pasted(tmp_path: Path, in_git: bool) -> None:
-    """Into a shell, as it stands there."""
+    """The example works in a shell without changes."""
     root = tmp_path / "My Shop"
     root.mkdir()
     if in_git:
@@ -199,7 +199,7 @@ def test_outside_of_git_and_in_a_folder_below(tmp_path: Path) -> None:
     assert sidecar(root, "memory/from-below.json")["title"] == "From below"
 
 
-def test_a_broken_store_is_not_built_upon(tmp_path: Path) -> None:
+def test_init_does_not_change_a_broken_store(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     (root / ".memory/memory/bad.json").write_text("{")
     before = files_of(root)
@@ -238,7 +238,7 @@ def test_a_repository_without_commits_is_fine(tmp_path: Path) -> None:
 
 
 def validators(root: Path) -> dict[str, Draft202012Validator]:
-    """The schemas of a store, read as another program reads them."""
+    """Return the schemas of a store as another program reads them."""
     found = {}
     for name in ("config", "object", "relation", "event", "patch"):
         schema = sidecar(root, f"schema/{name}.schema.json")
@@ -247,7 +247,7 @@ def validators(root: Path) -> dict[str, Draft202012Validator]:
     return found
 
 
-def test_the_schemas_accept_what_we_write_and_refuse_what_the_page_forbids(tmp_path: Path) -> None:
+def test_the_schemas_accept_our_files_and_reject_invalid_ones(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     link = {"predicate": "affects", "to": "gotcha.b", "confidence": "low"}
     evidence = [{"kind": "task", "id": "1"}]

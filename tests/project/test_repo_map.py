@@ -38,7 +38,7 @@ def node(id: str, **fields: object) -> Node:
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="the shared vectors are not there")
-def test_maps_are_those_of_the_tool() -> None:
+def test_maps_equal_those_of_the_tool() -> None:
     for case in json.loads((VECTORS / "product_map.json").read_text()):
         nodes = [
             node(
@@ -58,7 +58,7 @@ def test_maps_are_those_of_the_tool() -> None:
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="the shared vectors are not there")
-def test_sections_are_those_of_the_tool() -> None:
+def test_sections_equal_those_of_the_tool() -> None:
     for case in json.loads((VECTORS / "marked_section.json").read_text()):
         assert apply_section(case["contents"], MAP, "NEW") == case["applied"].get("contents")
         assert extract_section(case["contents"], MAP) == case["extracted"]
@@ -111,7 +111,7 @@ def test_nodes_of_one_moment_are_in_the_order_of_their_ids() -> None:
 
 @given(st.lists(st.integers(0, 60), min_size=100, max_size=140), st.integers(1, 40))
 def test_a_map_is_as_full_as_it_can_be(sizes: list[int], title: int) -> None:
-    """One feature more than it shows would not fit."""
+    """One more feature would not fit."""
     project = node("project.p", title="é" * title)
     features = [
         node(f"feature.f{number:03}", stage="building" if number < 90 else "idea", intent="🚀" * size)
@@ -149,13 +149,13 @@ def test_a_map_drops_what_matters_least(count: int) -> None:
     has_stale, has_questions, has_decisions = "**Stale" in text, "**Open" in text, "**Recent" in text
     assert (has_stale <= has_questions <= has_decisions) and (not has_decisions or len(present) == count)
     if len(present) < count:
-        # Whole stages go from the last upward, and in the one that is cut the oldest go first.
+        # Complete stages are dropped from the last upward; within a stage, the oldest are dropped first.
         rank = {found.id: (stages.index(found.stage or ""), -int(found.updated_at)) for found in features}
         assert sorted(present, key=rank.__getitem__) == sorted(rank, key=rank.__getitem__)[: len(present)]
 
 
-def test_the_steps_of_dropping_are_all_taken() -> None:
-    """Each further feature costs the next thing: the sizes above would not show it if they all fell into one step."""
+def test_all_steps_of_dropping_are_used() -> None:
+    """Each further feature drops the next part; the sizes above would not detect a single large step."""
 
     def shape(count: int) -> tuple[bool, bool, bool, bool]:
         features = [node(f"feature.f{number:05}", intent="x" * 79 + ".") for number in range(count)]
@@ -218,7 +218,7 @@ def test_only_the_section_changes(lines: list[str], end: str, first: str, second
 
 
 @pytest.mark.parametrize("contents", [f"{MAP.end}{MAP.start}", f"{MAP.start}{MAP.start}{MAP.end}", MAP.start])
-def test_markers_that_are_no_pair_are_left_alone(contents: str) -> None:
+def test_unpaired_markers_are_not_changed(contents: str) -> None:
     assert apply_section(contents, MAP, "NEW") is None and extract_section(contents, MAP) is None
 
 
@@ -242,13 +242,13 @@ def test_the_map_is_refreshed_where_it_differs(tmp_path: Path) -> None:
     assert sorted(found.name for found in tmp_path.iterdir()) == ["AGENTS.md", "CLAUDE.md"]
 
 
-def test_bytes_that_are_no_text_survive_a_refresh(tmp_path: Path) -> None:
+def test_invalid_utf8_survives_a_refresh(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_bytes(b"\xff\xfe " + page("old"))
     write_map(tmp_path, "new")
     assert (tmp_path / "AGENTS.md").read_bytes() == b"\xff\xfe " + page("new")
 
 
-def test_files_without_a_place_for_the_map_are_warned_of(tmp_path: Path) -> None:
+def test_files_without_markers_cause_a_warning(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Mine.\n")
     assert write_map(tmp_path, "new") == [
         "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
@@ -272,7 +272,7 @@ def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
     assert write_map(tmp_path, "new") == ["AGENTS.md was not refreshed: it is not a file."]
 
 
-def test_words_of_ones_own_are_not_nagged_at(tmp_path: Path) -> None:
+def test_custom_text_causes_no_warning(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Run `memglot repo save` often.\n")
     assert write_map(tmp_path, "new") == []
 
@@ -284,7 +284,7 @@ def test_a_link_within_the_project_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "CLAUDE.md").is_symlink() and (tmp_path / "AGENTS.md").read_bytes() == page("new")
 
 
-def test_a_file_with_two_names_is_warned_of_once(tmp_path: Path) -> None:
+def test_a_file_with_two_names_causes_one_warning(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Mine.\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     assert len(write_map(tmp_path, "new")) == 1
@@ -301,7 +301,7 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "outside.md").read_bytes() == page("old")
 
 
-def test_a_file_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_causes_a_warning(tmp_path: Path) -> None:
     for name in ("AGENTS.md", "CLAUDE.md"):
         (tmp_path / name).write_bytes(page("old"))
     code = (

@@ -122,7 +122,7 @@ def test_an_edit_by_hand_is_found_at_once(root: Path) -> None:
     assert found(root, "heliotrope") == []
 
 
-def test_the_budget_is_kept(root: Path) -> None:
+def test_results_stay_within_the_budget(root: Path) -> None:
     body = "word " * 700
     saved(root, nodes=[feature(f"Long {number}", f"{body} n{number}") for number in range(8)])
     for budget in (501, 800, 2000):
@@ -149,7 +149,7 @@ def test_cut_text_ends_between_characters_and_words(root: Path, sign: str) -> No
 
 
 @pytest.mark.parametrize("budget", [500, 0, -1, 501.5])
-def test_a_budget_that_is_none_is_refused(root: Path, budget: float) -> None:
+def test_an_invalid_budget_is_refused(root: Path, budget: float) -> None:
     error = do(root, query, "x", budget)["error"]
     assert error["message"] == "Token budget must be an integer greater than 500."
     assert error["details"] == {
@@ -157,14 +157,14 @@ def test_a_budget_that_is_none_is_refused(root: Path, budget: float) -> None:
     }  # fmt: skip
 
 
-def test_a_question_of_nothing_is_refused_and_odd_ones_are_not(root: Path) -> None:
+def test_an_empty_query_is_refused_and_unusual_ones_are_not(root: Path) -> None:
     error = do(root, query, " \n ")["error"]
     assert error["message"] == "Search query must be non-empty after trimming whitespace."
     for question in ('"', "a AND (", "NEAR/3 *", "🚀", "-x", "title:", "\0", "é" * 5000):
         assert ask(root, question)["included_ids"] == []
 
 
-def test_an_index_that_is_damaged_or_switched_off_hides_nothing(root: Path) -> None:
+def test_nodes_are_found_with_a_damaged_or_disabled_index(root: Path) -> None:
     saved(root, nodes=[feature("Alpha", "A heliotrope.")])
     index = root / ".memory/index/memglot.sqlite"
     for damage in (b"", b"not a database at all" * 100, index.read_bytes()[:5000]):
@@ -181,7 +181,7 @@ def test_an_index_that_is_damaged_or_switched_off_hides_nothing(root: Path) -> N
     assert sorted(found(root, "heliotrope")) == ["feature.alpha", "feature.beta"]
 
 
-def test_nothing_around_the_texts_exceeds_the_budget(root: Path) -> None:
+def test_titles_and_anchors_stay_within_the_budget(root: Path) -> None:
     anchors = [f"services/a-rather-long-path/{number}/" for number in range(100)]
     saved(root, nodes=[feature("zebra " * 300, "zebra", anchors=anchors), feature("Other", "zebra " * 500)])
     for question in ("zebra", "zebra " + "word " * 5000):

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, name: str) -> Path:
     return found
 
 
-def test_a_registry_that_is_not_there_is_empty(registry: Registry) -> None:
+def test_a_missing_registry_is_empty(registry: Registry) -> None:
     assert registry.list() == [] and registry.warnings == []
     assert not registry.home.exists()
 
@@ -61,7 +61,9 @@ def test_rows_are_sorted_as_people_sort(registry: Registry, tmp_path: Path) -> N
     assert [row["project"]["name"] for row in registry.list()] == ["_x", "2nd", "alpha", "Alpha", "beta", "zoe", "Zoë"]
 
 
-def test_what_was_added_by_hand_stays_so(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_added_by_hand_stays_manual(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = folder(tmp_path, "one")
     first = registry.add(root, config_of(), "manual")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
@@ -99,7 +101,7 @@ def test_a_name_that_fits_two_projects_is_refused(registry: Registry, tmp_path: 
         registry.remove("nobody")
 
 
-def test_prune_forgets_what_cannot_be_read(registry: Registry, tmp_path: Path) -> None:
+def test_prune_removes_projects_that_cannot_be_read(registry: Registry, tmp_path: Path) -> None:
     good, old, gone = (folder(tmp_path, name) for name in ("good", "old", "gone"))
     write_config(good)
     write_config(old, version=4)
@@ -137,7 +139,7 @@ def test_a_root_that_json_cannot_spell_only_warns(registry: Registry, tmp_path: 
     assert registry.list() == [] and "UTF-8" in registry.warnings[0]
 
 
-def test_a_lock_of_the_dead_is_taken_over(registry: Registry, tmp_path: Path) -> None:
+def test_a_lock_of_a_dead_process_is_replaced(registry: Registry, tmp_path: Path) -> None:
     registry.home.mkdir()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
@@ -147,7 +149,9 @@ def test_a_lock_of_the_dead_is_taken_over(registry: Registry, tmp_path: Path) ->
     assert not lock.exists() and len(registry.list()) == 1
 
 
-def test_a_lock_of_the_living_is_waited_for_and_named(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_of_a_running_process_is_waited_for_and_named(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     registry.home.mkdir()
     lock = registry.home / "projects.lock"
     lock.write_text(json.dumps({"pid": os.getpid(), "operation": "prune", "created_at": "2026-01-01T00:00:00Z"}))

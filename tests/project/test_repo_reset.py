@@ -29,7 +29,7 @@ NAME = "memory-2026-01-02T03-04-05-678Z-01234567-89ab-cdef-0123-456789abcdef.tar
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All files of a store but for backups and what is generated."""
+    """Return all files of a store except backups and generated ones."""
     folder = root / ".memory"
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def archived(project: Project, members: list[tuple[tarfile.TarInfo, bytes]], name: str = NAME) -> str:
-    """A backup with these entries."""
+    """Make a backup with these entries."""
     place = project.folder / ".backup" / name
     place.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(place, "w:gz") as out:
@@ -62,7 +62,7 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     return found
 
 
-def test_reset_then_restore_gives_every_byte_back(project: Project) -> None:
+def test_reset_then_restore_restores_every_byte(project: Project) -> None:
     put(project.root, "index/memory.sqlite", b"\0\1\2")
     put(project.root, "memory/" + "x" * 200 + ".md", "long name")
     put(project.root, os.fsdecode(b"memory/caf\xe9 \\ b:c.md"), "odd name")
@@ -129,7 +129,7 @@ def test_a_backup_without_a_store_replaces_nothing(project: Project) -> None:
 
 
 def test_a_registry_in_a_backup_stays_there(project: Project) -> None:
-    """The user's own may lie in the same folder, and is no part of a store."""
+    """The user's own registry may be in the same folder, and is not part of a store."""
     put(project.root, "projects.json", "mine")
     members = [("config.json", b"{}"), ("projects.json", b"theirs"), ("projects.lock", b"x"), (".lock", b"x")]
     name = archived(project, [(member(each), content) for each, content in members])
@@ -145,7 +145,7 @@ def test_a_second_reset_mentions_the_backup(project: Project) -> None:
     assert nothing.value.code == "MemoryNotInitialized"
 
 
-def test_restore_packs_the_store_that_is_there(project: Project) -> None:
+def test_restore_backs_up_the_existing_store(project: Project) -> None:
     first = files(project.root)
     clear(project)
     write_store(project.root)
@@ -159,7 +159,7 @@ def test_restore_packs_the_store_that_is_there(project: Project) -> None:
     assert names == sorted(names, reverse=True) and len(names) == 3
 
 
-def test_what_a_killed_reset_left_is_packed_but_is_no_store(project: Project) -> None:
+def test_the_remains_of_a_killed_reset_are_backed_up_but_not_restored(project: Project) -> None:
     before = files(project.root)
     whole = clear(project)["backup_path"]
     put(project.root, "memory/left.md", "x")
@@ -259,7 +259,7 @@ def test_a_damaged_archive_is_refused(project: Project, kind: str) -> None:
         restore(project, path.name)
     assert refused.value.code == "MemoryValidationFailed"
     with pytest.raises(ProjectError, match="was not restored"):
-        restore(project)  # An older one is not taken in its place without a word.
+        restore(project)  # An older one is not used instead without an error.
     assert files(project.root) == before
 
 
@@ -308,9 +308,7 @@ def test_nothing_is_removed_when_the_backup_cannot_be_made(project: Project, mon
     assert files(project.root) == before and backups(project) == []
 
 
-def test_a_backup_that_reads_back_as_something_else_is_not_trusted(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_that_differs_when_read_back_is_not_used(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files(project.root)
     monkeypatch.setattr(archive, "_add", lambda *_: "0" * 64)
     with pytest.raises(ProjectError, match="differs from the store"):
@@ -318,7 +316,7 @@ def test_a_backup_that_reads_back_as_something_else_is_not_trusted(
     assert files(project.root) == before and backups(project) == []
 
 
-def test_a_lock_is_waited_for_and_a_dead_one_taken_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_is_waited_for_and_a_dead_one_is_replaced(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     put(project.root, ".lock", json.dumps({"pid": os.getpid(), "operation": "save", "created_at": "now"}))
     before = files(project.root)
     clock = iter(range(0, 10_000, 5))
@@ -340,7 +338,7 @@ def test_a_lock_is_waited_for_and_a_dead_one_taken_over(project: Project, monkey
     assert nothing.value.code == "MemoryNotInitialized" and len(backups(project)) == 1
 
 
-def test_a_stopped_save_lands_before_the_reset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_save_is_finished_before_the_reset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(journal, "_apply", lambda *_: None)
         journal.change_files(project.folder, {"memory/alpha.md": b"Saved."})
@@ -351,8 +349,8 @@ def test_a_stopped_save_lands_before_the_reset(project: Project, monkeypatch: py
     assert not journal.has_journal(project.folder)
 
 
-def test_a_journal_in_a_backup_is_not_believed(project: Project) -> None:
-    """It would have the next command rename files to wherever it says."""
+def test_a_journal_in_a_backup_is_ignored(project: Project) -> None:
+    """Otherwise the next command would rename files to any path in it."""
     name = archived(project, [(member("config.json"), b"{}"), (member("index/journal"), b"{}"), (member("a"), b"x")])
     assert restore(project, name)["restored"] == ["a", "config.json"]
     assert not journal.has_journal(project.folder)

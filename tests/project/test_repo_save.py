@@ -46,7 +46,7 @@ def test_a_slug_that_another_kind_has_gets_its_kind(root: Path) -> None:
     assert sidecar(root, "memory/decision-search.json")["id"] == "decision.search"
 
 
-def test_a_project_called_project_is_not_taken_for_the_real_tools(tmp_path: Path) -> None:
+def test_a_project_called_project_is_not_confused_with_the_real_tools(tmp_path: Path) -> None:
     root = new_project(tmp_path, "project")
     assert sidecar(root, "memory/project-project.json")["id"] == "project.project"
     saved(root, nodes=[feature("One")])
@@ -73,7 +73,7 @@ def test_forward_references_within_one_save(root: Path) -> None:
     )  # fmt: skip
 
 
-def test_a_repeated_relation_is_no_error_and_no_change(root: Path) -> None:
+def test_a_repeated_relation_is_neither_an_error_nor_a_change(root: Path) -> None:
     link = {"predicate": "affects", "to": "feature.b"}
     saved(root, nodes=[feature("A", related=[link, link]), feature("B")])
     before = files_of(root)
@@ -137,7 +137,7 @@ def test_a_stale_node_is_revived_and_a_superseded_one_too(root: Path) -> None:
     assert sidecar(root, "relations/feature-new-supersedes-feature-old.json")["status"] == "stale"
 
 
-def test_deleting_a_node_takes_its_relations_along(root: Path) -> None:
+def test_deleting_a_node_deletes_its_relations(root: Path) -> None:
     link = {"predicate": "affects", "to": "feature.b"}
     saved(root, nodes=[feature("A", related=[link]), feature("B"), feature("C", related=[link])])
     data = saved(root, delete=[{"id": "feature.b", "reason": "answered"}])
@@ -231,7 +231,7 @@ REFUSED: list[tuple[Any, str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("value, code, message, details", REFUSED)
-def test_bad_input_is_refused_with_its_place(
+def test_bad_input_is_refused_with_its_location(
     root: Path, value: Any, code: str, message: str, details: dict[str, Any]
 ) -> None:
     saved(root, nodes=[feature("Known")])
@@ -376,7 +376,7 @@ def test_an_unfinished_merge_in_the_log_is_not_added_to(root: Path) -> None:
     assert files_of(root) == before
 
 
-def test_blank_lines_at_the_end_of_the_log_go(root: Path) -> None:
+def test_blank_lines_at_the_end_of_the_log_are_removed(root: Path) -> None:
     saved(root, nodes=[feature("A")])
     log = root / ".memory/events.jsonl"
     log.write_text(log.read_text() + "\n \n\n")
@@ -393,7 +393,7 @@ def test_titles_have_one_line_and_an_end(root: Path) -> None:
     assert save(root, nodes=[feature("x")], task="t" * 2001)["error"]["details"]["field"] == "task"
 
 
-def test_a_refused_save_brings_nothing_back(root: Path) -> None:
+def test_a_refused_save_restores_nothing(root: Path) -> None:
     import shutil
 
     saved(root, nodes=[feature("A")])

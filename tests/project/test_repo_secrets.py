@@ -1,4 +1,4 @@
-"""Secrets are found by their shape and never repeated; conflict markers are told from Markdown."""
+"""Secrets are detected by their shape and never shown; conflict markers are distinguished from Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memglot.project.storage.markdown import first_heading, has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.secrets import find_secrets
 
-# Spelt in two parts, so that no scanner takes this file for a leak.
+# Written in two parts, so that no scanner reports this file as a leak.
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3"
 BLOCKED = {
     "private-key": "-----BEGIN " + "RSA PRIVATE KEY-----",
@@ -47,7 +47,7 @@ def test_a_secret_blocks_with_its_line_and_is_not_shown(rule: str, frame: str) -
 
 
 @pytest.mark.parametrize("rule", WARNED)
-def test_what_may_be_a_secret_warns(rule: str) -> None:
+def test_a_possible_secret_is_a_warning(rule: str) -> None:
     found = find_secrets("one\n\n" + WARNED[rule] + "\nfour")
     assert [(each.severity, each.rule, each.line) for each in found if each.rule == rule] == [("warn", rule, 3)]
     assert not [each for each in found if each.severity == "block"]
@@ -78,7 +78,7 @@ def test_what_may_be_a_secret_warns(rule: str) -> None:
         "=" * 100,
     ],
 )
-def test_names_paths_addresses_and_placeholders_are_no_secrets(text: str) -> None:
+def test_names_paths_addresses_and_placeholders_are_not_secrets(text: str) -> None:
     assert find_secrets(text) == []
 
 
@@ -94,8 +94,8 @@ def test_names_paths_addresses_and_placeholders_are_no_secrets(text: str) -> Non
         "AKIA" * 99_999,
     ],
 )
-def test_hostile_texts_end(text: str) -> None:
-    """A rule that looks back over all it has seen would not come to an end here."""
+def test_malicious_texts_are_searched_fast(text: str) -> None:
+    """A pattern with backtracking would not finish here."""
     assert all(found.line == 1 for found in find_secrets(text))
     assert conflict_line(text) is None
     assert first_heading(text) is None

@@ -55,7 +55,7 @@ def test_status_has_the_shape_of_the_page() -> None:
     }
 
 
-def test_status_of_nothing() -> None:
+def test_status_of_an_empty_store() -> None:
     found = state_of([], [], None, config_of())
     assert found["last_activity"] is None and found["stale"] == found["open_questions"] == []
 
@@ -164,11 +164,11 @@ def test_inspect_returns_all_fields_of_a_node_and_missing_ones_are_null_or_empty
 @pytest.mark.parametrize(
     ("id", "near"), [("gotcha.alpha", "feature.alpha"), ("alpha", "feature.alpha"), ("gotcha.betta", "gotcha.beta")]
 )
-def test_an_unknown_id_is_answered_with_what_may_be_meant(root: Path, id: str, near: str) -> None:
+def test_an_unknown_id_is_reported_with_suggestions(root: Path, id: str, near: str) -> None:
     error = do(root, inspect, id)["error"]
     assert (error["code"], error["details"]) == ("MemoryObjectNotFound", {"id": id})
     assert f"`{near}`" in error["message"]
 
 
-def test_nothing_is_suggested_where_nothing_is_near() -> None:
+def test_no_id_is_suggested_if_none_is_similar() -> None:
     assert similar_ids("decision.quite-else", ["feature.alpha", "gotcha.beta"]) == []

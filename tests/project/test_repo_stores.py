@@ -22,7 +22,7 @@ needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="the shared fi
 
 
 def stable(value: Any) -> bytes:
-    """The original tool's bytes, by its own rule, told apart from our code."""
+    """Return the bytes of the original tool by its own rule, independent of our code."""
     return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -53,7 +53,7 @@ def tool_store(root: Path) -> None:
 
 
 def assert_tool_agrees(root: Path) -> None:
-    """What the original tool's check would say: nothing."""
+    """Assert that the original tool's check would find no problem."""
     folder = root / ".memory"
     for path in sorted((folder / "memory").rglob("*.json")):
         fields = json.loads(path.read_bytes())
@@ -68,7 +68,7 @@ def assert_tool_agrees(root: Path) -> None:
         assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def test_a_store_of_the_real_tool_keeps_its_ways(tmp_path: Path) -> None:
+def test_a_store_of_the_real_tool_keeps_its_conventions(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     tool_store(root)
     link = {"predicate": "related_to", "to": "decision.use-it"}
@@ -175,7 +175,7 @@ def test_dirty_files_are_backed_up_before_they_are_overwritten(tmp_path: Path) -
     assert git(root, "status", "--porcelain", "--", ".memory/recovery") == ""
 
 
-def test_a_deleted_memory_comes_back_from_the_last_commit(tmp_path: Path) -> None:
+def test_a_deleted_memory_is_restored_from_the_last_commit(tmp_path: Path) -> None:
     import shutil
 
     root = new_project(tmp_path)
@@ -202,7 +202,7 @@ def test_after_a_reset_init_starts_again(tmp_path: Path) -> None:
     assert sidecar(root, "memory/a.json")["title"] == "A"
 
 
-def test_a_conflict_within_the_map_is_settled_by_the_next_save(tmp_path: Path) -> None:
+def test_a_conflict_in_the_map_is_resolved_by_the_next_save(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     text = (root / "AGENTS.md").read_text()
     start, end = "<!-- memory:map:start -->\n", "<!-- memory:map:end -->\n"

@@ -41,7 +41,7 @@ def _own_git(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_of(path: str) -> str:
-    """A text that is like that of no other path, or git would see renames everywhere."""
+    """Return a text that differs from that of any other path, or git would detect false renames."""
     return "".join(f"{ascii(path)} has {number} lines\n" for number in range(20))
 
 
@@ -166,7 +166,7 @@ def test_a_sync_advances_the_marker_and_a_dry_run_does_not(repository: Repositor
         "[" * 100_000,
     ],
 )
-def test_a_marker_that_is_none_means_that_all_is_checked(repository: Repository, text: str) -> None:
+def test_with_an_invalid_marker_everything_is_checked(repository: Repository, text: str) -> None:
     (repository.root / ".memory" / "sync-state.json").write_text(text)
     head = repository.commit("a.ts")
     found = repository.sync(node("feature.a", "gone/"))
@@ -280,7 +280,7 @@ def test_a_save_leaves_a_node_in_conflict_in_the_map(tmp_path: Path) -> None:
     assert all(name in (root / "AGENTS.md").read_bytes() for name in (b"library", b"other", b"third"))
 
 
-def test_a_node_without_its_text_blocks_nothing(tmp_path: Path) -> None:
+def test_a_node_without_its_text_does_not_block_a_sync(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     saved(root, nodes=[feature("Library", stage="building")])
     (text,) = (root / ".memory/memory").rglob("*library*.md")
@@ -445,7 +445,7 @@ def test_committed_renames_are_followed(repository: Repository) -> None:
         {"id": "feature.half", "anchors": ["lib/two.ts"]},
     ]
     assert found["save_skeleton"]["stale"] == []
-    # Whoever did not act on it is answer again, though the marker has moved past it.
+    # It is reported again until someone acts on it, although the marker has moved past it.
     again = repository.sync(node("feature.folder", "src/api/"))
     assert again["base_commit"] == found["head_commit"] and renames(again) == {"src/api/": "web/"}
 
@@ -552,7 +552,7 @@ def test_a_folder_moved_in_two_steps_is_followed(repository: Repository, second:
     assert renames(repository.sync(node("feature.a", *TWICE))) == dict(zip(TWICE, expected, strict=True))
 
 
-def test_files_moved_deeper_take_their_glob_along(repository: Repository) -> None:
+def test_the_glob_of_files_moved_deeper_is_updated(repository: Repository) -> None:
     repository.commit("a/1.txt", "a/2.txt", "a/keep.ts")
     repository.sync()
     (repository.root / "a" / "in").mkdir()
@@ -668,7 +668,7 @@ def test_a_submodule_that_was_renamed_is_followed(repository: Repository, tmp_pa
     assert renames(there.sync(*nodes)) == {old: new.replace("third", "fourth") for old, new in expected.items()}
 
 
-def test_submodules_go_along_with_the_folder_around_them(repository: Repository, tmp_path: Path) -> None:
+def test_submodules_move_with_their_folder(repository: Repository, tmp_path: Path) -> None:
     submodule(repository, tmp_path)
     repository.commit("vendor/readme.md")
     repository.sync()
@@ -766,7 +766,7 @@ def test_what_a_sparse_checkout_leaves_out_is_there(repository: Repository) -> N
 
 
 def test_a_hook_may_sync(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git tells a hook which repository it runs in, in variables that would lead all later calls astray."""
+    """Git passes the repository to a hook in variables that would misdirect all later calls."""
     other = Repository(tmp_path / "other")
     other.commit("other.ts")
     repository.commit("a.ts")
@@ -775,7 +775,7 @@ def test_a_hook_may_sync(repository: Repository, tmp_path: Path, monkeypatch: py
     assert Git(repository.root).files() == ["a.ts"] and Git(repository.root).working() == []
 
 
-def test_what_the_user_configured_changes_nothing(repository: Repository) -> None:
+def test_git_settings_of_the_user_do_not_change_a_sync(repository: Repository) -> None:
     for key, value in {
         "core.quotePath": "true",
         "status.renames": "false",
@@ -827,7 +827,7 @@ def test_an_address_is_shown_without_its_password(address: str, plain: str) -> N
     assert without_password(address) == plain
 
 
-def test_dead_anchors_are_those_of_nodes_that_hold(tmp_path: Path) -> None:
+def test_dead_anchors_are_listed_for_active_nodes_only(tmp_path: Path) -> None:
     nodes = [node("feature.b", "x", "src/"), node("feature.a", "y"), node("feature.c", "z", status="stale")]
     assert dead_anchors(nodes, Files(["src/a.ts"])) == [("feature.a", ["y"]), ("feature.b", ["x"])]
 
@@ -838,7 +838,7 @@ INNER = st.lists(FOLDERS, min_size=1, max_size=5, unique=True)
 
 @given(FOLDERS, FOLDERS, INNER)
 def test_a_folder_that_was_moved_is_found(old: str, new: str, inner: list[str]) -> None:
-    """Wherever a folder goes, its anchor goes along, unless that anchor is still alive."""
+    """The anchor of a moved folder moves with it, unless it still matches."""
     files = Files(f"new/{new}/{path}.ts" for path in inner)
     moves = Moves(files)
     moves.add(FileChange("R", f"new/{new}/{path}.ts", f"old/{old}/{path}.ts") for path in inner)
@@ -878,7 +878,7 @@ def test_renames_that_run_in_a_circle_end() -> None:
     assert moves.suggest("a") is None and moves.suggest("c") is None
 
 
-def test_a_name_that_was_taken_again_is_where_a_rename_ends() -> None:
+def test_a_rename_ends_at_a_name_that_is_in_use_again() -> None:
     moves = Moves(Files(["b", "c"]))
     moves.add([FileChange("R", "c", "b"), FileChange("R", "b", "a")])
     assert moves.suggest("a") == "b"

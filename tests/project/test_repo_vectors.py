@@ -71,12 +71,12 @@ def test_names_of_projects() -> None:
     assert project_slug("日本") == "project"
 
 
-def test_times_are_whole_seconds_with_an_offset() -> None:
+def test_times_are_full_seconds_with_an_offset() -> None:
     assert hashes.local_time(1_700_000_000_999_999, 90) == "2023-11-14T23:43:20+01:30"
     assert hashes.local_time(-1, 0) == "1969-12-31T23:59:59+00:00"
 
 
-def test_a_hash_tells_which_rule_it_follows() -> None:
+def test_a_hash_shows_which_rule_it_follows() -> None:
     body = "\ufeffA\r\nb".encode()
     fields: dict[str, Any] = {"id": "feature.a", "title": "é"}
     canonical = '{"id":"feature.a","title":"é"}\nA\nb'.encode()
