@@ -19,7 +19,7 @@ async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> typ
 
 
 async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """Give back what was given."""
+    """Return the argument."""
     value = params.arguments or {}
     return types.CallToolResult(content=[types.TextContent(text=str(value))], structured_content=value)
 

@@ -154,7 +154,7 @@ def attend(query: Array, key: Array, value: Array) -> Array:
 
 
 def bend(states: Array) -> Array:
-    """Apply GELU with an own error function: numpy has none, and the standard library's takes one number at a time."""
+    """Apply GELU with our own error function: numpy has none, and that of the standard library is not vectorized."""
     # Abramowitz and Stegun 7.1.26, good to 1.5e-7, which is below the precision of a single-precision model.
     size = np.abs(states) / np.sqrt(2)
     step = 1 / (1 + 0.3275911 * size)
@@ -166,7 +166,7 @@ def bend(states: Array) -> Array:
 
 
 def directions(vectors: Array, dimensions: int) -> Array:
-    """Rotate the vectors to their principal components, signs chosen so that the largest part is positive."""
+    """Rotate the vectors to their principal components, each oriented so that its largest part is positive."""
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :dimensions]

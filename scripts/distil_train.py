@@ -164,7 +164,7 @@ def forward(weights: dict[str, Tensor], pieces: Tensor) -> Tensor:
 
 
 def directions(vectors: Tensor) -> Tensor:
-    """Return the principal components of the vectors, signs chosen so that the largest part is positive."""
+    """Return the principal components of the vectors, each oriented so that its largest part is positive."""
     parts = [part.double().T @ part.double() for part in vectors.split(65_536)]
     _, axes = np.linalg.eigh(torch.stack(parts).sum(0).cpu().numpy())
     axes = axes[:, ::-1]
