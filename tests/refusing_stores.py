@@ -16,7 +16,7 @@ def lines(*contents: str, start: int = 0) -> bytes:
 
 
 def poison(path: Path) -> None:
-    """Let the store refuse one memory, as a full disk or a broken index would refuse it."""
+    """Make the store reject one memory, as a full disk or a broken index would."""
     Memory.open(path).close()
     db = apsw.Connection(str(path))
     db.execute(

@@ -1,4 +1,4 @@
-"""Records and what rides with them, edges named: plain `integers()` seldom tries 0, `text()` seldom a fence."""
+"""Strategies for records and attached items, with edge cases: `integers()` seldom tries 0, `text()` seldom a fence."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def records(draw: Any, statuses: Any = None) -> Record:
 
 @st.composite
 def stores(draw: Any) -> list[Item]:
-    """What an export may hold: records with riders behind them, deleted ones, and things that belong to none."""
+    """Generate the items of an export: records with attached items, deleted ones, and items without a record."""
     items: list[Item] = []
     found = draw(
         st.lists(records(st.sampled_from(["active", "active", "stale", DELETED])), max_size=4, unique_by=lambda r: r.id)

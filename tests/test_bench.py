@@ -84,12 +84,12 @@ def test_recall_is_the_mean_share_of_the_evidence() -> None:
     assert values["temporal"] == [0, 50, 50]
 
 
-def test_the_baseline_asks_for_any_word_that_is_no_stop_word() -> None:
+def test_the_baseline_searches_for_any_word_except_stop_words() -> None:
     assert search_modes.any_word("What did the Cat's owner say?") == '"cat" OR "owner" OR "say"'
     assert search_modes.any_word("who is it") == '"who" OR "is" OR "it"'
 
 
-def test_every_question_over_notes_names_notes_that_are_there() -> None:
+def test_every_question_about_notes_names_existing_notes() -> None:
     notes, questions = notes_recall.read_notes(), notes_recall.read_questions()
     keys = {note.key for note in notes}
     assert len(keys) == len(notes) > 150

@@ -1,4 +1,4 @@
-"""Text fit for messages: shortened, quoted, counted."""
+"""Text for messages: shortened, quoted, counted."""
 
 from memglot.display import excerpt, first_few, one_line, plural, quoted, shorten
 

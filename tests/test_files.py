@@ -44,7 +44,7 @@ def test_the_mode_of_the_replaced_file_is_kept_on_request(tmp_path: Path) -> Non
     assert mode_of(path) == 0o600
 
 
-def test_a_temporary_file_of_somebody_else_stays(tmp_path: Path) -> None:
+def test_a_temporary_file_of_another_process_is_kept(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_bytes(b"theirs")
     with pytest.raises(FileExistsError), replace_file(tmp_path / "file", temporary=theirs):

@@ -1,4 +1,4 @@
-"""The public names are what they are said to be."""
+"""The public names exist and are documented."""
 
 from __future__ import annotations
 

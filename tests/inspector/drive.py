@@ -94,7 +94,7 @@ def test_every_tool_returns_and_stores_what_it_should(world: World, optional: di
 
 
 def test_the_list_has_every_tool_with_its_schemas(world: World) -> None:
-    answer = world.inspector.ask("tools/list", "--strict")  # Fails where a client could not take a schema.
+    answer = world.inspector.ask("tools/list", "--strict")  # Fails if a client cannot read a schema.
     tools = answer.result["tools"]
     assert sorted(tool["name"] for tool in tools) == TOOLS, answer.told
     for tool in tools:

@@ -18,9 +18,9 @@ from typing import Any
 INSTALLED = Path(__file__).parents[2] / ".venv" / "clients" / "node_modules"
 PROGRAM = INSTALLED / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
 TOKEN = "a-token-for-tests-only-0123456789abcdef"
-PATIENCE = 60  # Seconds until something that hangs is taken for broken.
+PATIENCE = 60  # Timeout of a call, in seconds.
 
-# What the Inspector's exit codes say.
+# Exit codes of the Inspector.
 DONE, NO_TOKEN, TOOL_ERROR = 0, 3, 5
 
 
@@ -66,7 +66,7 @@ class Inspector:
         command = [node(), str(PROGRAM), "--cli", *self.reach, *headers, "--method", method, *options]
         command += ["--format", "json", "--protocol-era", self.era]
         if self.headers:
-            command.append("--stored-auth-only")  # A wrong token must fail, not wait for somebody to log in.
+            command.append("--stored-auth-only")  # A wrong token must fail instead of waiting for a login.
         done = subprocess.run(
             command, cwd=self.home, env=environment(self.home), capture_output=True, text=True, timeout=PATIENCE
         )
@@ -106,7 +106,7 @@ def command_of(store: Path, root: Path, *options: str) -> list[str]:
 def over_stdio(home: Path, store: Path, root: Path, era: str) -> Inspector:
     """Return an Inspector that starts the server itself, from a configuration file as clients have it."""
     program, *arguments = command_of(store, root)
-    # A server that the Inspector starts inherits next to nothing; what it needs is named.
+    # A server that the Inspector starts inherits few variables, so name those it needs.
     server = {"command": program, "args": arguments, "env": environment(home), "cwd": str(root)}
     path = home / "mcp.json"
     path.write_text(json.dumps({"mcpServers": {"memglot": server}}), encoding="utf-8")

@@ -137,12 +137,12 @@ def test_progress_is_reported_and_increases(tmp_path: Path) -> None:
     with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
         pipe.hello()
         pipe.call(1, "me_memory_import", path="a.ndjson")
-        told = []
+        on_progress = []
         while (found := pipe.read()).get("id") != 1:
             assert found["method"] == "notifications/progress" and found["params"]["progressToken"] == "t1"
-            told.append(found["params"]["progress"])
+            on_progress.append(found["params"]["progress"])
         assert found["result"]["structuredContent"]["imported"] == 60 * BATCH_SIZE
-        assert told and told == sorted(set(told)) and told[-1] <= 60 * BATCH_SIZE
+        assert on_progress and on_progress == sorted(set(on_progress)) and on_progress[-1] <= 60 * BATCH_SIZE
         pipe.call(2, "me_memory_export", format="json", path="out.json")
         while (found := pipe.read()).get("id") != 2:
             assert found["method"] == "notifications/progress"
@@ -312,13 +312,13 @@ def test_an_http_client_that_disconnects_during_an_import(tmp_path: Path) -> Non
 
             gone = anyio.Event()
 
-            async def told(progress: float, total: float | None, message: str | None) -> None:
+            async def on_progress(progress: float, total: float | None, message: str | None) -> None:
                 gone.set()
 
             async with Client(over_http(url), mode="legacy") as client, anyio.create_task_group() as tasks:
 
                 async def call() -> None:
-                    await client.call_tool("me_memory_import", {"path": "a.ndjson"}, progress_callback=told)
+                    await client.call_tool("me_memory_import", {"path": "a.ndjson"}, progress_callback=on_progress)
 
                 tasks.start_soon(call)
                 await gone.wait()

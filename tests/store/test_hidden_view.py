@@ -36,7 +36,7 @@ def fill_visible(memory: Memory) -> None:
 
 
 def fill_hidden(memory: Memory, folder: Path) -> None:
-    """One of everything that a store can know of hidden memories."""
+    """Add one item of every kind for hidden memories."""
     fields: dict[str, Any] = {"title": "zq payslip", "tags": ["zqtag"], "tree": "work.zqpay", "kind": "zqkind"}
     memory.add("zq salary", id=SECRET, scope=SCOPE, meta={"zq": "zq"}, source={"tool": "zqtool"}, **fields)
     memory.update(SECRET, content="zq salary of the office in Lisbon")
@@ -82,7 +82,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def folder(stores: dict[str, Path], tmp_path: Path) -> Path:
-    """A folder with copies of both stores and with files for imports, and nothing of the hidden memories else."""
+    """A folder with copies of both stores and files for imports, without other traces of hidden memories."""
     for name, path in stores.items():
         (tmp_path / name).mkdir()
         shutil.copy(path, tmp_path / name / "store.db")
@@ -96,7 +96,7 @@ def folder(stores: dict[str, Path], tmp_path: Path) -> Path:
 
 
 def hidden_state(path: Path) -> Any:
-    """Everything that a store with all rights knows of the hidden memories."""
+    """Return everything about the hidden memories from a store with all rights."""
     with Memory.open(path, write=False) as memory:
         store = memory.store
         kinds = (Conflict, Embedding, Blob, Entity)
@@ -288,7 +288,7 @@ def test_no_method_reveals_or_changes_a_hidden_memory(folder: Path, name: str, n
 
 
 @pytest.mark.parametrize("name", BY_ID)
-def test_a_hidden_memory_is_as_unknown_as_one_that_never_was(folder: Path, name: str) -> None:
+def test_a_hidden_memory_looks_like_one_that_never_existed(folder: Path, name: str) -> None:
     before = hidden_state(folder / "secret" / "store.db")
     expected = outcome(folder / "secret" / "store.db", partial(call_with, name, UNKNOWN))
     for id in HIDDEN:
@@ -325,7 +325,7 @@ def test_counts_are_those_of_a_store_without_hidden_memories(folder: Path, name:
     assert found["secret"] == found["plain"]
 
 
-def test_a_taken_id_is_refused_without_a_reason(folder: Path) -> None:
+def test_an_id_in_use_is_refused_without_a_reason(folder: Path) -> None:
     with Memory.open(folder / "secret" / "store.db", sensitive=False) as view:
         for id in HIDDEN:
             with pytest.raises(AlreadyThere) as caught:

@@ -19,7 +19,7 @@ def test_several_threads_create_a_store_at_once(tmp_path: Path) -> None:
         try:
             with Memory.open(path) as memory:
                 memory.add("x")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the test tells
+        except Exception as error:  # noqa: BLE001 - the test reports any error
             failed.append(error)
 
     for number in range(12):

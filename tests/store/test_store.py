@@ -1,4 +1,4 @@
-"""The SQLite store: conformance, migrations, and what only a file can suffer."""
+"""The SQLite store: conformance, migrations, and faults of files."""
 
 from __future__ import annotations
 
@@ -132,13 +132,13 @@ def test_a_migrated_store_has_the_tables_of_a_new_one() -> None:
     assert shape(old) == shape(new)
 
 
-def test_reading_opens_nothing_that_is_not_there(store_path: str) -> None:
+def test_reading_does_not_create_a_store(store_path: str) -> None:
     with pytest.raises(NoStore):
         open_store(store_path, write=False)
     assert not os.path.exists(store_path)
 
 
-def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("these are notes, and quite a few of them, so that it cannot be an empty database\n" * 20)
     other = tmp_path / "other.db"
@@ -153,7 +153,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         assert not path.is_file() or path.read_bytes() == before
 
 
-def test_a_newer_store_is_refused_and_left_alone(store_path: str) -> None:
+def test_a_newer_store_is_refused_and_not_changed(store_path: str) -> None:
     open_store(store_path).close()
     db = apsw.Connection(store_path)
     db.execute("PRAGMA user_version = 99")
@@ -183,7 +183,7 @@ def test_a_read_only_store_can_be_read_and_not_written(store_path: str) -> None:
 
 
 def test_a_store_without_write_permission_is_reported() -> None:
-    """Permissions do not bind root, so root makes the call as somebody else, in a folder that all can enter."""
+    """Permissions do not apply to root, so root makes the call as another user, in a folder that all can enter."""
     script = (
         "import os, sys\n"
         "from memglot import Memory, MemglotError\n"
@@ -221,7 +221,7 @@ def test_a_full_disk_keeps_complete_batches(store_path: str) -> None:
         assert memory.doctor().ok
 
 
-def test_a_locked_store_says_so(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_store_is_reported(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
     with Memory.open(store_path) as memory:
         other = open_store(store_path)
@@ -242,7 +242,7 @@ def test_others_can_write_while_much_text_is_indexed(store_path: str, monkeypatc
     reached = []
 
     def write_elsewhere() -> None:
-        # Nobody holds the lock, else this would fail at once.
+        # This would fail at once if the lock were held.
         other.execute("BEGIN IMMEDIATE; ROLLBACK")
         reached.append(store.text.indexed_to())
 
@@ -279,7 +279,7 @@ def test_an_interrupted_load_is_reported_and_completed(store_path: str) -> None:
     writing.close()
 
 
-def test_a_record_altered_behind_our_back_is_found(store_path: str) -> None:
+def test_a_record_altered_outside_of_memglot_is_detected(store_path: str) -> None:
     with Memory.open(store_path) as memory:
         id = memory.add("the truth").id
         store = memory.store

@@ -1,4 +1,4 @@
-"""Regular expressions: they find what Python's own find, name what is wrong with them, and never run for ever."""
+"""Regular expressions: they match as in Python, get clear errors, and never run forever."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOW_TEXT = "a" * 5_000 + "b"
 
 @pytest.fixture
 def short_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time there is, made short: what is tested takes for ever, however long that is."""
+    """Shorten the time limit, because the tested patterns never finish."""
     monkeypatch.setattr(grep, "GREP_SECONDS", 0.05)
 
 
@@ -89,7 +89,7 @@ def test_a_bad_pattern_is_named_with_its_position(memory: Memory, pattern: str, 
     assert error.value.message == message
 
 
-def test_what_only_looks_like_a_call_is_none() -> None:
+def test_text_that_looks_like_a_call_is_accepted() -> None:
     assert Grep(r"\(?R").found_in("id", "(r")
     assert Grep("(?-i:A)").found_in("id", "A")
     assert not Grep("(?-i:A)").found_in("id", "a")
@@ -108,7 +108,7 @@ def test_what_only_looks_like_a_call_is_none() -> None:
         "(" * 490 + "a" + ")" * 490,
     ],
 )
-def test_a_pattern_that_would_eat_up_the_memory_is_refused(pattern: str) -> None:
+def test_a_pattern_that_would_use_too_much_memory_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match="is too large: ") as error:
         parse_query("", grep=pattern)
     assert len(str(error.value)) < 300
@@ -125,7 +125,7 @@ def test_a_pattern_that_would_eat_up_the_memory_is_refused(pattern: str) -> None
         r"\{99999999\}",
     ],
 )
-def test_counts_that_people_write_are_taken(pattern: str) -> None:
+def test_ordinary_repetition_counts_are_accepted(pattern: str) -> None:
     assert compile_pattern(pattern).pattern == pattern
 
 
@@ -139,7 +139,7 @@ def test_a_slow_pattern_is_stopped_and_the_memory_named(memory: Memory) -> None:
         error.value.message == f"the pattern `{SLOW}` was stopped at memory `{slow.id}`: it took 0.05 seconds too long"
     )
     assert "fewer memories" in (error.value.hint or "")
-    # The store goes on, and the next search has its whole time.
+    # The store still works, and the next search has its full time limit.
     assert found(memory, "^harm") == ["harmless"]
     assert found(memory, SLOW, "harmless") == []
 
@@ -163,7 +163,7 @@ def test_a_slow_pattern_is_stopped_in_a_thread(store_path: str) -> None:
 
 
 @pytest.mark.usefixtures("short_time")
-def test_the_time_is_that_of_all_memories_together() -> None:
+def test_the_time_limit_is_for_all_memories_together() -> None:
     search = Grep("(?:a|aa)+$")
     text = "a" * 24 + "b"  # takes some milliseconds
     with pytest.raises(UsageError, match="was stopped at memory `id-"):
@@ -180,7 +180,7 @@ def test_a_fair_pattern_is_never_stopped_by_the_number_of_memories(monkeypatch: 
     assert sum(search.found_in("id", "a" * 20 + "b") for _ in range(20_000)) == 20_000
 
 
-def test_a_pattern_that_takes_too_much_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_uses_too_much_memory_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     class Greedy:
         def search(self, text: str, timeout: float) -> None:
             raise MemoryError

@@ -1,4 +1,4 @@
-"""Full text finds words in every script: all notes with a word and, in quotes, exactly those with it as written."""
+"""Full-text search finds words in every script: all notes with a word or, in quotes, with its exact form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CORPUS = SHARED / "corpora/scripts"
 LANGUAGES = sorted(path.name for path in CORPUS.iterdir()) if CORPUS.exists() else []
 WORDS = 200
 
-# A word is a whole run of letters, marks, digits and underscores. Scripts that put no spaces between words have none:
+# A word is a full run of letters, marks, digits and underscores. Scripts that put no spaces between words have none:
 # there, any letters in a row may be one, and a word of another script ends where they begin.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々"
 UNSPACED = regex.compile(rf"[[{_UNSPACED}]&&[\p{{L}}\p{{M}}]]+", regex.V1)
@@ -63,7 +63,7 @@ class Shelf:
         texts = [unicodedata.normalize("NFC", text) for text in self.notes[language]]
         spaced = sorted({word for text in texts for word in SPACED.findall(text) if SAYS.search(word)})
         runs = [run for text in texts for run in UNSPACED.findall(text) if len(run) > 1]
-        # Notes in Chinese, Japanese and Thai hold Latin words and numbers too, others a few letters of such scripts:
+        # Notes in Chinese, Japanese and Thai contain Latin words and numbers too, others a few letters of such scripts:
         # the smaller part is a small part of what is drawn.
         mostly_spaced = sum(map(len, runs)) < sum(map(len, SPACED.findall(" ".join(texts))))
         slices = [_slice(run, source) for run in source.choices(runs, k=2 * WORDS)] if runs else []
@@ -117,7 +117,7 @@ def corpus() -> Iterator[Shelf]:
 
 
 def check(shelf: Shelf, language: str, *, quoted: bool) -> None:
-    """Every word finds its notes; all that do not are told at once, since they tend to fail for one reason."""
+    """Check that every word finds its notes; report all failures together, because they often have one cause."""
     words = shelf.drawn(language)
     assert len(words) > 30
     wrong = []
@@ -160,7 +160,7 @@ def test_a_phrase_of_the_corpus_finds_the_notes_with_it(corpus: Shelf, language:
 
 
 def check_phrases(shelf: Shelf, language: str) -> None:
-    """As written it is found; whether a line end may stand for the space is left open, a comma may not."""
+    """Check that phrases are found as written; a line end may replace the space, a comma may not."""
     phrases = shelf.phrases(language)
     assert len(phrases) > 10
     wrong = []
@@ -277,6 +277,6 @@ def test_words_and_identifiers_are_found_however_they_are_typed(memory: Memory, 
 
 
 @pytest.mark.parametrize(("text", "query"), NOT_FOUND)
-def test_what_was_not_asked_for_is_not_found(memory: Memory, text: str, query: str) -> None:
+def test_other_words_are_not_found(memory: Memory, text: str, query: str) -> None:
     memory.add(text)
     assert not memory.search(query, mode="fulltext")

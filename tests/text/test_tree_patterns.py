@@ -1,4 +1,4 @@
-"""Patterns of tree paths: what PostgreSQL's ltree answers, a law against a plain matcher, and hostile ones."""
+"""Patterns of tree paths: compared with PostgreSQL's ltree and with a plain matcher, and malicious ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(pattern: str, tree: str) -> str:
         return "error"
 
 
-def test_the_answers_are_those_of_postgresql() -> None:
+def test_patterns_match_as_in_postgresql() -> None:
     with AGREED.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert {expected for _, _, expected in rows} == {"true", "false", "error"}
@@ -55,7 +55,7 @@ def test_the_answers_are_those_of_postgresql() -> None:
         ("a\n*", "`.` or the end", 1),
     ],
 )
-def test_what_is_wrong_is_told_with_its_position(pattern: str, expected: str, position: int) -> None:
+def test_errors_are_reported_with_their_position(pattern: str, expected: str, position: int) -> None:
     with pytest.raises(UsageError) as caught:
         check_tree_pattern(pattern)
     assert expected in str(caught.value)
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told_with_its_position(pattern: str, expected: str, po
 
 
 @pytest.mark.parametrize("text", ["", "a", "a.b_c.D1"])
-def test_a_path_is_no_pattern(text: str) -> None:
+def test_a_path_is_not_a_pattern(text: str) -> None:
     assert not is_pattern(text)
 
 
@@ -81,7 +81,7 @@ def written(items: list[tuple[set[str] | None, bool, tuple[int, int]]]) -> str:
 
 
 def tried(items: list[tuple[set[str] | None, bool, tuple[int, int]]], labels: list[str]) -> bool:
-    """The same by trying every way to share the labels out."""
+    """Match by trying every distribution of the labels."""
     if not items:
         return not labels
     (wanted, unlike, (least, most)), *others = items
@@ -93,14 +93,14 @@ def tried(items: list[tuple[set[str] | None, bool, tuple[int, int]]], labels: li
 
 
 @given(ITEMS, st.lists(LABELS, max_size=5))
-def test_a_pattern_matches_what_trying_every_way_matches(
+def test_patterns_match_as_in_a_plain_matcher(
     items: list[tuple[set[str] | None, bool, tuple[int, int]]], labels: list[str]
 ) -> None:
     assert matches_tree(written(items), ".".join(labels)) is tried(items, labels)
 
 
 @given(st.lists(LABELS, max_size=3), ITEMS, st.lists(LABELS, max_size=5))
-def test_all_that_matches_lies_below_the_literal_start(
+def test_every_match_is_below_the_literal_prefix(
     start: list[str], items: list[tuple[set[str] | None, bool, tuple[int, int]]], labels: list[str]
 ) -> None:
     pattern, path = ".".join([*start, written(items)]), [*start, *labels]
@@ -110,8 +110,8 @@ def test_all_that_matches_lies_below_the_literal_start(
             assert tree[: len(start)] == start
 
 
-def test_hostile_patterns_come_to_an_end() -> None:
-    """Each would keep a matcher that goes back, or one that recurses, for ever or to the end of its stack."""
+def test_malicious_patterns_are_matched_fast() -> None:
+    """Each would run forever in a backtracking matcher, or overflow the stack of a recursive one."""
     path = ".".join(["a"] * 300)
     assert not matches_tree(".".join(["*", "a*"] * 150) + ".b", path)
     assert matches_tree(".".join(["a{,}"] * 300), path)
