@@ -336,7 +336,7 @@ def test_an_edit_in_the_repository_updates_the_memory(tmp_path: Path, memory: Me
     assert (result.merged, result.skipped) == (0, 1)
 
 
-def test_any_memory_becomes_a_node_that_the_real_tool_accepts(tmp_path: Path, memory: Memory) -> None:
+def test_any_memory_becomes_a_node_that_the_original_tool_accepts(tmp_path: Path, memory: Memory) -> None:
     config(tmp_path / "first")
     sidecar(tmp_path / "first", "one")
     memory.import_from(tmp_path / "first")

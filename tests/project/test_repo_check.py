@@ -380,7 +380,7 @@ def test_a_store_without_schemas_is_valid(project: Project) -> None:
 
 @pytest.mark.skipif(not (SHARED / "fixtures/repo").is_dir(), reason="the shared fixtures are not here")
 @pytest.mark.parametrize("store", ["store-a", "store-flat-layout"])
-def test_stores_of_the_real_tool_are_valid(store: str) -> None:
+def test_stores_of_the_original_tool_are_valid(store: str) -> None:
     found = check(Project(SHARED / "fixtures/repo" / store, None))
     assert found["errors"] == []
     assert {issue["code"] for issue in found["warnings"]} <= {"SchemaFileMissing", "CanonicalDirectoryMissing"}

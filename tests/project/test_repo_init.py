@@ -92,7 +92,7 @@ def test_guidance_is_added_to_existing_text(tmp_path: Path) -> None:
     assert b"**Building:** shown" in after and b"\n" not in after.replace(b"\r\n", b"")
 
 
-def test_the_words_of_the_real_tool_stay_and_its_old_ones_go(tmp_path: Path) -> None:
+def test_the_words_of_the_original_tool_stay_and_its_old_ones_go(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     (root / "AGENTS.md").write_text("<!-- memory:start -->\nTheirs.\n<!-- memory:end -->\n")

@@ -184,7 +184,7 @@ def test_backups_are_listed_and_named(project: Project) -> None:
     assert restore(project, path)["backup_path"] == path
 
 
-def test_the_archive_of_the_real_tool_can_be_restored(project: Project) -> None:
+def test_the_archive_of_the_original_tool_can_be_restored(project: Project) -> None:
     """It is made by `tar -czf … --exclude .backup -C .memory .`, with `./` before each name."""
     before = files(project.root)
     place = project.folder / ".backup" / NAME

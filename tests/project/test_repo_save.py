@@ -46,7 +46,7 @@ def test_a_slug_that_another_kind_has_gets_its_kind(root: Path) -> None:
     assert sidecar(root, "memory/decision-search.json")["id"] == "decision.search"
 
 
-def test_a_project_called_project_is_not_confused_with_the_real_tools(tmp_path: Path) -> None:
+def test_a_project_called_project_is_not_confused_with_the_original_tools(tmp_path: Path) -> None:
     root = new_project(tmp_path, "project")
     assert sidecar(root, "memory/project-project.json")["id"] == "project.project"
     saved(root, nodes=[feature("One")])

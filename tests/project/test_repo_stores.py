@@ -68,7 +68,7 @@ def assert_tool_agrees(root: Path) -> None:
         assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def test_a_store_of_the_real_tool_keeps_its_conventions(tmp_path: Path) -> None:
+def test_a_store_of_the_original_tool_keeps_its_conventions(tmp_path: Path) -> None:
     root = new_project(tmp_path)
     tool_store(root)
     link = {"predicate": "related_to", "to": "decision.use-it"}
