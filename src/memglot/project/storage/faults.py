@@ -54,12 +54,12 @@ class UnsupportedVersion(FileFault):
 
 
 def missing_file(path: str) -> FileFault:
-    """A file that is not there."""
+    """Return the fault of a missing file."""
     return FileFault("CanonicalFileMissing", path, "This file is required in every store and is missing.")
 
 
 def linked_file(path: str) -> FileFault:
-    """A symbolic link."""
+    """Return the fault of a symbolic link."""
     return FileFault(
         "CanonicalFileUnsafe",
         path,
@@ -69,29 +69,29 @@ def linked_file(path: str) -> FileFault:
 
 
 def special_file(path: str) -> FileFault:
-    """A pipe, a device or a socket."""
+    """Return the fault of a pipe, a device or a socket."""
     message = "This is neither a regular file nor a folder."
     return FileFault("CanonicalFileUnsafe", path, message, reason="it is not a regular file")
 
 
 def bad_name(path: str) -> FileFault:
-    """A file or folder whose name is not UTF-8, so that no sidecar can name it."""
+    """Return the fault of a file or folder whose name is not UTF-8, so that no sidecar can name it."""
     return FileFault("CanonicalFileUnsafe", path, "This name is not valid UTF-8.", reason="its name is not valid UTF-8")
 
 
 def unreadable_file(path: str, error: OSError) -> FileFault:
-    """A file or folder that the system does not let us read."""
+    """Return the fault of a file or folder that the system does not let us read."""
     reason = error.strerror or type(error).__name__
     return FileFault("CanonicalFileUnreadable", path, f"This file cannot be read: {reason}.", reason=reason.lower())
 
 
 def invalid_json(path: str, error: Exception) -> FileFault:
-    """A file that is not JSON."""
+    """Return the fault of a file that is not valid JSON."""
     return FileFault("JsonInvalid", path, f"This is not valid JSON: {error}.", reason=str(error))
 
 
 def invalid_schema(path: str, error: msgspec.ValidationError) -> FileFault:
-    """A value that the schema of its file does not allow; `field` is a JSON pointer."""
+    """Return the fault of a value that the schema of its file does not allow; `field` is a JSON pointer."""
     text = str(error)
     location = _LOCATION.search(text)
     pointer = "".join("/" + (name or number) for name, number in _STEP.findall(location[1])) if location else ""
@@ -108,30 +108,30 @@ def invalid_schema(path: str, error: msgspec.ValidationError) -> FileFault:
 
 
 def control_characters(path: str, field: str) -> FileFault:
-    """An id or a path with control characters; schemas let a newline at the end pass."""
+    """Return the fault of an id or a path with control characters; schemas allow a newline at the end."""
     return FileFault("SchemaPattern", path, "This contains control characters, which are not allowed here.", field)
 
 
 def kind_mismatch(path: str, id: str, kind: str) -> FileFault:
-    """An id with the prefix of another kind."""
+    """Return the fault of an id with the prefix of another kind."""
     message = f"The id `{id}` does not begin with the type `{kind}`."
     return FileFault("ObjectIdTypeMismatch", path, message, "/id")
 
 
 def missing_body(path: str, body_path: str) -> FileFault:
-    """A sidecar whose text is not there."""
+    """Return the fault of a sidecar whose text is missing."""
     message = f"The text of this node, `{memory_path(body_path)}`, is missing."
     return FileFault("ObjectBodyMissing", path, message, "/body_path", f"its text `{body_path}` is missing")
 
 
 def body_outside(path: str, body_path: str) -> FileFault:
-    """A sidecar whose text is outside of the store, or behind a link."""
+    """Return the fault of a sidecar whose text is outside of the store, or behind a link."""
     reason = f"its text `{body_path}` is outside of `.memory/memory`, or behind a link"
     message = "This path leaves `.memory/memory/`."
     return FileFault("ObjectBodyPathEscapesMemory", path, message, "/body_path", reason)
 
 
 def merge_conflict(path: str, line: int) -> FileFault:
-    """A file with an unresolved merge conflict."""
+    """Return the fault of a file with an unresolved merge conflict."""
     message = f"A merge conflict is not resolved (line {line}): keep one side and remove the marker lines."
     return FileFault("MemoryConflictDetected", path, message, f"line {line}")
