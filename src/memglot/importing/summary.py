@@ -56,7 +56,8 @@ class ImportSummary:
                 "import them"
             )
         if count := self._deleted_before:
-            yield f"skipped {_memories(count)} that were deleted earlier; use `--restore-deleted` to import them"
+            deleted_before = plural(count, "memory that was", "memories that were")
+            yield f"skipped {deleted_before} deleted earlier; use `--restore-deleted` to import deleted memories"
         if conflicts:
             yield _conflicts(conflicts, dry_run=dry_run)
         if deleted:
