@@ -438,7 +438,7 @@ def test_invalid_toml_is_an_error(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-# What is shown of a change
+# Diffs
 
 
 def shown(document: ConfigDocument, edit: TextEdit) -> list[str]:

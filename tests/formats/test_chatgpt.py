@@ -400,7 +400,7 @@ def test_next_months_export_adds_only_what_is_new(memory: Memory) -> None:
     assert (third.imported, third.merged, third.skipped, third.import_id) == (0, 0, 5, None)
 
 
-def test_a_conversation_that_goes_on_leaves_its_earlier_pairs_as_they_were(memory: Memory) -> None:
+def test_a_continued_conversation_does_not_change_earlier_pairs(memory: Memory) -> None:
     chat = Chat().user("u1", "one").bot("a1", "1")
     memory.import_from(encoded(chat), format="chatgpt")
     chat.user("u2", "two").bot("a2", "2")

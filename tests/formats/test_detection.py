@@ -58,7 +58,7 @@ def found(text: bytes, name: str = "") -> str:
         ("a.jsonl", b'{"content":"x","type":"entity","name":"a","entityType":"t"}', "ndjson"),
     ],
 )
-def test_by_extension_then_by_content(name: str, text: bytes, format: str) -> None:
+def test_a_format_is_detected_by_extension_then_by_content(name: str, text: bytes, format: str) -> None:
     assert found(text, name) == format
 
 
@@ -75,7 +75,7 @@ def test_a_folder_is_detected_by_its_files(names: list[str], format: str | None)
     assert (found.name if found else None) == format
 
 
-def test_the_registry_says_what_the_formats_say() -> None:
+def test_the_registry_agrees_with_the_formats() -> None:
     first: dict[str, str] = {}
     for name, entry in registry._BUILT_IN.items():
         format = registry.get(name)
@@ -87,7 +87,7 @@ def test_the_registry_says_what_the_formats_say() -> None:
         assert all(registry.get(alias) is format for alias in entry.aliases)
 
 
-def test_writing_goes_by_name_then_extension_then_json() -> None:
+def test_the_output_format_is_chosen_by_name_then_extension_then_json() -> None:
     assert format_to_write("md", Path("a.json")).name == "markdown"
     assert format_to_write(None, Path("a.YAML")).name == "yaml"
     assert format_to_write("auto", Path("folder")).name == "json"

@@ -60,7 +60,7 @@ def bytes_below(path: Path) -> dict[str, bytes]:
 
 @by_name
 @given(items=stores())
-def test_what_is_written_is_read_back_equal(shape: Shape, items: list[Item]) -> None:
+def test_written_items_are_read_back_equal(shape: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = place(folder, shape)
         report = write(items, shape, path)
@@ -120,7 +120,7 @@ def test_a_plain_write_loses_exactly_what_it_reports(shape: Shape, record: Recor
 @by_name
 @settings(max_examples=max(settings().max_examples // 2, 1))
 @given(items=stores())
-def test_there_and_back_gives_the_same(shape: Shape, other: Shape, items: list[Item]) -> None:
+def test_a_round_trip_through_another_format_keeps_everything(shape: Shape, other: Shape, items: list[Item]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         there, back = place(folder, other, "there"), place(folder, shape, "back")
         first = place(folder, shape, "first")

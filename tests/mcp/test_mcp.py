@@ -125,7 +125,7 @@ def test_every_optional_parameter_may_be_null(here: Agent, tmp_path: Path) -> No
         here.call(name, **(dict.fromkeys(optional) | needed.get(name, {})))
 
 
-# What seeds/001 says of `me_memory_import`.
+# The description of `me_memory_import` in seeds/001.
 
 KEYS = ["imported", "skipped", "failed", "ids", "skippedIds", "errors"]
 

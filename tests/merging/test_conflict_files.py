@@ -58,7 +58,7 @@ def test_conflicts_are_readable_files_next_to_the_store(tmp_path: Path) -> None:
         ]
 
 
-def test_the_folder_goes_with_the_last_conflict(tmp_path: Path) -> None:
+def test_the_folder_is_removed_with_the_last_conflict(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
         make_conflict(memory, title=("a", "b"))
         assert (tmp_path / "_conflicts").is_dir()

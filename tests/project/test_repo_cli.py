@@ -187,7 +187,7 @@ def request(**more: object) -> bytes:
     return json.dumps({"task": "test", **more}).encode()
 
 
-def test_a_save_that_changes_nothing_says_so(root: Path, repo: Run) -> None:
+def test_a_save_that_changes_nothing_reports_it(root: Path, repo: Run) -> None:
     node = request(nodes=[feature("A")])
     assert repo(root, "save", "--stdin", stdin=node).out.startswith("Saved: 1 created.")
     node = request(nodes=[{"id": "feature.a", "title": "A"}])

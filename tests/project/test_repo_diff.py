@@ -99,7 +99,7 @@ def test_a_repository_without_a_commit_shows_everything(root: Path, staged: bool
     assert found["changed_memory_ids"] == ["feature.alpha", "feature.beta", "project.demo", "question.gamma"]
 
 
-def test_what_is_generated_is_left_out(root: Path) -> None:
+def test_generated_files_are_left_out(root: Path) -> None:
     write_store(root)
     commit(root)
     for name in ("index/memory.sqlite", "recovery/x/y.md", "exports/a", ".backup/b.tar.gz", ".lock"):
@@ -117,7 +117,7 @@ def test_storage_of_another_version_is_compared(root: Path) -> None:
 
 
 @pytest.mark.parametrize("attribute", ["export-ignore", "export-subst", "binary"])
-def test_deleted_nodes_are_listed_whatever_an_archive_would_contain(root: Path, attribute: str) -> None:
+def test_git_attributes_do_not_hide_deleted_nodes(root: Path, attribute: str) -> None:
     write_store(root)
     write_node(root, "gotcha.new", place="memory/two\nlines")
     (root / ".gitattributes").write_text(f".memory/** {attribute}\n.memory {attribute}\n")

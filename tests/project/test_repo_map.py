@@ -89,7 +89,7 @@ def test_a_map_lists_live_nodes_in_order() -> None:
     )
 
 
-def test_an_empty_map_says_so() -> None:
+def test_an_empty_map_contains_a_message() -> None:
     assert render_map([], []).startswith(f"{HEADER}\n\nNo features recorded yet.")
     only = render_map([node("project.shop", title="Shop!")], [])
     assert only.startswith(f"{HEADER}\nShop!\n\nNo features recorded yet.")

@@ -510,7 +510,7 @@ def test_a_file_moved_by_hand_is_found_despite_turned_line_ends(repository: Repo
     assert renames(repository.sync(node("feature.a", "src/a.ts"))) == {"src/a.ts": "lib/a.ts"}
 
 
-def test_files_that_are_merely_alike_are_no_renames(repository: Repository) -> None:
+def test_files_that_are_only_similar_are_not_renames(repository: Repository) -> None:
     repository.write("src/LICENSE", text="free")
     repository.commit("a.ts")
     (repository.root / "src" / "LICENSE").unlink()
@@ -758,7 +758,7 @@ def test_a_file_renamed_and_then_deleted_is_gone_under_both_names(repository: Re
     assert found["changed_files_count"] == 2
 
 
-def test_what_a_sparse_checkout_leaves_out_is_there(repository: Repository) -> None:
+def test_files_left_out_by_a_sparse_checkout_are_fresh(repository: Repository) -> None:
     repository.commit("kept/a.ts", "left/b.ts")
     repository.git("sparse-checkout", "set", "kept")
     assert not (repository.root / "left").exists()
@@ -872,7 +872,7 @@ def test_a_file_of_many_names_votes_once() -> None:
     assert moves.suggest("a/") == "left/"
 
 
-def test_renames_that_run_in_a_circle_end() -> None:
+def test_renames_in_a_circle_are_handled() -> None:
     moves = Moves(Files(["c"]))
     moves.add([FileChange("R", "b", "a"), FileChange("R", "a", "b")])
     assert moves.suggest("a") is None and moves.suggest("c") is None

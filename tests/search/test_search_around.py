@@ -72,7 +72,7 @@ def test_context_is_of_the_same_thread(memory: Memory, key: str, value: str | in
     assert context(memory, "zeppelin") == ["before", "after"]
 
 
-def test_a_turn_that_is_edited_keeps_its_place_and_one_that_is_moved_goes_last(memory: Memory) -> None:
+def test_an_edited_turn_keeps_its_position_and_a_moved_one_is_last(memory: Memory) -> None:
     added = [memory.add(f"{name} turn", meta={"session": "1"}) for name in ("first", "second", "third", "fourth")]
     memory.add("other turn", meta={"session": "2"})
     memory.update(added[1].id, content="the zeppelin")

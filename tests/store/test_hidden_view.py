@@ -113,7 +113,7 @@ def hidden_state(path: Path) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Everything that a caller can see of an answer, as text."""
+    """Return everything that a caller can see of a result, as text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (ImportResult, ExportResult)):
@@ -280,7 +280,7 @@ def test_no_method_reveals_or_changes_a_hidden_memory(folder: Path, name: str, n
     before = hidden_state(folder / "secret" / "store.db")
     (folder / "out").mkdir()
     text = outcome(folder / "secret" / "store.db", lambda view: CASES[name][number](view, folder / "out"))
-    # What a caller asks for may be repeated.
+    # A result may repeat the arguments of the caller.
     assert not reveals(text.replace("0194a000-0003", "").replace(SCOPE, "") if name in ("get", "search") else text)
     shutil.rmtree(folder / "in")
     assert_files_reveal_nothing(folder)

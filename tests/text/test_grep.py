@@ -33,7 +33,7 @@ def found(memory: Memory, pattern: str, query: str = "") -> list[str]:
     return sorted(hit.content for hit in results)
 
 
-def test_content_and_title_are_searched_whatever_their_case(memory: Memory) -> None:
+def test_content_and_title_are_searched_case_insensitively(memory: Memory) -> None:
     memory.add("A quick answer")
     memory.add("Ответ: Больше", title="A Title")
     memory.add("nothing here")
@@ -174,7 +174,7 @@ def test_the_time_limit_is_for_all_memories_together() -> None:
 @pytest.mark.usefixtures("short_time")
 def test_a_fair_pattern_is_never_stopped_by_the_number_of_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**9))
-    # Each text takes 20 microseconds by this clock, together far more than the time there is.
+    # Each text takes 20 microseconds by this clock, together far more than the time limit.
     monkeypatch.setattr(grep, "thread_time", lambda: next(clock) * 0.000_02)
     search = Grep("b$")
     assert sum(search.found_in("id", "a" * 20 + "b") for _ in range(20_000)) == 20_000
