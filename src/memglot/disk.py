@@ -25,6 +25,7 @@ class DiskList(Generic[T]):
         import tempfile
 
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
+        self._pending: list[bytes] = []
         self._length = 0
         self._decode: Any = msgspec.json.Decoder(Any if type is None else type).decode
 
@@ -33,14 +34,26 @@ class DiskList(Generic[T]):
 
     def append(self, value: T) -> None:
         """Append one value."""
-        self.extend([value])
+        # Encoded now, because the caller may change the value later.
+        self._pending.append(_encoder.encode(value))
+        self._length += 1
+        if len(self._pending) >= _BATCH:
+            self._flush()
 
     def extend(self, values: list[T]) -> None:
         """Append several values."""
-        if values:
-            self._file.seek(0, 2)
-            self._file.write(_encoder.encode_lines(values))
-            self._length += len(values)
+        self._flush()
+        self._write(_encoder.encode_lines(values))
+        self._length += len(values)
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._write(b"\n".join([*self._pending, b""]))
+            self._pending = []
+
+    def _write(self, lines: bytes) -> None:
+        self._file.seek(0, 2)
+        self._file.write(lines)
 
     def __len__(self) -> int:
         return self._length
@@ -49,6 +62,7 @@ class DiskList(Generic[T]):
         position = 0
         while True:
             # Each iterator keeps its own position, so that several can run while values are appended.
+            self._flush()
             self._file.seek(position)
             lines = self._file.readlines(1 << 16)
             if not lines:
@@ -92,6 +106,9 @@ class DiskMap(Mapping[str, Any]):
         for (text,) in self._db.execute("SELECT value FROM pairs WHERE key = ?", (key,)):
             return msgspec.json.decode(text)
         raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._pending or any(self._db.execute("SELECT 1 FROM pairs WHERE key = ?", (key,)))
 
     def __iter__(self) -> Iterator[str]:
         self._flush()

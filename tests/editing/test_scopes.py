@@ -15,7 +15,6 @@ from memglot.editing.scopes import mark_all, scopes
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats import registry
 from memglot.formats.base import ReadOptions, WriteOptions
-from memglot.formats.core.read import Read
 from memglot.importing.run import ImportOptions, import_into
 from memglot.model import (
     DELETED,
@@ -230,7 +229,7 @@ def test_a_scope_is_marked_before_its_first_memory_is_written(memory: Memory, mo
     def inputs(*_: Any) -> Any:
         report.inputs.sensitive.add("health")
         for number in range(1_500):
-            yield Read(make(f"{number}", scope="health"), Place("content", "json"))
+            yield make(f"{number}", scope="health"), Place("content", "json")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("memglot.importing.run.read_inputs", inputs)

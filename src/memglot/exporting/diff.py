@@ -54,6 +54,7 @@ def diff(
     before, after = str(before), str(after)
     options = ReadOptions(passphrase=passphrase)
     keys: DiskList[str] = DiskList()
+    matched = 0
     with DiskMap() as unmatched:
         for key, record in _keyed(items_of(before, report, options)):
             while key in unmatched:
@@ -68,6 +69,7 @@ def diff(
                 yield Difference("added", record.id, record.content)
                 continue
             unmatched[key] = None
+            matched += 1
             if stored == canonical(record).decode():
                 report.skipped += 1
                 continue
@@ -77,7 +79,7 @@ def diff(
                 yield Difference("changed", record.id or old.id, record.content, fields)
             else:
                 report.skipped += 1
-        for key in keys:
+        for key in keys if matched < len(keys) else ():
             if (stored := unmatched[key]) is not None:
                 old = msgspec.json.decode(stored, type=Record)
                 yield Difference("removed", old.id, old.content)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from memglot.disk import DiskMap
 from memglot.display import plural
@@ -29,11 +29,8 @@ Input: TypeAlias = str | Path | bytes
 """A path, `-` for standard input, or bytes that are the content itself."""
 
 
-class Read(NamedTuple):
-    """An item, and where it was read."""
-
-    item: Item
-    place: Place
+Read: TypeAlias = tuple[Item, Place]
+"""An item, and where it was read."""
 
 
 def read_items(inputs: Iterable[Input], format: Format | None, report: Report, options: ReadOptions) -> Iterator[Item]:
@@ -76,7 +73,7 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
     for item in items:
         if isinstance(item, Record):
             results.read += 1
-        yield Read(item, report)
+        yield item, report
 
 
 def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:

@@ -111,5 +111,5 @@ def hash_matches(content: str, given: Any) -> bool:
         return False
     bare = given.removeprefix(PREFIX).lower()
     exact = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    stripped = hash_content(content.strip()).removeprefix(PREFIX)
-    return bare in (exact, v5_content_hash(content), stripped)
+    # Nearly every hash is the exact one; the other two are computed only if it is not.
+    return bare == exact or bare == v5_content_hash(content) or PREFIX + bare == hash_content(content.strip())
