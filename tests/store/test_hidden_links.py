@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from memglot import Memory
-from memglot.model import Relation, Supersession
+from memglot.model import Conflict, Relation, Supersession, Thing
+from memglot.store.sqlite.things import SqliteThings
 
 SCOPE = "finance"
 
@@ -175,3 +178,30 @@ def test_fail_fast_import_into_a_view_stops_at_a_hidden_scope(tmp_path: Path) ->
     with visible(path) as memory:
         result = memory.import_from(file, fail_fast=True)
         assert (result.imported, result.failed, len(list(result.errors))) == (0, 1, 1)
+
+
+def test_import_into_a_view_does_not_count_all_conflicts_for_each_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "conflicts.db"
+    texts = [f"memory {number}" for number in range(50)]
+    with Memory.open(path) as memory:
+        things = [Conflict(record=memory.add(text).id, field="title", clock=1, values=["a", "b"]) for text in texts]
+        with memory.store.writing():
+            memory.store.things.put(things)
+        memory.mark_sensitive(SCOPE)
+    read = 0
+
+    def counted(things: SqliteThings, kind: type[Thing], owners: Sequence[str] | None = None) -> Iterator[Thing]:
+        nonlocal read
+        for thing in select(things, kind, owners):
+            read += isinstance(thing, Conflict)
+            yield thing
+
+    select = SqliteThings.select
+    monkeypatch.setattr(SqliteThings, "select", counted)
+    content = msgspec.json.encode([{"content": text} for text in texts])
+    with visible(path) as memory:
+        assert memory.import_from(content, format="json", dedup="content", tags=["new"]).skipped == 50
+        assert read < 10 * len(texts)
+        assert memory.count(tags=["new"]) == 50

@@ -34,6 +34,7 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.store.contract import ContentKey, Import, Store
+from memglot.store.stream import has_any
 
 
 @dataclass
@@ -115,7 +116,7 @@ class Planner:
         plan = BatchPlan(from_notes=self.notes is not None)
         for record in records:
             normalise(record)
-        rest = self._without_deleted(records, plan) if self._store.things.count(Tombstone) else records
+        rest = self._without_deleted(records, plan) if has_any(self._store, Tombstone) else records
         explicit = [record.id for record in rest if record.id]
         known = self._store.records.known(explicit) if explicit else set()
         there = {record.id: record for record in self._store.records.get(list(known))} if known else {}
@@ -197,7 +198,7 @@ class Planner:
     def _conflicts_of(self, ids: list[str]) -> dict[str, list[Conflict]]:
         """Return the conflicts of memories."""
         found: dict[str, dict[str, Conflict]] = {id: {} for id in ids}
-        if ids and self._store.things.count(Conflict):
+        if ids:
             # A dry run sees both the stored conflicts and those it would store; the latter come last.
             for conflict in self._store.things.select(Conflict, ids):
                 found[conflict.record][conflict.field] = conflict

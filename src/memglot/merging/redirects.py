@@ -73,7 +73,7 @@ class RedirectChanges:
         self.removed |= merged.intersection(removed)
         ends = {id for thing in put for id in linked_memories(thing)}
         ends |= {state.record.id for state in learnt if state.record is not None}
-        if ends and store.things.count(Tombstone):
+        if ends:
             merged |= {
                 found.id for found in store.things.select(Tombstone, sorted(ends)) if merged_into(found) is not None
             }

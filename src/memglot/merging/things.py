@@ -89,7 +89,7 @@ class _ThingMerge:
                 kind = LINK_KINDS[thing.kind]
                 self._before.setdefault((kind, thing.id), self._store.things.get(kind, thing.id))
         links = [thing_key(thing) for thing in things if isinstance(thing, (Relation, Supersession))]
-        if links and self._store.things.count(Tombstone):
+        if links:
             for tombstone in self._store.things.select(Tombstone, links):
                 self._before.setdefault((Tombstone, tombstone.id), tombstone)
         self._now = dict(self._before)

@@ -85,9 +85,14 @@ def _narrow(filter: Filter, hidden: HiddenScopes | None) -> Filter:
     return filter if hidden is None else hidden.narrow(filter)
 
 
+def has_any(store: Store, kind: type[Thing]) -> bool:
+    """Return True if there are things of a kind; in a view, counting them takes time."""
+    return next(store.things.select(kind), None) is not None
+
+
 def _attached_kinds(store: Store, embeddings: bool) -> list[type[Thing]]:
     kinds = (*_ATTACHED, Embedding) if embeddings else _ATTACHED
-    return [kind for kind in kinds if store.things.count(kind)]
+    return [kind for kind in kinds if has_any(store, kind)]
 
 
 def _with_attached(
