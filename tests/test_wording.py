@@ -27,7 +27,7 @@ PAGES = sorted(
 AVOIDED = {
     r"deeds?": "operation, command",
     r"anew": "again",
-    r"broken-files": "wrong",
+    r"amiss": "wrong",
     r"twins?": "duplicate",
     r"bur(?:y|ies|ied|ying)": "delete",
     r"so many": "a number",

@@ -388,7 +388,7 @@ def test_next_months_export_adds_only_what_is_new(memory: Memory) -> None:
     text = encoded(Chat("c2", "New").user("n1", "Hi").bot("n2", "Hello"), chat)
     second = memory.import_from(text, format="chatgpt")
     assert (second.imported, second.merged, second.failed) == (3, 2, 0)
-    assert not any("clash" in note for note in second.notes)
+    assert not any("conflict" in note for note in second.notes)
     assert sorted(record.content for record in memory.list()) == [
         "[user]: Hi\n[assistant]: Hello",
         "[user]: Ok",

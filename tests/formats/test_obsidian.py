@@ -302,7 +302,7 @@ def test_edits_in_an_exported_folder_are_imported_every_time(format: str, memory
                 encoding="utf-8",
             )
         result = memory.import_from(tmp_path / "out")
-        assert not any("clash" in note for note in result.notes), result.notes
+        assert not any("conflict" in note for note in result.notes), result.notes
         assert {record.content for record in memory.list()} == {f"Edit {round}", "Edited"}
         again = memory.import_from(tmp_path / "out")
         assert (again.merged, again.import_id) == (0, None)

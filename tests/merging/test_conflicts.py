@@ -40,7 +40,7 @@ def test_a_conflict_is_counted_listed_and_reported(memory: Memory) -> None:
     third = line(A, "x", title="c", updated_at=5)
     dry = memory.import_from(third, format="ndjson", conflict="merge", dry_run=True)
     assert any("1 field would have conflicting values" in note for note in dry.notes)
-    assert not any("conflicts` shows" in note for note in dry.notes)
+    assert not any("memglot conflicts" in note for note in dry.notes)
     again = memory.import_from(text, format="ndjson", conflict="merge")
     assert (again.import_id, again.conflicts) == (None, 0)
 
