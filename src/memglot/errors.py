@@ -6,7 +6,7 @@
     │   ├── NotWritable, TargetExists, NeedsFolder
     │   └── HiddenScope
     ├── Unreadable            2  an input that cannot be read at all
-    │   └── EmptyInput, NotADatabase, WrongPassphrase
+    │   └── NotADatabase, WrongPassphrase
     ├── NotFound              2  no such memory, import or path
     │   └── HiddenMemory
     ├── Ambiguous             2  a short id that fits several memories
@@ -130,13 +130,6 @@ class Unreadable(MemglotError, code="unreadable"):
         self.name, self.reason = name, reason
 
 
-class EmptyInput(Unreadable):
-    """A file without bytes, or with nothing but white space."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "it is empty")
-
-
 class NotADatabase(Unreadable):
     """A file that SQLite cannot read."""
 
@@ -230,13 +223,6 @@ class NotAStore(StoreError, code="not_a_store"):
 class NewerStore(StoreError, code="newer_store"):
     """A store written by a later version of memglot."""
 
-    def __init__(self, url: str, found: int, known: int) -> None:
-        super().__init__(
-            f"`{url}` is a store of version {found}, and this memglot reads versions up to {known}",
-            "`pip install --upgrade memglot`",
-        )
-        self.url, self.found, self.known = url, found, known
-
 
 class ReadOnlyStore(StoreError, code="read_only"):
     """A store that cannot be written."""
@@ -260,13 +246,6 @@ class LockedStore(StoreError, code="locked"):
 
 class FullStore(StoreError, code="full"):
     """No disk space left for the store."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(
-            f"no disk space left to write the store `{url}`",
-            "the batches before this one are saved; free some space and run the same command again",
-        )
-        self.url = url
 
 
 class DamagedStore(StoreError, code="damaged"):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from memglot.errors import EmptyInput
+from memglot.errors import Unreadable
 from memglot.formats.core.audit_chain import check_log, is_audit
 from memglot.formats.core.source import Source
 from memglot.formats.memoryd.scan import check_chain
@@ -24,7 +24,7 @@ def audit_file(path: str | Path) -> dict[str, Any]:
     """Check the audit chain in a memories.json or in memoryd's log; return the first bad row, if any."""
     source = Source.file(Path(path))
     if source.is_blank():
-        raise EmptyInput(source.name)
+        raise Unreadable(source.name, "it is empty")
     if set(first_keys(source.head)) & {"export_metadata", "memories", "audit_chain"}:
         check, fits = check_chain(source)
     else:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from memglot.disk import DiskMap
 from memglot.display import plural
-from memglot.errors import BadRecord, EmptyInput, UnknownFormat, Unreadable
+from memglot.errors import BadRecord, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
@@ -258,7 +258,7 @@ def read_source(
         reading = _begin(source.name, format, report)
         reading.watch(source)
         if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
-            raise EmptyInput(source.name)
+            raise Unreadable(source.name, "it is empty")
         before, faults = report.read, len(report.errors)
         yield from _counted(format.read(source, reading, options), reading)
         read, proof = report.read - before, report.inputs.proof

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from memglot.errors import BadRecord, EmptyInput
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
@@ -68,7 +68,7 @@ def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: 
         except BadRecord as error:
             report.failed_record(error)
     if not found and not values.is_list:
-        report.fault(EmptyInput(report.source))
+        report.fault(Unreadable(report.source, "it is empty"))
 
 
 class _Rest:

@@ -89,7 +89,11 @@ class Connection:
         register(self.db)
         version = self._version()
         if version > len(MIGRATIONS):
-            raise NewerStore(self.url, version, len(MIGRATIONS))
+            raise NewerStore(
+                f"`{self.url}` is a store of version {version}, and this memglot reads versions up to "
+                f"{len(MIGRATIONS)}",
+                "`pip install --upgrade memglot`",
+            )
         self.is_current = version == len(MIGRATIONS)
         if not self.write:
             return

@@ -16,7 +16,10 @@ def translate(error: Exception, url: str) -> NoReturn:
     if isinstance(error, apsw.BusyError):
         raise LockedStore(url, BUSY_SECONDS) from error
     if isinstance(error, apsw.FullError):
-        raise FullStore(url) from error
+        raise FullStore(
+            f"no disk space left to write the store `{url}`",
+            "the batches before this one are saved; free some space and run the same command again",
+        ) from error
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
         raise ReadOnlyStore(url) from error
     if isinstance(error, apsw.NotADBError):
