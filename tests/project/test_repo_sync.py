@@ -16,7 +16,6 @@ from memglot.cli.repo.sync import sync_text
 from memglot.display import is_one_line
 from memglot.project.anchors import Files
 from memglot.project.git import FileChange, Git
-from memglot.project.git_output import without_password
 from memglot.project.map import dead_anchors, repository_files
 from memglot.project.markers import GUIDANCE, MAP, apply_section
 from memglot.project.node import Node
@@ -798,33 +797,15 @@ def test_git_settings_of_the_user_do_not_change_a_sync(repository: Repository) -
     assert renames(repository.sync(node("feature.x", "src/é/"))) == {"src/é/": "lib/"}
 
 
-def test_git_is_asked_for_files_commits_and_remotes(repository: Repository) -> None:
+def test_git_is_asked_for_files_and_commits(repository: Repository) -> None:
     git = repository.project().git
-    assert git is not None and git.head() is None and git.remote() is None and git.files() == []
+    assert git is not None and git.head() is None and git.files() == []
     first = repository.commit("a.ts")
     second = repository.commit("b.ts")
     assert git.head() == second and git.is_ancestor(first) and not git.is_ancestor(second, first)
     assert git.merge_base(first) == first and git.merge_base("0123456789") is None
     assert git.show(first, "a.ts") == text_of("a.ts").encode() and git.show(first, "b.ts") is None
     assert git.changes(first) == [FileChange("A", "b.ts")] and git.working() == []
-    repository.git("remote", "add", "upstream", "https://user:secret@example.org/x.git")
-    assert git.remote() == "https://example.org/x.git"
-    repository.git("remote", "add", "origin", "git@example.org:y.git")
-    assert git.remote() == "git@example.org:y.git"
-
-
-@pytest.mark.parametrize(
-    ("address", "plain"),
-    [
-        ("https://token@example.org/x", "https://example.org/x"),
-        ("https://user:p@ss@example.org/x@y", "https://example.org/x@y"),
-        ("ssh://git:secret@example.org/x", "ssh://git@example.org/x"),
-        ("ssh://git@example.org/x", "ssh://git@example.org/x"),
-        ("/srv/a@b", "/srv/a@b"),
-    ],
-)
-def test_an_address_is_shown_without_its_password(address: str, plain: str) -> None:
-    assert without_password(address) == plain
 
 
 def test_dead_anchors_are_listed_for_active_nodes_only(tmp_path: Path) -> None:

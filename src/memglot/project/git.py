@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.project.git_output import FileChange, read_files, read_raw, read_status, without_password
+from memglot.project.git_output import FileChange, read_files, read_raw, read_status
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.paths import FOLDER
 from memglot.settings import git_environment
@@ -98,16 +98,6 @@ class Git:
     def show(self, commit: str, path: str) -> bytes | None:
         """Return a file as it was in a commit; None if it was not there."""
         return self.ask("cat-file", "blob", f"{commit}:{path}")
-
-    def remote(self) -> str | None:
-        """Return the URL of `origin`, else of the first remote, without a password."""
-        names = (self.ask("remote") or b"").decode(errors="replace").split()
-        if not names:
-            return None
-        # The configured URL, before `insteadOf` changes it, which only concerns one user.
-        key = f"remote.{'origin' if 'origin' in names else names[0]}.url"
-        found = (self.ask("config", "--get-all", "-z", key) or b"").decode(errors="replace").split("\0")[0]
-        return without_password(found) or None
 
     @cached_property
     def tree(self) -> Tree:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 _GITLINK = "160000"
-_WEB_USER = re.compile(r"^(https?://)[^/]*@", re.IGNORECASE)
-_PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://[^/:@]*):[^/]*@", re.IGNORECASE)
 
 
 class FileChange(NamedTuple):
@@ -95,8 +92,3 @@ def _renamed(states: str, path: str, old: str, is_submodule: bool) -> list[FileC
         # Renamed and then deleted: neither file exists.
         return [FileChange("D", old, None, is_submodule), FileChange("D", path, None, is_submodule)]
     return [FileChange("C" if "C" in states else "R", path, old, is_submodule)]
-
-
-def without_password(address: str) -> str:
-    """Return the URL of a remote without its password; for HTTP, also without the user, which may be a token."""
-    return _PASSWORD.sub(r"\1@", _WEB_USER.sub(r"\1", address.strip()))

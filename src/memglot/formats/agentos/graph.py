@@ -19,7 +19,6 @@ OF_TRACE = "memory_graph"
 _PLACEHOLDER = "made"
 _NODE = ("id", "type", "label", "properties", "embedding", "confidence", "source", "created_at")
 _EDGE = ("id", "source_id", "target_id", "type", "weight", "bidirectional", "metadata", "created_at")
-_Item = Entity | Relation | Blob
 
 
 class KnowledgeGraph:
