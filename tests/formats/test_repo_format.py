@@ -831,3 +831,14 @@ def test_texts_that_a_save_would_reject_are_reported(tmp_path: Path, memory: Mem
     report = memory.export(tmp_path / "p", format="repo")
     (told,) = (note for note in report.notes if "before you commit" in note)
     assert ids[0] in told and ids[1] in told and ids[2] not in told and key not in told
+
+
+def test_a_folder_in_place_of_a_text_is_named_in_the_error(tmp_path: Path, memory: Memory) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("One")])
+    text = root / ".memory/memory/one.md"
+    text.unlink()
+    text.mkdir()
+    assert [fault.error for fault in memory.import_from(root).errors] == [
+        "its text `memory/one.md` is not a regular file"
+    ]

@@ -74,6 +74,12 @@ def special_file(path: str) -> FileFault:
     return FileFault("CanonicalFileUnsafe", path, message, reason="it is not a regular file")
 
 
+def special_body(body_path: str) -> FileFault:
+    """Return the fault of a text that is not a regular file."""
+    reason = f"its text `{body_path}` is not a regular file"
+    return FileFault("CanonicalFileUnsafe", body_path, "This is not a regular file.", reason=reason)
+
+
 def bad_name(path: str) -> FileFault:
     """Return the fault of a file or folder whose name is not UTF-8, so that no sidecar can name it."""
     return FileFault("CanonicalFileUnsafe", path, "This name is not valid UTF-8.", reason="its name is not valid UTF-8")

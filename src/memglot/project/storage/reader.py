@@ -109,7 +109,7 @@ class StoreReader:
             if place is None:
                 raise faults.body_outside(path, body_path)
             if not S_ISREG(place.lstat().st_mode):
-                raise faults.special_file(body_path)
+                raise faults.special_body(body_path)
         except (OSError, ValueError):  # It is not there, or no file can have such a name.
             raise faults.missing_body(path, body_path) from None
         return self.read(body_path)
