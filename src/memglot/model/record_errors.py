@@ -89,6 +89,11 @@ def bad_syntax(language: str, reason: str) -> BadRecord:
     return BadRecord(f"not valid {language}: {reason}")
 
 
+def bad_item(name: str, reason: str) -> BadRecord:
+    """Return the error for a row, a line or another item of a file that cannot be decoded."""
+    return BadRecord(f"not a valid {name}: {reason}")
+
+
 def _quoted(field: str) -> str:
     """Return a field name in backticks; a phrase as it is."""
     return field if " " in field else f"`{field}`"

@@ -22,7 +22,7 @@ from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import decode_object
 from memglot.model import Blob, Entity, Item, Relation, Thing
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item
 from memglot.report import Report, SourceReport
 
 TABLES = {"documents": "documents", "chunks": "document_chunks", "images": "document_images"}
@@ -42,7 +42,7 @@ def read_program(source: Source, report: SourceReport, known: dict[str, str], sp
         except BadRecord as error:
             _fault(section, error, report)
         except msgspec.ValidationError as error:
-            _fault(section, bad_syntax("row", str(error)), report)
+            _fault(section, bad_item("row", str(error)), report)
     yield from reader.remaining()
 
 

@@ -22,7 +22,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_content, check_value
-from memglot.model.record_errors import bad_bytes, bad_syntax
+from memglot.model.record_errors import bad_bytes, bad_item
 from memglot.report import Proof, SourceReport
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class _BrainReader:
             try:
                 self._report.inputs.proof = msgspec.json.decode(line, type=Proof)
             except msgspec.MsgspecError as error:
-                self._report.fault(f"{OURS}: {bad_syntax('end mark', str(error))}")
+                self._report.fault(f"{OURS}: {bad_item('end mark', str(error))}")
 
     def report_lost(self) -> None:
         """Report the columns and tables that cannot be restored."""

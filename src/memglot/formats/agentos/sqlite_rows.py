@@ -14,7 +14,7 @@ from memglot.formats.agentos.other_tables import json_value, row_blob
 from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, canonical
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item
 
 if TYPE_CHECKING:
     import apsw
@@ -164,7 +164,7 @@ class RowReader:
             if table.name == EDGES:
                 return self._graph(space).edge(row)
         except msgspec.ValidationError as error:
-            raise bad_syntax("row", str(error)) from None
+            raise bad_item("row", str(error)) from None
         return self.blob(table, row, number)
 
     def blob(self, table: Table, row: dict[str, Any], number: int) -> Blob:

@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.core.source import SIDECAR, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item
 from memglot.report import Proof, SourceReport
 
 _KINDS: dict[str, type[Any]] = {**THINGS, "record": Record}
@@ -45,7 +45,7 @@ def decode_item(line: bytes) -> Item:
         ((name, value),) = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).items()
         item: Item = msgspec.json.decode(value, type=_KINDS[name])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, ValueError) as error:
-        raise bad_syntax("memglot line", str(error)) from None
+        raise bad_item("memglot line", str(error)) from None
     if isinstance(item, Record):
         check_record(item)
     else:

@@ -24,7 +24,7 @@ from memglot.model import (
     is_id,
     to_builtins,
 )
-from memglot.model.record_errors import bad_syntax, wrong_type
+from memglot.model.record_errors import bad_item, wrong_type
 
 T = TypeVar("T", Entity, Relation, Supersession)
 _GREATEST = 10**300
@@ -253,7 +253,7 @@ def _carried(row: dict[str, Any], kind: type[T]) -> T | None:
     try:
         return check_thing(msgspec.convert(row[KEY], kind))
     except msgspec.ValidationError as error:
-        raise bad_syntax("memglot key", str(error)) from None
+        raise bad_item("memglot key", str(error)) from None
 
 
 def _more(row: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import msgspec
 from memglot.disk import DiskMap, SortedLines
 from memglot.errors import BadRecord
 from memglot.model import Relation, check_thing, is_id
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item
 from memglot.project.storage.paths import OWN_FOLDER
 from memglot.project.storage.reader import StoreReader
 from memglot.project.storage.remote import remote_of
@@ -133,7 +133,7 @@ def _lines(folder: Path, report: SourceReport) -> Iterator[CarryLine]:
             if line.relation is not None:
                 check_thing(line.relation)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            report.fault(bad_syntax("memglot line", str(error)), line=number)
+            report.fault(bad_item("memglot line", str(error)), line=number)
         except BadRecord as error:
             report.fault(error, line=number)
         else:

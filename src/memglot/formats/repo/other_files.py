@@ -13,7 +13,7 @@ import msgspec
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats.repo.nodes import TOOL
 from memglot.model import Blob, parse_time
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item
 from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import stable_json
@@ -107,7 +107,7 @@ def check_event(text: bytes) -> None:
     try:
         msgspec.json.decode(text, type=shapes.MemoryEvent)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise bad_syntax("event", str(error)) from None
+        raise bad_item("event", str(error)) from None
 
 
 def _event(space: str, number: int, text: bytes, seen: Counter[str], *, ends: bool) -> Blob:

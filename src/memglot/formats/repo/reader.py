@@ -17,7 +17,7 @@ from memglot.formats.repo.nodes import TOOL, NodeFiles, record_of
 from memglot.formats.repo.other_files import TABLES, default_config, event_blobs, file_blob, read_config, refuse_link
 from memglot.formats.repo.relations import RelationFields, relation_of
 from memglot.model import Item, Record, Relation, Supersession, Thing, derive_id
-from memglot.model.record_errors import bad_syntax
+from memglot.model.record_errors import bad_item, bad_syntax
 from memglot.project.storage import paths
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.ids import is_id
@@ -114,7 +114,7 @@ class _StoreImport:
         if fault.code == "JsonInvalid":
             return bad_syntax("JSON", fault.reason)
         if fault.code.startswith("Schema"):
-            return bad_syntax("relation" if fault.path.startswith(paths.RELATIONS) else "sidecar", fault.reason)
+            return bad_item("relation" if fault.path.startswith(paths.RELATIONS) else "sidecar", fault.reason)
         if fault.code in ("CanonicalFileMissing", "CanonicalFileUnreadable"):
             return Unreadable(str(self._folder / fault.path), fault.reason)
         return BadRecord(fault.reason)
