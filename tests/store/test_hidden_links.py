@@ -82,9 +82,12 @@ def test_removed_links_to_hidden_memories_are_hidden(tmp_path: Path) -> None:
         open_id, secret = memory.add("the office").id, memory.add("the salary", scope=SCOPE).id
         memory.supersede(secret, open_id)
         memory.supersede(open_id, secret)
+        removed = memory.link(open_id, "cites", secret).id
+        memory.unlink(open_id, "cites", secret)
         memory.mark_sensitive(SCOPE)
     with visible(path) as memory:
-        assert secret not in exports(memory)
+        assert secret not in exports(memory) and removed not in exports(memory)
+        assert "tombstone" not in memory.stats()["things"]
         target = tmp_path / "copy.db"
         memory.export(target, format="sqlite")
         assert secret.encode() not in target.read_bytes()

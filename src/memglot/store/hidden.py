@@ -18,6 +18,7 @@ from memglot.model import (
     Thing,
     Tombstone,
     canonical,
+    is_link_tombstone,
     mentioned_ids,
     owner_of,
 )
@@ -106,10 +107,11 @@ class HiddenScopes:
             yield from things
             return
         for batch in batches(things):
-            hidden, strays = self._look_up(batch, scopes)
-            for thing in batch:
+            ends = [self._ends_of(thing) for thing in batch]
+            hidden, strays = self._look_up(ends, scopes)
+            for thing, mentioned in zip(batch, ends, strict=True):
                 stray = isinstance(thing, (Blob, Conflict, Embedding)) and owner_of(thing) in strays
-                if stray or _scope_of(thing) in scopes or not hidden.isdisjoint(_ends(thing)):
+                if stray or _scope_of(thing) in scopes or not hidden.isdisjoint(mentioned):
                     self.count += 1
                 else:
                     yield thing
@@ -159,9 +161,20 @@ class HiddenScopes:
         kept = [found for found in self.store.things.same_keys(keys) if isinstance(found, (Entity, Tombstone))]
         return hidden | {found.id for found in kept if found.scope in scopes}, kept
 
-    def _look_up(self, things: Sequence[Thing], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
+    def _ends_of(self, thing: Thing) -> list[str]:
+        """Return the memories and entities that a thing mentions, or that a removed relation had connected."""
+        if not (isinstance(thing, Tombstone) and is_link_tombstone(thing)):
+            return _ends(thing)
+        removed = [
+            msgspec.convert(revision.before, Relation)
+            for revision in self.store.history.revisions(key=thing.id)
+            if revision.kind == "relation" and revision.before is not None
+        ]
+        return [*_ends(thing), *(id for relation in removed for id in mentioned_ids(relation))]
+
+    def _look_up(self, ends: Sequence[Sequence[str]], scopes: frozenset[str]) -> tuple[set[str], set[str]]:
         """Return the ends of things that are hidden, and the ends that never existed here."""
-        ids = sorted({id for thing in things for id in _ends(thing)})
+        ids = sorted({id for mentioned in ends for id in mentioned})
         hidden, kept = self._among(ids, scopes)
         if DEFAULT_SCOPE not in scopes:
             return hidden, set()
