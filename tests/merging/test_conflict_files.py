@@ -108,7 +108,7 @@ def supersede(memory: Memory) -> object:
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "operation",
     [
         supersede,
         lambda memory: memory.update(A, status="c"),
@@ -118,12 +118,14 @@ def supersede(memory: Memory) -> object:
         lambda memory: memory.import_from(line(A, "x", status="d", updated_at=9), format="ndjson", conflict="merge"),
     ],
 )
-def test_resolving_a_conflict_in_any_way_removes_its_page(deed: Callable[[Memory], object], tmp_path: Path) -> None:
+def test_resolving_a_conflict_in_any_way_removes_its_page(
+    operation: Callable[[Memory], object], tmp_path: Path
+) -> None:
     with Memory.open(tmp_path / "mine.db") as memory:
         memory.add("b", id=B)
         make_conflict(memory, status=("stale", "closed"))
         assert len(pages(tmp_path)) == 1
-        deed(memory)
+        operation(memory)
         assert memory.conflicts() == [] and pages(tmp_path) == {}
 
 

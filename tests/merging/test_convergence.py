@@ -322,10 +322,10 @@ class Machines:
             if len(step) == 2:
                 self.send(*step)
                 continue
-            number, time, deed = step
+            number, time, operation = step
             # A missing memory cannot be edited.
             with present(1_800_000_000_000_000 + time), suppress(MemglotError):
-                deed(self.stores[number])
+                operation(self.stores[number])
                 after(number)
 
     def close(self) -> None:

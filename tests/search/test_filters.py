@@ -274,19 +274,19 @@ def test_bad_arguments_are_one_clear_error(arguments: dict[str, Any], message: s
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("deed", ["list", "count", "search", "export"])
-def test_every_command_accepts_the_filters(deed: str) -> None:
+@pytest.mark.parametrize("operation", ["list", "count", "search", "export"])
+def test_every_command_accepts_the_filters(operation: str) -> None:
     with Memory.open(":memory:") as memory:
         memory.add("apple", kind="note", tags=["x"], tree="work.a", temporal="2024-05-06")
         memory.add("apple", kind="rule", tree="work.b", temporal=["2025-01-01", "2025-02-01"])
         memory.add("apple", kind="semantic", tree="home")
 
         def number(**filters: Any) -> int:
-            if deed == "list":
+            if operation == "list":
                 return len(list(memory.list(**filters)))
-            if deed == "count":
+            if operation == "count":
                 return memory.count(**filters)
-            if deed == "search":
+            if operation == "search":
                 return memory.search("apple", **filters).total
             return memory.export(**filters).count
 

@@ -118,7 +118,7 @@ class _Run:
                     repoint(self._store, other.id, kept.id, self._clock.moment, OPERATION)
             self.result.merged += len(others)
             if not self._dry_run:
-                delete_records(self._store, others, deed=OPERATION, reason=MERGED_INTO + kept.id)
+                delete_records(self._store, others, action=OPERATION, reason=MERGED_INTO + kept.id)
         self._weigh(kept)
         self._clock.age(kept)
         self._done[kept.id] = _KEPT

@@ -81,7 +81,7 @@ def add(store: Store, record: Record) -> Record:
 
 
 def update(
-    store: Store, id: str, changes: dict[str, Any], *, deed: str = "update", resolves: str | None = None
+    store: Store, id: str, changes: dict[str, Any], *, action: str = "update", resolves: str | None = None
 ) -> Record:
     """Change fields of a memory; write nothing if no value changes, unless the edit resolves a conflict.
 
@@ -106,9 +106,9 @@ def update(
                 # The vector of the old text no longer fits.
                 store.things.remove(list(store.things.select(Embedding, [record.id])))
             before = revision_value(record, had)
-            store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=deed, before=before)])
+            store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=action, before=before)])
             details = {"fields": sorted(changed)} if resolves is None else {"field": resolves}
-            store.history.log(deed, record.id, after.scope, details)
+            store.history.log(action, record.id, after.scope, details)
         return after
 
 
@@ -123,10 +123,10 @@ def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     return wanted
 
 
-def delete_records(store: Store, records: Sequence[Record], *, deed: str = "delete", reason: str = "") -> None:
+def delete_records(store: Store, records: Sequence[Record], *, action: str = "delete", reason: str = "") -> None:
     """Remove records; each leaves a tombstone and a revision for `undelete`."""
     present = now()
-    if deed == "delete":
+    if action == "delete":
         delete_merged_into(store, [record.id for record in records], present, reason)
     for record in records:
         # A deletion is never earlier than the last edit.
@@ -135,7 +135,7 @@ def delete_records(store: Store, records: Sequence[Record], *, deed: str = "dele
         had = list(store.things.select(Conflict, [record.id]))
         before = revision_value(record, had)
         store.history.add_revisions(
-            [Revision(kind="record", key=record.id, at=at, action=deed, before=before, previous_batch=origin)]
+            [Revision(kind="record", key=record.id, at=at, action=action, before=before, previous_batch=origin)]
         )
         store.things.put([_tombstone(record, at, reason)])
         store.things.remove(had)
@@ -160,7 +160,7 @@ def undelete(store: Store, id: str) -> Record:
         if store.records.known([id]):
             record = store.records.get([id])[0]
             return (
-                update(store, id, {"status": DEFAULT_STATUS}, deed="undelete") if record.status == DELETED else record
+                update(store, id, {"status": DEFAULT_STATUS}, action="undelete") if record.status == DELETED else record
             )
         tombstone = store.things.get(Tombstone, id)
         known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)

@@ -54,7 +54,7 @@ def move(store: Store, source: str, target: str, *, dry_run: bool = False) -> in
 
     def change(batch: list[Record]) -> None:
         for record in batch:
-            update(store, record.id, {"tree": _moved(record.tree, source, target)}, deed="move")
+            update(store, record.id, {"tree": _moved(record.tree, source, target)}, action="move")
 
     return _each_batch(store, _below(source), None if dry_run else change)
 

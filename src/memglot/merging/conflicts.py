@@ -83,7 +83,7 @@ def resolve_conflict(
             raise _no_such_value(None, len(conflict.values))
         record = get(store, conflict.record)
         changes = _with_value(record, parse_path(conflict.field) or (), value)
-        return update(store, record.id, changes, deed="resolve", resolves=conflict.field)
+        return update(store, record.id, changes, action="resolve", resolves=conflict.field)
 
 
 def _with_value(record: Record, path: Path, value: Any) -> dict[str, Any]:
