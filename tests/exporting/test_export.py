@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memglot import MemglotError, Memory
+from memglot import MemglotError, Memory, convert
 from memglot.exporting.verify import verify_path
 from memglot.report import Report
 
@@ -189,3 +189,10 @@ def test_sidecars_are_verified_too(filled: Memory, tmp_path: Path, format: str, 
     if not path.is_dir():
         beside.write_text(text[: text.index('{"end"')])
         assert state(path) == "altered"
+
+
+def test_losses_of_records_without_ids_are_named_by_their_text(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text('{"content": "first text", "tree": "a"}\n{"content": "second text"}\n')
+    result = convert(tmp_path / "a.ndjson", tmp_path / "b.jsonl", to="mcp-graph", plain=True)
+    assert {"field": "tree", "records": ["first text"]} in result.dropped
+    assert {"field": "id", "records": ["first text", "second text"]} in result.dropped

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from memglot import Memory
 from memglot.project.check.run import check_project
 from memglot.project.init import init
 from memglot.project.query import query
@@ -489,6 +490,37 @@ def test_a_name_that_is_not_utf8_is_an_error_of_that_file_only(root: Path, name:
     )
     path.rmdir()
     assert do(root, query, "findable")["warnings"] == []
+
+
+def test_a_linked_config_is_refused(root: Path, tmp_path: Path) -> None:
+    """A link could lead to a file of another project, or out of the repository."""
+    config = root / ".memory/config.json"
+    config.rename(tmp_path / "config.json")
+    config.symlink_to(tmp_path / "config.json")
+    answer = do(root, status)
+    assert not answer["ok"] and "does not follow links" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("version", [5.0, "5", 6, None])
+def test_a_version_other_than_the_number_5_is_not_supported(root: Path, version: object) -> None:
+    config = root / ".memory/config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"version": version}))
+    answer = do(root, status)
+    assert not answer["ok"] and answer["error"]["code"] == "MemoryUnsupportedStorageVersion"
+
+
+def test_a_folder_named_like_a_sidecar_is_entered(root: Path) -> None:
+    saved(root, nodes=[feature("A", "findable")])
+    folder = root / ".memory/memory/more.json"
+    folder.mkdir()
+    for suffix in ("json", "md"):
+        (root / f".memory/memory/a.{suffix}").rename(folder / f"a.{suffix}")
+    text = (folder / "a.json").read_text().replace("memory/a.md", "memory/more.json/a.md")
+    (folder / "a.json").write_text(text)
+    assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
+    with Memory.open(":memory:") as memory:
+        memory.import_from(root)
+        assert [record.content for record in memory.list(kind=["feature"])] == ["findable"]
 
 
 def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path: Path) -> None:
