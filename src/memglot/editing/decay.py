@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
-from memglot.merging.registers import DECAY_KEY, clock_of
+from memglot.merging.registers import clock_of
 from memglot.model import Record, id_time, is_id
+from memglot.model.paths import DECAY_KEY
 from memglot.store.contract import Store
 
 FADED = 0.05

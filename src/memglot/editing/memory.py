@@ -9,7 +9,7 @@ from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
 from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
 from memglot.merging.redirects import delete_merged_into
-from memglot.merging.registers import next_time, parse_path, set_time, stamp_edit
+from memglot.merging.registers import next_time, set_time, stamp_edit
 from memglot.model import (
     DEFAULT_STATUS,
     DELETED,
@@ -29,6 +29,7 @@ from memglot.model import (
     now,
     set_times_from_id,
 )
+from memglot.model.paths import parse_path
 from memglot.store.contract import Revision, Store
 
 _SHORTEST_PREFIX = 4

@@ -9,8 +9,9 @@ import msgspec
 
 from memglot.editing.memory import get, resolve_id, update
 from memglot.errors import NotFound, UsageError
-from memglot.merging.registers import DEFAULTS, REMOVED, Path, parse_path, split_record
+from memglot.merging.registers import REMOVED, split_record
 from memglot.model import Conflict, Record, canonical, format_time
+from memglot.model.paths import DEFAULTS, Path, parse_path
 from memglot.model.record_errors import wrong_types
 from memglot.store.contract import Store
 

@@ -7,21 +7,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.merging.registers import (
-    DEFAULTS,
-    OBJECTS,
-    REMOVED,
-    SCALARS,
-    Parts,
-    Path,
-    Register,
-    is_layout,
-    join_parts,
-    parse_path,
-    path_name,
-    split_record,
-)
+from memglot.merging.registers import REMOVED, Parts, Register, join_parts, split_record
 from memglot.model import Conflict, Record, canonical
+from memglot.model.paths import DEFAULTS, OBJECTS, SCALARS, Path, is_layout, parse_path, path_name
 
 MERGED_INTO = "merged into "
 """Prefix of the reason of a tombstone whose memory was merged into another one."""

@@ -9,21 +9,9 @@ from typing import Any, NamedTuple
 
 from memglot.errors import UsageError
 from memglot.model import LATEST, Record, canonical, format_time, now, to_builtins
-
-DECAY_KEY = "consolidation"
-"""The key of `extra` that holds the values a strength decays from."""
-SCALARS = ("content", "title", "kind", "scope", "tree", "temporal", "status", "strength", "confidence")
-OBJECTS = ("meta", "source", "extra")
-DEFAULTS: dict[str, Any] = {name: getattr(Record(content=""), name) for name in Record.__struct_fields__}
-UNION_LISTS = frozenset(
-    {"tags", "triggers", "relations", "supersedes", "superseded_by", "entities", "aliases", "foreign", "places"}
-)
-"""Lists of a tool in `extra` that are merged by union, like the lists of a record."""
-_FRONTMATTER = "frontmatter"
-_MACHINE, _DECAYING = ("source", "machine"), ("extra", DECAY_KEY)
-
-Path = tuple[str, ...]
-"""The path of a register: `("title",)`, `("meta", key)`, `("extra", tool, key)`."""
+from memglot.model.paths import DEFAULTS, OBJECTS, SCALARS, UNCLOCKED, Path, is_union_list, leaves
+from memglot.model.paths import parse_path as parse_path
+from memglot.model.paths import path_name as path_name
 
 
 class _Removed:
@@ -73,48 +61,6 @@ class Parts:
         return any(len(one) > size and one[:size] == path for one in (*self.registers, *self.lists))
 
 
-def path_name(path: Path) -> str:
-    """Return the name of a path in clocks and conflicts; a dot in a tool's name becomes `%2E`."""
-    if path[0] != "extra" or len(path) == 1:
-        return ".".join(path)
-    parts = ["extra", path[1].replace("%", "%25").replace(".", "%2E")]
-    if len(path) == 4:
-        parts += [_FRONTMATTER, path[3]]
-    elif len(path) == 3:
-        clear = not path[2].startswith((f"{_FRONTMATTER}.", f"{_FRONTMATTER}%"))
-        parts.append(path[2] if clear else path[2].replace("%", "%25").replace(".", "%2E"))
-    return ".".join(parts)
-
-
-def parse_path(name: str) -> Path | None:
-    """Return the path of a name; `None` if it names no register."""
-    head, dot, rest = name.partition(".")
-    if not dot:
-        return (head,) if head in SCALARS or head in OBJECTS else None
-    if head in ("meta", "source"):
-        return head, rest
-    if head != "extra":
-        return None
-    tool, dot, key = rest.partition(".")
-    tool = _unescape(tool)
-    if not dot:
-        return head, tool
-    if "." in tool:
-        return None
-    if key.startswith(f"{_FRONTMATTER}."):
-        return head, tool, _FRONTMATTER, key[len(_FRONTMATTER) + 1 :]
-    return head, tool, _unescape(key) if key.startswith(f"{_FRONTMATTER}%") else key
-
-
-def _unescape(text: str) -> str:
-    return text.replace("%2E", ".").replace("%25", "%")
-
-
-def is_layout(path: Path) -> bool:
-    """Return True if a register holds the bytes around a note, about which no user could decide."""
-    return len(path) == 2 and path[0] == "extra" and "." in path[1]
-
-
 def clock_of(record: Record, name: str) -> int:
     """Return when a field was last edited; `meta.key` falls back to `meta`, and that to the record's own time."""
     return _clock(record, parse_path(name) or (name,))
@@ -139,10 +85,10 @@ def split_record(record: Record) -> Parts:
         value = getattr(record, name)
         if name in record.clocks or value != DEFAULTS[name]:
             parts.registers[name,] = Register(_clock(record, (name,)), value)
-    for path, value in _leaves(record):
-        if path in (_MACHINE, _DECAYING):
+    for path, value in leaves(record):
+        if path in UNCLOCKED:
             parts.unclocked[path] = value
-        elif _is_union_list(path, value):
+        elif is_union_list(path, value):
             parts.lists[path] = value
         else:
             parts.registers[path] = Register(_clock(record, path), value)
@@ -153,28 +99,9 @@ def split_record(record: Record) -> Parts:
     return parts
 
 
-def _leaves(record: Record) -> Iterator[tuple[Path, Any]]:
-    for name in ("meta", "source"):
-        for key, value in getattr(record, name).items():
-            yield (name, key), value
-    for tool, own in record.extra.items():
-        if not isinstance(own, dict) or not own or "." in tool or tool == DECAY_KEY:
-            yield ("extra", tool), own
-            continue
-        for key, value in own.items():
-            if key == _FRONTMATTER and isinstance(value, dict) and value:
-                yield from ((("extra", tool, _FRONTMATTER, inner), found) for inner, found in value.items())
-            else:
-                yield ("extra", tool, key), value
-
-
-def _is_union_list(path: Path, value: Any) -> bool:
-    return len(path) > 2 and path[-1] in UNION_LISTS and isinstance(value, list)
-
-
 def _is_removed(record: Record, path: Path) -> bool:
     """Return True if there is no value at a path, nor one above it that is not an object."""
-    if path in (_MACHINE, _DECAYING):
+    if path in UNCLOCKED:
         return False
     found = getattr(record, path[0])
     for key in path[1:]:
