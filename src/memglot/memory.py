@@ -460,8 +460,19 @@ class Memory:
                 space=space,
             ),
         )
-        used = export_to(self.store, target, options, report)
-        return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
+        used, exchange = export_to(self.store, target, options, report)
+        result = ExportResult(report, used.name, target.path, memory.getvalue() if memory else None, exchange)
+        if self.store.is_writable:
+            self.remember_export(result)
+        return result
+
+    def remember_export(self, result: ExportResult) -> None:
+        """Remember what an export wrote for another tool, so that only what the tool changes is imported again.
+
+        `export` does this itself, unless the store was opened for reading only.
+        """
+        if result.exchange is not None and len(result.exchange):
+            result.exchange.remember(self.store)
 
     def sync_export(
         self,

@@ -70,6 +70,10 @@ class Measured(Protocol):
     def consumed(self) -> int:
         """Number of bytes read so far."""
 
+    @property
+    def modified_at(self) -> int:
+        """When it was modified, in microseconds; 0 if unknown."""
+
 
 class Progress:
     """How far a command is; the callback shows it, or raises `Stopped`."""
@@ -216,11 +220,13 @@ class Place:
     A reader has one place, which moves with it: read it before you ask for the next item.
     """
 
-    __slots__ = ("format", "item", "line", "source")
+    __slots__ = ("format", "item", "line", "modified_at", "source")
 
     def __init__(self, source: str = "", format: str = "") -> None:
         self.source = source
         self.format = format
+        self.modified_at = 0
+        """When the source was modified, in microseconds; 0 if unknown."""
         self.line: int | None = None
         self.item: int | None = None
 
@@ -249,8 +255,9 @@ class SourceReport(Place):
         self.inputs.proof = None
 
     def watch(self, position: Measured) -> None:
-        """Show the progress by the position in an input."""
+        """Show the progress by the position in an input, and remember when that was modified."""
         self.results.progress.position = position
+        self.modified_at = position.modified_at
 
     @property
     def inputs(self) -> InputFacts:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from memglot.model import Record, format_time, to_builtins
 from memglot.report import Fault, Report
-from memglot.store.contract import Import
+from memglot.store.contract import Import, Store
+
+
+class Exchange(Protocol):
+    """What an export wrote for another tool."""
+
+    def __len__(self) -> int:
+        """Return the number of memories to remember."""
+
+    def remember(self, store: Store) -> None:
+        """Store what was written, as the base of the next import from the tool."""
 
 
 class ImportResult:
@@ -87,8 +97,17 @@ class ImportResult:
 class ExportResult:
     """Result of an export; `content` is set if neither a path nor a stream was given."""
 
-    def __init__(self, report: Report, format: str, path: Path | None, content: bytes | None) -> None:
+    def __init__(
+        self,
+        report: Report,
+        format: str,
+        path: Path | None,
+        content: bytes | None,
+        exchange: Exchange | None = None,
+    ) -> None:
         self._report = report
+        self.exchange = exchange
+        """What was written for another tool, for `Memory.remember_export`."""
         self.format = format
         self.path = path
         self.content = content

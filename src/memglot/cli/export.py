@@ -10,6 +10,7 @@ import click
 from memglot.cli.format_name import FormatName
 from memglot.cli.session import LIMIT, Session, command, filter_options, filters_of
 from memglot.display import plural
+from memglot.errors import StoreError
 from memglot.model import Record
 
 if TYPE_CHECKING:
@@ -55,7 +56,19 @@ def export(session: Session, path: str | None, no_conversations: bool, **options
         result = memory.export(
             path, include_conversations=not no_conversations, stream=stream, progress=bar, **options, **filters
         )
+    _remember(session, result)
     print_export(session, result, path)
+
+
+def _remember(session: Session, result: ExportResult) -> None:
+    """Remember what was written for another tool; the export itself only reads the store."""
+    if not result.exchange:
+        return
+    try:
+        with session.memory(write=True) as memory:
+            memory.remember_export(result)
+    except StoreError as error:
+        result.notes.append(f"cannot remember this export, so the tool's next file may only add memories: {error}")
 
 
 def print_export(session: Session, result: ExportResult, path: str | None) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from memglot.arguments import check_choice
 from memglot.display import plural
 from memglot.errors import CannotWrite, StoreError
+from memglot.exporting.exchange import ToolExchange
 from memglot.formats.base import STORE, Format, WriteOptions
 from memglot.formats.core.audit_chain import blob_of_event, is_audit
 from memglot.formats.core.proof import Prover
@@ -50,15 +51,19 @@ class ExportOptions:
     writing: WriteOptions = field(default_factory=WriteOptions)
 
 
-def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> Format:
-    """Write what the filter selects, ordered by `created_at`, then id. Return the format used."""
+def export_to(store: Store, target: Target, options: ExportOptions, report: Report) -> tuple[Format, ToolExchange]:
+    """Write what the filter selects, ordered by `created_at`, then id.
+
+    Return the format used, and what was written, for the store to remember.
+    """
     format = format_to_write(options.format, target.path, options.writing)
     assert format.write is not None
     report.format = format.name
     refuse_own(store, target)
+    exchange = ToolExchange(format, options.writing)
     if format.name == STORE and _asks_for_all(options) and store.hidden is None:
         _copy(store, target, report)
-        return format
+        return format, exchange
     vectors = options.include_embeddings or format.writing.includes_vectors
     options = replace(options, include_embeddings=vectors, graph_first=format.writing.graph_first)
     if format.name == STORE:
@@ -68,11 +73,11 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     items = store_items(store, options, report)
     if format.writing.includes_audit:
         items = with_audit(store, items, wanted=options.audit)
-    format.write(items, target, report, options.writing)
+    format.write(exchange.watch(items), target, report, options.writing)
     if report.proof is not None and not report.proof.count and not options.filter.is_all:
         if not store.records.count(options.filter):
             report.note("no memory matches the filter")
-    return format
+    return format, exchange
 
 
 def refuse_own(store: Store, target: Target) -> None:

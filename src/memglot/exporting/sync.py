@@ -86,7 +86,7 @@ def sync_export(
             closed=closed,
         ),
     )
-    return export_to(store, target, options, report)
+    return export_to(store, target, options, report)[0]
 
 
 def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.model import FIELDS, Item, Record
+from memglot.model import FIELDS, Item
 from memglot.report import Report, SourceReport
 from memglot.settings import Passphrase
 
@@ -110,14 +111,36 @@ class FolderSupport:
         return folder / name if name and folder.absolute().name != name else folder
 
 
-@dataclass(frozen=True)
-class NoteSupport:
-    """How a format whose files people edit finds out what they changed."""
+class MergeRule(StrEnum):
+    """How to merge a value that a tool keeps for itself."""
 
-    is_unchanged: Callable[[Record], bool]
-    """Returns True if a memory still has the values that its note had when it was read last."""
-    bytes_key: str = ""
-    """Key in `extra` of the bytes around the note's content."""
+    LATEST = "latest"
+    """The tool's newest value replaces the stored one."""
+    UNION = "union"
+    """Two lists are united."""
+    MAXIMUM = "max"
+    """The greater number is kept."""
+
+
+@dataclass(frozen=True)
+class MergeSupport:
+    """How edits that another tool made are found and merged.
+
+    Without clocks, what a source said at the last exchange shows what it changed since.
+    """
+
+    has_clocks: bool = False
+    """Whether every record has memglot's own clocks, so that two versions are merged by them alone."""
+    has_edit_times: bool = False
+    """Whether a record has the time of its last edit."""
+    by_hand: bool = False
+    """Whether people edit its files, so that a value may change without any time."""
+    carries_all: bool = False
+    """Whether every record has a carry slot, so that the store need not remember what was written."""
+    tools: frozenset[str] = frozenset()
+    """Other tools whose files have this format too."""
+    bookkeeping: Mapping[str, MergeRule] = field(default_factory=dict)
+    """Values that a tool keeps for itself, by name, with the rule that merges them; they never conflict."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +195,7 @@ class Format:
     blank_is_error: bool = True
     """The same for a file that has only white space."""
     folder: FolderSupport = FolderSupport()
-    notes: NoteSupport | None = None
+    merging: MergeSupport = MergeSupport()
     writing: WriteSupport = WriteSupport()
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memglot.errors import NotADatabase, StoreError, Unreadable
-from memglot.formats.base import ALL_FIELDS, STORE, Format, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import ALL_FIELDS, STORE, Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -140,4 +140,5 @@ FORMAT = Format(
     conflict="merge",
     recognise=recognise,
     writing=WriteSupport(needs_ids=True, includes_vectors=True),
+    merging=MergeSupport(has_clocks=True),
 )

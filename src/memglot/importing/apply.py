@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
+from memglot.importing.bases import BASE, BaseChange
 from memglot.importing.duplicates import Duplicates
 from memglot.importing.plan import BatchPlan
-from memglot.merging.edited_notes import is_text_link
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, MemoryState, revision_value, set_conflicts
 from memglot.merging.redirects import RedirectChanges, update_redirects
-from memglot.merging.things import ThingChanges
+from memglot.merging.things import ThingChanges, is_text_link
 from memglot.model import THINGS, Conflict, Record, Relation, Thing, Tombstone, thing_key, to_builtins
-from memglot.store.contract import Revision, Store
+from memglot.store.contract import Base, Revision, Store
 
 _NAMES: dict[type[Any], str] = {kind: name for name, kind in THINGS.items()}
 
@@ -49,8 +51,23 @@ class BatchWriter:
         revisions += deleted
         self._store.things.put(things.put, batch)
         self._store.history.add_revisions(revisions)
+        self.write_bases(plan.bases, batch)
         states = [known for known, _ in plan.deleted_states]
         self._redirects.add_batch(self._store, things.put, [revision.key for revision in deleted], states)
+
+    def write_bases(self, changes: list[BaseChange], batch: int | None) -> None:
+        """Store what sources said; a batch keeps what was known before, so that it can be undone."""
+        if not changes:
+            return
+        history = self._store.history
+        history.put_bases([msgspec.structs.replace(after, batch=batch) for _, after in changes])
+        if batch is not None:
+            history.add_revisions([self._base_revision(before, after, batch) for before, after in changes])
+
+    def _base_revision(self, before: Base | None, after: Base, batch: int) -> Revision:
+        known = None if before is None else to_builtins(before)
+        source = {"tool": after.tool, "space": after.space, "base": known}
+        return Revision(kind=BASE, key=after.record, at=self._at, action="import", before=source, batch=batch)
 
     def update_redirects(self, import_id: str) -> None:
         """Update memories into which others were merged with what the import changed in those."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from memglot.formats.base import NoteSupport
+from memglot.importing.bases import BaseChange, Bases, add_change, new_base
 from memglot.importing.duplicates import content_key
-from memglot.merging.edited_notes import merge_edited_note
 from memglot.merging.memory_state import MemoryState, join_states, known_of_deleted
 from memglot.merging.records import (
     MERGED_INTO,
@@ -21,6 +21,7 @@ from memglot.merging.records import (
 )
 from memglot.merging.registers import normalise, set_time
 from memglot.merging.things import ThingChanges, merge_things
+from memglot.merging.tool_edits import ToolFormat, merge_tool_version, stamp_tool_edits
 from memglot.model import (
     DELETED,
     Conflict,
@@ -89,6 +90,12 @@ class BatchPlan:
     """Number of skipped records whose id occurs earlier in the input."""
     other_fields: int = 0
     """Number of duplicates with field values that the kept record does not have."""
+    bases: list[BaseChange] = field(default_factory=list)
+    """What the source says about stored memories, where that is new."""
+    went_back: int = 0
+    """Number of memories of which the source has an older version."""
+    never_exchanged: int = 0
+    """Number of memories that differ in a source with which they were never exchanged."""
 
     @property
     def is_empty(self) -> bool:
@@ -101,10 +108,14 @@ class BatchPlan:
 class Planner:
     """Plans batches by the rules of the current format: `dedup` is `id` or `content`, `conflict` a policy."""
 
-    def __init__(self, store: Store, entry: Import, restore_deleted: bool) -> None:
+    def __init__(
+        self, store: Store, entry: Import, restore_deleted: bool, tree: str = "", tags: Sequence[str] = ()
+    ) -> None:
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
+        self._tree, self._tags = tree, tags
         self._at = entry.at
-        self.notes: NoteSupport | None = None
+        self._bases = Bases(store)
+        self.format: ToolFormat | None = None
         self.dedup = "id"
         self.conflict = "skip"
         self.started = False
@@ -113,15 +124,19 @@ class Planner:
 
     def plan_records(self, records: list[Record]) -> BatchPlan:
         """Plan what to do with records."""
-        plan = BatchPlan(from_notes=self.notes is not None)
+        plan = BatchPlan(from_notes=self._has_notes)
         for record in records:
             normalise(record)
+            if self._by_clocks:
+                self._set_fields(record)
         rest = self._without_deleted(records, plan) if has_any(self._store, Tombstone) else records
         explicit = [record.id for record in rest if record.id]
         known = self._store.records.known(explicit) if explicit else set()
         there = {record.id: record for record in self._store.records.get(list(known))} if known else {}
         conflicts = self._conflicts_of(list(there))
         by_content = self.dedup == "content"
+        if there and self.format is not None and self.conflict != "skip":
+            self._bases.load(list(there))
         for record in rest:
             if record.id in there:
                 self._merge(plan, there[record.id], record, conflicts[record.id])
@@ -136,6 +151,7 @@ class Planner:
                 plan.skipped.append(kept.id)
                 plan.duplicates.append((record, kept))
             else:
+                self._prepare(plan, record)
                 plan.new.append(record)
                 plan.pending.add(id(record))
                 plan.without_id += not record.id
@@ -146,8 +162,8 @@ class Planner:
     def plan_things(self, things: list[Thing]) -> ThingChanges:
         """Plan what items other than records and conflicts change."""
         others = [thing for thing in things if not isinstance(thing, Conflict)]
-        is_note, restore = self.notes is not None, self._restore_deleted
-        changes = merge_things(self._store, others, self.conflict, notes=is_note, restore_deleted=restore)
+        restore = self._restore_deleted
+        changes = merge_things(self._store, others, self.conflict, notes=self._has_notes, restore_deleted=restore)
         self.not_deleted |= changes.unapplied
         return changes
 
@@ -264,22 +280,57 @@ class Planner:
 
     def _merge(self, plan: BatchPlan, local: Record, remote: Record, known: list[Conflict]) -> None:
         """Plan what to do with a record whose id is already stored."""
-        if self.conflict == "merge" and self._is_note(local, remote):
-            if (found := merge_edited_note(local, remote, self._at, self.notes, known)) is not None:
-                plan.merged.append(RecordChange(local, found[0], known, found[1]))
+        if self.conflict != "skip":
+            change = self._merged(plan, local, remote, known)
+            if not change.is_empty:
+                plan.merged.append(change)
                 return
-        elif self.conflict != "skip":
-            if canonical_record(local) != canonical_record(remote):
-                merged, conflicts = merge_records(local, remote, self.conflict, known)
-                change = RecordChange(local, merged, known, conflicts)
-                if not change.is_empty:
-                    plan.merged.append(change)
-                    return
         elif self.started and self._store.history.import_of(local.id) == self._import_id:
             plan.repeated += 1
         elif not is_unchanged_by(local, remote):
             plan.differing += 1
         plan.skipped.append(local.id)
+
+    def _merged(self, plan: BatchPlan, local: Record, remote: Record, known: list[Conflict]) -> RecordChange:
+        """Return a memory merged with what the input says of it."""
+        format, is_same = self.format, canonical_record(local) == canonical_record(remote)
+        by_clocks = format is None or format.merges_by_clocks(remote)
+        if is_same and (by_clocks or self._bases.is_as_imported(local.id)):
+            return RecordChange(local, local, known, known)
+        if format is None or by_clocks:
+            merged, conflicts = merge_records(local, remote, self.conflict, known)
+            return RecordChange(local, merged, known, conflicts)
+        stored, base = self._bases.find(format, local, remote)
+        found = merge_tool_version(local, remote, base, format, self.conflict, self._at, known)
+        add_change(plan.bases, stored, base, found.base)
+        plan.went_back += bool(found.went_back)
+        plan.never_exchanged += bool(found.unknown)
+        self._set_fields(found.record, local.tree)
+        return RecordChange(local, found.record, known, found.conflicts)
+
+    @property
+    def _by_clocks(self) -> bool:
+        return self.format is None or self.format.merging.has_clocks
+
+    def _prepare(self, plan: BatchPlan, record: Record) -> None:
+        """Complete a new record; remember what the source said if that is not what will be stored."""
+        if record.tool_edits:
+            stamp_tool_edits(record, self._at)
+        if not self._by_clocks and (self._tree or self._tags):
+            self._remember(plan, record)
+            self._set_fields(record)
+
+    def _set_fields(self, record: Record, known_tree: str | None = None) -> None:
+        """Set the tree and the tags that the caller asked for; a tree that is stored already stays."""
+        if self._tree and record.tree != known_tree:
+            record.tree = f"{self._tree}.{record.tree}" if record.tree else self._tree
+        if self._tags:
+            record.tags = [*record.tags, *(tag for tag in self._tags if tag not in record.tags)]
+
+    def _remember(self, plan: BatchPlan, record: Record) -> None:
+        """Remember what a source says of a new record."""
+        if record.id and self.format is not None and not self.format.merges_by_clocks(record):
+            plan.bases.append((None, new_base(self.format, record)))
 
     def _revive(self, plan: BatchPlan, record: Record) -> None:
         """Remove the tombstone of a memory that is restored, and restore its conflicts."""
@@ -289,11 +340,9 @@ class Planner:
             if state.conflicts:
                 plan.conflicting.append(RecordChange(record, record, [], list(state.conflicts)))
 
-    def _is_note(self, local: Record, remote: Record) -> bool:
-        """Return True if the times do not show which version is newer, as with notes that people edit."""
-        if has_no_time(remote):
-            return True
-        return self.notes is not None and self.notes.bytes_key in local.extra and remote.updated_at == local.updated_at
+    @property
+    def _has_notes(self) -> bool:
+        return self.format is not None and self.format.merging.by_hand
 
     def _extend_kept(self, plan: BatchPlan) -> None:
         """Add the tags, foreign ids and places of duplicates to the records that are kept."""
@@ -302,6 +351,8 @@ class Planner:
             groups.setdefault(id(kept), (kept, []))[1].append(record)
         for kept, duplicates in groups.values():
             before = to_builtins(kept)
+            if id(kept) in plan.pending and not self._by_clocks:
+                self._remember(plan, kept)
             add_tags_and_places(kept, *duplicates)
             plan.other_fields += sum(not is_unchanged_by(kept, record) for record in duplicates)
             if id(kept) not in plan.pending and to_builtins(kept) != before:

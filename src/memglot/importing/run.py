@@ -23,6 +23,7 @@ from memglot.importing.plan import BatchPlan, Planner
 from memglot.importing.summary import ImportSummary
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
 from memglot.merging.things import ThingChanges
+from memglot.merging.tool_edits import tool_format
 from memglot.model import Blob, Item, Minter, Record, Thing, Tombstone, assign_id_and_times, check_tree, now
 from memglot.report import FailFast, Place, Report, Stopped
 from memglot.settings import BATCH_BYTES, BATCH_SIZE
@@ -98,13 +99,12 @@ class _Importer:
         self._format = self._source = ""
         self._merges_store = False
         self._summary = ImportSummary(report)
-        self._planner = Planner(store, self.entry, options.restore_deleted)
+        tree = check_tree(options.tree)
+        self._planner = Planner(store, self.entry, options.restore_deleted, tree, options.tags)
         self.duplicates = Duplicates(store)
         self._writer = BatchWriter(store, self.duplicates, self.entry.at)
         self._seen_sensitive: set[str] = set()
         self._newly_sensitive: list[str] = []
-        self._prefix = check_tree(options.tree)
-        self._sets_fields = bool(self._prefix or options.tags)
 
     def run(self, reads: Iterable[Read]) -> None:
         """Import items, each with the place it was read from."""
@@ -133,6 +133,7 @@ class _Importer:
         if not isinstance(item, Record):
             self._add_thing(item)
             return
+        item.modified_at = item.modified_at or place.modified_at
         if self._has_tombstones:
             # A record after a deletion is merged with the deletion in the store.
             self._flush()
@@ -140,8 +141,6 @@ class _Importer:
             if item.id in self._ids and self._skips_repeated(item.id):
                 return
             self._ids.add(item.id)
-        if self._sets_fields:
-            self._set_fields(item)
         size = _size_of(item)
         if self._records and self._size + size > BATCH_BYTES:
             self._flush()
@@ -174,18 +173,12 @@ class _Importer:
         self._summary.skip_repeated(id)
         return True
 
-    def _set_fields(self, record: Record) -> None:
-        """Set the tree and the tags that the caller asked for."""
-        if self._prefix:
-            record.tree = f"{self._prefix}.{record.tree}" if record.tree else self._prefix
-        record.tags = [*record.tags, *(tag for tag in self.options.tags if tag not in record.tags)]
-
     def _set_format(self, name: str) -> None:
         self._format = name
         format = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (format.dedup if format else "id")
         self._planner.conflict = self.options.conflict or (format.conflict if format else "skip")
-        self._planner.notes = format.notes if format else None
+        self._planner.format = None if format is None else tool_format(format)
         self._merges_store |= name == STORE and self._planner.conflict == "merge"
 
     def _flush(self) -> None:
@@ -251,6 +244,8 @@ class _Importer:
     def _write(self, plan: BatchPlan, things: ThingChanges) -> None:
         """Make the changes of one batch, if there are any, and update the entry of this import."""
         if plan.is_empty and not things.put and not things.removed:
+            # What a source said is remembered, but an import that changes nothing else leaves no entry.
+            self._writer.write_bases(plan.bases, None)
             return
         self._begin()
         batch = self._writer.begin_batch(self.entry.id)

@@ -13,6 +13,7 @@ class ImportSummary:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._without_id = self._repeated = self._differing = self._deleted_before = self._other_fields = 0
+        self._went_back = self._never_exchanged = 0
 
     def add(self, plan: BatchPlan) -> None:
         """Count what one batch did."""
@@ -26,6 +27,8 @@ class ImportSummary:
         self._deleted_before += plan.deleted_before
         self._repeated += plan.repeated
         self._other_fields += plan.other_fields
+        self._went_back += plan.went_back
+        self._never_exchanged += plan.never_exchanged
 
     def skip_repeated(self, id: str) -> None:
         """Count a record whose id occurs twice in the input."""
@@ -58,6 +61,7 @@ class ImportSummary:
         if count := self._deleted_before:
             deleted_before = plural(count, "memory that was", "memories that were")
             yield f"skipped {deleted_before} deleted earlier; use `--restore-deleted` to import deleted memories"
+        yield from self._kept_values()
         if conflicts:
             yield _conflicts(conflicts, dry_run=dry_run)
         if deleted:
@@ -71,6 +75,19 @@ class ImportSummary:
             yield f"{kept}; use `--conflict merge` to delete them"
         if to_itself:
             yield f"skipped {plural(to_itself, 'relation')} between a memory and its duplicate"
+
+    def _kept_values(self) -> Iterator[str]:
+        """Return the notes about values of a source that were not imported."""
+        if count := self._went_back:
+            yield (
+                f"kept newer values of {_memories(count)}: the source went back in time; use `--conflict "
+                "prefer-remote` to import its older values"
+            )
+        if count := self._never_exchanged:
+            yield (
+                f"kept values of {_memories(count)} that differ in a source without edit times; use `--conflict "
+                "prefer-remote` to import the values of the source"
+            )
 
 
 def _memories(count: int) -> str:

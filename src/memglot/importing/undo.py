@@ -10,6 +10,7 @@ from memglot.display import plural
 from memglot.editing.history import find_import
 from memglot.editing.supersede import undo_supersession
 from memglot.formats.core.sidecar import kind_name
+from memglot.importing.bases import BASE
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, parse_revision, set_conflicts
 from memglot.merging.redirects import RedirectChanges, merged_into, update_redirects
 from memglot.model import (
@@ -26,7 +27,7 @@ from memglot.model import (
 )
 from memglot.report import Report
 from memglot.settings import BATCH_SIZE
-from memglot.store.contract import Import, Revision, Store
+from memglot.store.contract import Base, Import, Revision, Store
 
 _RECORD = "record"
 Key = tuple[str, str]
@@ -155,6 +156,9 @@ class _Undo:
     def _put_back(self) -> None:
         for revision in reversed(self._revisions):
             key = _key(revision.kind, revision.key)
+            if revision.kind == BASE:
+                self._restore_base(revision)
+                continue
             if revision.kind == BATCH_MARKER or (revision.kind == _RECORD and revision.key in self._removed):
                 continue
             if revision.action != AFTER_DELETION and not self._force and (key in self.kept or self._is_changed(key)):
@@ -165,6 +169,16 @@ class _Undo:
             self._store.history.delete_revisions([revision.number])
             if revision.action != AFTER_DELETION:
                 self._restore(revision)
+
+    def _restore_base(self, revision: Revision) -> None:
+        """Forget what a source said in this import, unless it was exchanged again since."""
+        before = revision.before or {}
+        for base in self._store.history.bases([revision.key]):
+            if (base.tool, base.space) == (before.get("tool"), before.get("space")) and base.batch in self._batches:
+                self._store.history.remove_bases([base])
+                if before.get("base") is not None:
+                    self._store.history.put_bases([msgspec.convert(before["base"], Base)])
+        self._store.history.delete_revisions([revision.number])
 
     def _restore(self, revision: Revision) -> None:
         store = self._store

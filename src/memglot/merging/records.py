@@ -15,7 +15,8 @@ MERGED_INTO = "merged into "
 """Prefix of the reason of a tombstone whose memory was merged into another one."""
 NOTE_TOOLS = ("obsidian", "agentos-markdown")
 """Tools whose notes have paths: `extra.<tool>.path`, with the text around the content in `extra.<tool>.note`."""
-_LISTS = ("tags", "triggers", "foreign")
+LISTS = ("tags", "triggers", "foreign")
+"""Lists of a record that are merged by union."""
 _SHARED_FIELDS = ("content", "kind", "scope", "status")
 """Fields that are equal in duplicates."""
 
@@ -49,12 +50,12 @@ def merge_records(
             path: join_lists(mine.lists.get(path, []), theirs.lists.get(path, []), _list_policy(path, policy))
             for path in {**mine.lists, **theirs.lists}
         },
-        unclocked=_merge_unclocked(mine.unclocked, theirs.unclocked),
+        unclocked=merge_unclocked(mine.unclocked, theirs.unclocked),
     )
     merged = msgspec.structs.replace(local, **_times(local, remote))
     for field in SCALARS:
         setattr(merged, field, DEFAULTS[field])
-    for field in _LISTS:
+    for field in LISTS:
         setattr(merged, field, join_lists(getattr(local, field), getattr(remote, field), policy))
     join_parts(merged, parts)
     if policy == "merge":
@@ -90,7 +91,7 @@ def _list_policy(path: Path, policy: str) -> str:
     return "merge" if path[-1] == "places" else policy
 
 
-def _merge_unclocked(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
+def merge_unclocked(mine: dict[Path, Any], theirs: dict[Path, Any]) -> dict[Path, Any]:
     """Choose unclocked values: the smaller machine name (no conflict), the greater decay base."""
     found = {**theirs, **mine}
     for path in mine.keys() & theirs.keys():

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from memglot.merging.edited_notes import is_text_link
 from memglot.merging.memory_state import link_time
 from memglot.merging.records import join_lists
 from memglot.merging.registers import digest
@@ -130,6 +129,11 @@ class _ThingMerge:
             # A link in a note is always where it points now.
             current = self._notes and isinstance(thing, Relation) and is_text_link(thing)
             self._now[key] = thing if current else join_things(kept, thing)
+
+
+def is_text_link(relation: Relation) -> bool:
+    """Return True if a relation is a link in the text of a note, and is removed with it."""
+    return any(isinstance(own, dict) and "link" in own for own in relation.extra.values())
 
 
 def _key(thing: Thing) -> Key:

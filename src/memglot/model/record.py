@@ -1,6 +1,6 @@
 """`Record`: one memory, as readers return it, writers accept it and stores keep it."""
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Foreign(msgspec.Struct, frozen=True, omit_defaults=True):
     space: str = ""
 
 
-# dict=True: room for `digest` and `origin`, which are not fields and are never stored.
+# dict=True: room for what is not a field and never stored.
 class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     """One memory. Times are microseconds since 1970 in UTC.
 
@@ -61,6 +61,13 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     """SHA-256 of the record, set by a store that returns it for reading only. Not a field."""
     origin = ""
     """`NOTE` or `EDITED_NOTE` if the record was read from a note without usable times. Not a field."""
+    is_carried = False
+    """Whether the record was read with a carry slot, so that its clocks are memglot's. Not a field."""
+    tool_edits = cast("dict[str, str] | None", None)  # an annotation would make it a field
+    """The values that another tool changed since memglot wrote the record, by name, each with the fingerprint of the
+    value that memglot wrote; `None` if the carry slot does not say what was written. Not a field."""
+    modified_at = 0
+    """When the source of the record was modified, in microseconds; 0 if unknown. Not a field."""
 
 
 FIELDS: tuple[str, ...] = Record.__struct_fields__

@@ -5,7 +5,7 @@ Nothing here depends on SQLite. `memglot.testing.store.StoreConformance` checks 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -54,6 +54,34 @@ class Import(msgspec.Struct, kw_only=True):
     """Whether sensitive scopes were hidden from the importer, so that the entry says nothing about them."""
 
 
+class Base(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What another tool said about a memory at the last exchange; edits since then are found by comparing with it.
+
+    Values are fingerprints, by the names of registers. A base is knowledge of this store alone and is never exported.
+    """
+
+    tool: str
+    space: str
+    record: str
+    said: dict[str, list[str]] = {}
+    """What the tool said at each exchange, the newest last; a value that is not here was absent."""
+    held: dict[str, str] = {}
+    """What this store had at the last exchange, where that differs from what the tool said."""
+    updated_at: int = 0
+    """When the memory was last edited, as the tool said."""
+    batch: int | None = None
+    """The batch of an import that set it; `None` for an export."""
+
+
+class Origin(NamedTuple):
+    """How a record came into a store."""
+
+    import_id: str | None
+    """The import that added it, if one did."""
+    is_changed: bool
+    """Whether it was changed since."""
+
+
 class Store(Protocol):
     """Stores memories. All writes happen inside `with store.writing():`, which is atomic."""
 
@@ -64,6 +92,10 @@ class Store(Protocol):
     @property
     def hidden(self) -> "HiddenScopes | None":
         """What this view of a store hides from its caller; `None` for a complete store."""
+
+    @property
+    def is_writable(self) -> bool:
+        """Return True if the store was opened for writing."""
 
     @property
     def records(self) -> "Records":
@@ -217,7 +249,7 @@ class Things(Protocol):
 
 
 class History(Protocol):
-    """What happened to a store: revisions, the audit chain, imports."""
+    """What happened to a store: revisions, the audit chain, imports, exchanges with other tools."""
 
     def add_revisions(self, revisions: Sequence[Revision]) -> None:
         """Add the states before a change."""
@@ -264,6 +296,18 @@ class History(Protocol):
 
     def import_of(self, id: str) -> str | None:
         """Return the import that added a record, if one did."""
+
+    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+        """Return how records came into the store; unknown ids are ignored."""
+
+    def bases(self, ids: Sequence[str]) -> list[Base]:
+        """Return what other tools said about these records, in any order."""
+
+    def put_bases(self, bases: Sequence[Base]) -> None:
+        """Store bases, replacing those of the same tool, space and record."""
+
+    def remove_bases(self, bases: Sequence[Base]) -> None:
+        """Remove the bases of the same tool, space and record."""
 
 
 class SearchIndex(Protocol):

@@ -9,7 +9,18 @@ from itertools import chain
 from typing import Any, Literal
 
 from memglot.model import Event, Record, Thing
-from memglot.store.contract import ContentKey, History, Import, Records, Revision, Store, Things, ThingT
+from memglot.store.contract import (
+    Base,
+    ContentKey,
+    History,
+    Import,
+    Origin,
+    Records,
+    Revision,
+    Store,
+    Things,
+    ThingT,
+)
 from memglot.store.hidden import complete
 from memglot.store.location import open_store
 from memglot.store.query import Filter
@@ -51,6 +62,11 @@ class Overlay:
     def close(self) -> None:
         """Close the temporary store."""
         self._scratch.close()
+
+    @property
+    def is_writable(self) -> bool:
+        """Return True: the temporary store can be written."""
+        return self._scratch.is_writable
 
     @property
     def is_writing(self) -> bool:
@@ -280,3 +296,22 @@ class OverlayHistory:
     def import_of(self, id: str) -> str | None:
         """Return the import of the dry run that added a record, if one did."""
         return self._scratch.import_of(id)
+
+    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+        """Return how records came into the real store; one that the dry run changed counts as changed."""
+        changed = {id: Origin(None, True) for id in self._scratch.origins(ids)}
+        real = self._real.origins(ids)
+        return real | {id: Origin(real[id].import_id, True) if id in real else found for id, found in changed.items()}
+
+    def bases(self, ids: Sequence[str]) -> list[Base]:
+        """Return what other tools said about these records."""
+        found = [*self._real.bases(ids), *self._scratch.bases(ids)]
+        return list({(base.record, base.tool, base.space): base for base in found}.values())
+
+    def put_bases(self, bases: Sequence[Base]) -> None:
+        """Store bases in the temporary store."""
+        self._scratch.put_bases(bases)
+
+    def remove_bases(self, bases: Sequence[Base]) -> None:
+        """Remove bases from the temporary store."""
+        self._scratch.remove_bases(bases)

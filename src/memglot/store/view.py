@@ -28,9 +28,11 @@ from memglot.model import (
 )
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import (
+    Base,
     ContentKey,
     History,
     Import,
+    Origin,
     Records,
     Revision,
     SearchIndex,
@@ -62,6 +64,11 @@ class VisibleStore:
     def close(self) -> None:
         """Close the store."""
         self._store.close()
+
+    @property
+    def is_writable(self) -> bool:
+        """Return True if the store was opened for writing."""
+        return self._store.is_writable
 
     @property
     def is_writing(self) -> bool:
@@ -393,6 +400,26 @@ class VisibleHistory:
     def import_of(self, id: str) -> str | None:
         """Return the import that added a visible record, if one did."""
         return None if self._hidden.ids([id]) else self._history.import_of(id)
+
+    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+        """Return how visible records came into the store."""
+        return self._history.origins(self._visible_ids(ids))
+
+    def bases(self, ids: Sequence[str]) -> list[Base]:
+        """Return what other tools said about visible records."""
+        return self._history.bases(self._visible_ids(ids))
+
+    def _visible_ids(self, ids: Sequence[str]) -> list[str]:
+        hidden = self._hidden.ids(ids)
+        return [id for id in ids if id not in hidden]
+
+    def put_bases(self, bases: Sequence[Base]) -> None:
+        """Store bases."""
+        self._history.put_bases(bases)
+
+    def remove_bases(self, bases: Sequence[Base]) -> None:
+        """Remove bases."""
+        self._history.remove_bases(bases)
 
 
 def _batched(values: Iterator[T]) -> Iterator[list[T]]:

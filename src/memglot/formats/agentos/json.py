@@ -15,11 +15,11 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.agentos.program_json import read_program, write_program
-from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import NATIVE_FIELDS, PAGE, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, PAGE, TOOL, Trace, read_trace, trace_from_record
 from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
@@ -128,4 +128,5 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     writing=WriteSupport(needs_ids=True),
+    merging=MergeSupport(bookkeeping=BOOKKEEPING),
 )

@@ -14,7 +14,16 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord, NeedsFolder
-from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import (
+    FolderSupport,
+    Format,
+    Glimpse,
+    MergeRule,
+    MergeSupport,
+    ReadOptions,
+    WriteOptions,
+    WriteSupport,
+)
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
@@ -22,7 +31,16 @@ from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.note_layout import NotePlace, first_vault, has_note_values, note_digest, note_slot, places_of
 from memglot.formats.core.source import BOM, Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import DEFAULT_TYPE, NATIVE_FIELDS, NOTES, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace import (
+    BOOKKEEPING,
+    DEFAULT_TYPE,
+    NATIVE_FIELDS,
+    NOTES,
+    TOOL,
+    Trace,
+    read_trace,
+    trace_from_record,
+)
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
@@ -236,6 +254,6 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
+    merging=MergeSupport(by_hand=True, bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION}),
 )

@@ -5,10 +5,10 @@ Items without a row, and the proof, are in a table `memglot`, which AgentOS keep
 
 from collections.abc import Iterable, Iterator
 
-from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import NATIVE_FIELDS, TOOL
+from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, TOOL
 from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item
 from memglot.report import Report, SourceReport
@@ -43,4 +43,5 @@ FORMAT = Format(
     conflict="merge",
     recognise=is_database,
     writing=WriteSupport(needs_ids=True, includes_vectors=True),
+    merging=MergeSupport(bookkeeping=BOOKKEEPING),
 )

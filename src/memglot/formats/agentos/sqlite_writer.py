@@ -131,12 +131,14 @@ class _BrainWriter:
         made = trace_row(trace)
         kept = record.extra.get(BYTES_KEY)
         row, used = restore_columns(made, kept)
-        found = self._lacking(record, self._read(row, trace, used, space))
+        native = self._read(row, trace, used, space)
+        found = self._lacking(record, native)
         if isinstance(kept, dict) and "metadata" in used and (found or rest):
             # The kept text of `metadata` has no room for a slot.
             row, used = restore_columns(made, {name: entry for name, entry in kept.items() if name != "metadata"})
-            found = self._lacking(record, self._read(row, trace, used, space))
-        slot = pack_found(found, record, rest, self._report, self._plain)
+            native = self._read(row, trace, used, space)
+            found = self._lacking(record, native)
+        slot = pack_found(found, record, rest, self._report, self._plain, native)
         if slot:
             trace.metadata = dict(trace.metadata)
             add_slot(trace, slot)

@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.display import plural
 from memglot.errors import BadRecord
-from memglot.formats.base import FolderSupport, Format, Glimpse, ReadOptions
+from memglot.formats.base import FolderSupport, Format, Glimpse, MergeSupport, ReadOptions
 from memglot.formats.chatgpt.conversation import ReadCounts, decode
 from memglot.formats.chatgpt.pairs import PairCollector
 from memglot.formats.chatgpt.records import TOOL, conversation_records, instructions_record
@@ -124,4 +124,5 @@ FORMAT = Format(
     conflict="merge",
     recognise=recognise,
     folder=FolderSupport(recognise=recognise_folder, accepts_file=is_conversations_file),
+    merging=MergeSupport(has_edit_times=True),
 )

@@ -26,6 +26,7 @@ from memglot.model import (
     set_times_from_id,
     to_builtins,
 )
+from memglot.model.fingerprints import ABSENT, copy_value, fingerprints
 from memglot.model.record_errors import not_a_slot
 from memglot.report import Proof, Report, SourceReport
 
@@ -59,6 +60,8 @@ class Carry(msgspec.Struct, kw_only=True, omit_defaults=True):
     supersessions: list[Supersession] = []
     embeddings: list[Embedding] = []
     conflicts: list[Conflict] = []
+    base: dict[str, str] | None = None
+    """Fingerprints of what memglot wrote into the format's own fields; others differ if another tool edited them."""
     end: Proof | None = None
 
 
@@ -69,7 +72,7 @@ _ATTACHED: dict[type, str] = {
     Conflict: "conflicts",
 }
 _ORDER = tuple(_ATTACHED)
-_FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_ATTACHED.values(), "end"})
+_FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_ATTACHED.values(), "base", "end"})
 
 
 Bundle: TypeAlias = tuple[Record, list[Thing], bool]
@@ -184,9 +187,17 @@ def pack(bundle: Bundle, fields: frozenset[str], report: Report, plain_only: boo
 
 
 def pack_found(
-    found: dict[str, Any], record: Record, attached: list[Thing], report: Report, plain_only: bool
+    found: dict[str, Any],
+    record: Record,
+    attached: list[Thing],
+    report: Report,
+    plain_only: bool,
+    native: Record | None = None,
 ) -> dict[str, Any]:
-    """Return the carry slot for values that were already found, like `pack`."""
+    """Return the carry slot for values that were already found, like `pack`.
+
+    `native` is what a reader finds in the format's own fields; the slot then shows what another tool changes there.
+    """
     # In the order of the slot's fields, so that the same items give the same bytes.
     for item in sorted(attached, key=lambda item: _ORDER.index(type(item))):
         found.setdefault(_ATTACHED[type(item)], []).append(to_builtins(item))
@@ -202,6 +213,8 @@ def pack_found(
         found.update(unknown)
         if not found["extra"]:
             del found["extra"]
+    if found and native is not None:
+        found["base"] = fingerprints(native)
     return found
 
 
@@ -210,11 +223,28 @@ def is_slot(value: dict[str, Any]) -> bool:
     return not value.keys().isdisjoint(Carry.__struct_fields__)
 
 
-def _join(extra: dict[str, Any], carried: dict[str, Any]) -> None:
-    """Add the carried values of each tool to those that the format has for it."""
+def _joined(extra: dict[str, Any], carried: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that the format has for each tool, with those carried for it."""
+    found = dict(extra)
     for tool, value in carried.items():
         given = extra.get(tool)
-        extra[tool] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
+        found[tool] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
+    return found
+
+
+def _keep_tool_edits(record: Record, native: Record, base: dict[str, str]) -> None:
+    """Let the values that another tool changed since memglot wrote them win over those in the slot."""
+    now, carried = fingerprints(native), fingerprints(record)
+    record.tool_edits = {}
+    for name in {**base, **now}:
+        seen, written = now.get(name, ABSENT), base.get(name, ABSENT)
+        if seen == written:
+            continue
+        if (value := carried.get(name, ABSENT)) != seen:
+            # The format could not hold the value: the slot has it.
+            written = value
+        copy_value(name, native, record)
+        record.tool_edits[name] = written
 
 
 def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[Thing]:
@@ -223,6 +253,22 @@ def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[T
     Raise `msgspec.ValidationError` or `BadRecord` for a slot that memglot cannot have written.
     """
     carry = msgspec.convert(slot, Carry)
+    native = msgspec.structs.replace(record)
+    _set_fields(record, carry, slot)
+    if carry.end is not None:
+        report.inputs.proof = carry.end
+    if record.id:
+        record.id = check_id(record.id)
+    set_times_from_id(record)
+    record.is_carried = True
+    if carry.base is not None:
+        _keep_tool_edits(record, native, carry.base)
+    check_record(record)
+    attached: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
+    return [check_thing(item) for item in attached]
+
+
+def _set_fields(record: Record, carry: Carry, slot: dict[str, Any]) -> None:
     for name in _FIELDS:
         value = getattr(carry, name)
         if value is None:
@@ -231,24 +277,16 @@ def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[T
                 setattr(record, name, getattr(Record(content=""), name))
             continue
         if name == "meta":
-            record.meta.update(value)
+            record.meta = {**record.meta, **value}
         elif name == "extra":
-            _join(record.extra, value)
+            record.extra = _joined(record.extra, value)
         else:
             setattr(record, name, value)
     unknown = {name: value for name, value in slot.items() if name not in Carry.__struct_fields__}
     if unknown:
-        record.extra[KEY] = unknown
-    if carry.end is not None:
-        report.inputs.proof = carry.end
+        record.extra = {**record.extra, KEY: unknown}
     if carry.created_at is not None and carry.updated_at is None:
         record.updated_at = carry.created_at
-    if record.id:
-        record.id = check_id(record.id)
-    set_times_from_id(record)
-    check_record(record)
-    attached: list[Thing] = [*carry.relations, *carry.supersessions, *carry.embeddings, *carry.conflicts]
-    return [check_thing(item) for item in attached]
 
 
 def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> list[Any] | None:
@@ -270,6 +308,9 @@ def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> l
         return None
     for name in record.__struct_fields__:
         setattr(record, name, getattr(trial, name))
+    record.is_carried = True
+    if trial.tool_edits is not None:
+        record.tool_edits = trial.tool_edits
     return attached
 
 

@@ -37,6 +37,8 @@ class Source:
         self.on_disk = False
         """Whether `path` is a real file, and not a name in a zip."""
         self.path = path
+        self.modified_at = 0
+        """When the file was modified, in microseconds; 0 if unknown."""
         self.size = size
         head = stream.read(_HEAD)
         self.start = len(BOM) if head.startswith(BOM) else 0
@@ -60,6 +62,7 @@ class Source:
             there = os.fstat(stream.fileno())
             source = cls(shown, stream, path=path, size=there.st_size)
             if stat.S_ISREG(there.st_mode):
+                source.modified_at = there.st_mtime_ns // 1000
                 source._again = lambda: open(path, "rb")
                 source.on_disk = True
             return source

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from memglot.formats.base import MergeRule
 from memglot.formats.core.carry import KEY, Bundle, differences, pack_found, take_slot
 from memglot.model import (
     DELETED,
@@ -32,6 +33,8 @@ NATIVE_FIELDS = frozenset(
 DEFAULT_TYPE, DEFAULT_SCOPE = "episodic", "user"
 _HASHES = ("contentHash", "content_hash", "import_hash")
 _OWN = frozenset({"entities", "decay"})
+BOOKKEEPING = dict.fromkeys(("strength", "extra.agentos.decay", "extra.agentos.hashes"), MergeRule.LATEST)
+"""Values that AgentOS changes by itself, for example with each recall."""
 _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
 _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
 
@@ -169,8 +172,9 @@ def trace_from_record(
     trace = native_trace(record, dialect, known)
     rest = move_vector(trace, attached) if dialect.has_vectors else attached
     # Only fields that differ from what a reader finds in the trace must be carried.
-    found = differences(record, record_from_trace(trace, space, dialect))
-    add_slot(trace, pack_found(found, record, rest, report, plain), None if plain else end)
+    native = record_from_trace(trace, space, dialect)
+    slot = pack_found(differences(record, native), record, rest, report, plain, native)
+    add_slot(trace, slot, None if plain else end)
     return trace
 
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Format, ReadOptions, WriteOptions
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
+from memglot.formats.core.trace import BOOKKEEPING
 from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
@@ -106,7 +107,7 @@ class _RowWriter:
             # Ids depend on the file's name, which may change, so the id itself is carried.
             native.id, native.foreign = "", []
         found = {} if native == record else differences(record, native)
-        slot = pack_found(found, record, attached, self._report, self._plain)
+        slot = pack_found(found, record, attached, self._report, self._plain, native)
         if end is not None and not self._plain:
             slot["end"] = to_builtins(end)
         if slot:
@@ -167,4 +168,5 @@ FORMAT = Format(
     write=write,
     dedup="content",
     conflict="merge",
+    merging=MergeSupport(by_hand=True, has_edit_times=True, bookkeeping=BOOKKEEPING),
 )

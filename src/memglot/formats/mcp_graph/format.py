@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memglot.formats.base import Format, NoteSupport, WriteOptions, WriteSupport
+from memglot.formats.base import Format, MergeSupport, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.sidecar import LineProver, encode_item
@@ -97,11 +97,6 @@ class _GraphProver:
         return end
 
 
-def is_unchanged(record: Record) -> bool:
-    """Return False: an observation's id depends on its text, so a memory edited here is newer than the file."""
-    return False
-
-
 FORMAT = Format(
     name="mcp-graph",
     title="MCP memory server, its knowledge graph",
@@ -117,6 +112,6 @@ FORMAT = Format(
     empty_is_error=False,
     blank_is_error=False,
     recognise=recognise,
-    notes=NoteSupport(is_unchanged=is_unchanged),
+    merging=MergeSupport(by_hand=True),
     writing=WriteSupport(proves_rest=True),
 )

@@ -160,7 +160,7 @@ class LineWriter:
             read = named_line.fact(record.content, 1) if self._plain else Record(content=record.content)
             if not self._plain:
                 read.kind, read.title = record.kind, named_line.name
-        line.slot.record = pack_found(differences(record, read), record, attached, self._report, self._plain)
+        line.slot.record = pack_found(differences(record, read), record, attached, self._report, self._plain, read)
         line.items[:0] = [record, *attached]
         return line
 
@@ -187,7 +187,7 @@ class LineWriter:
             key = slot_key(text, numbers[text])
             fact = named_line.fact(text, numbers[text])
             missing = {} if record == fact else differences(record, fact)
-            if carried := pack_found(missing, record, attached, self._report, self._plain):
+            if carried := pack_found(missing, record, attached, self._report, self._plain, fact):
                 line.slot.observations[key] = carried
             if carried := self._to_carry(about, differing_fields(about, named_line.about(record, end, position))):
                 line.slot.about[key] = carried

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memglot.formats.base import Format, WriteOptions
+from memglot.formats.base import Format, MergeSupport, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.ndjson import read
@@ -37,4 +37,5 @@ FORMAT = Format(
     carry="meta.memglot",
     read=read,
     write=write,
+    merging=MergeSupport(has_clocks=True),
 )

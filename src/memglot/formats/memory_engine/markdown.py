@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder
-from memglot.formats.base import Format, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_folder import open_note_folder
@@ -135,4 +135,5 @@ FORMAT = Format(
     read=read,
     write=write,
     writing=WriteSupport(makes_folder=True),
+    merging=MergeSupport(has_clocks=True),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.base import Format, ReadOptions, WriteOptions
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -58,4 +58,5 @@ FORMAT = Format(
     read=read,
     write=write,
     empty_is_error=False,
+    merging=MergeSupport(has_clocks=True),
 )

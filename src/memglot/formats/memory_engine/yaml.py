@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from memglot.errors import BadRecord, Unreadable
-from memglot.formats.base import Format, ReadOptions, WriteOptions
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -125,4 +125,5 @@ FORMAT = Format(
     carry="meta.memglot",
     read=read,
     write=write,
+    merging=MergeSupport(has_clocks=True),
 )

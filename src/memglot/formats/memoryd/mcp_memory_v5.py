@@ -21,9 +21,16 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.reader import read_file
-from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, ROW_DETAILS, SERVICE
+from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, MERGING, ROW_DETAILS, SERVICE
 from memglot.formats.memoryd.values import v5_content_hash
-from memglot.formats.memoryd.write_rows import NATIVE_FIELDS, carry_slot, original_hash, source_machine, v5_row
+from memglot.formats.memoryd.write_rows import (
+    NATIVE_FIELDS,
+    add_base,
+    carry_slot,
+    original_hash,
+    source_machine,
+    v5_row,
+)
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -98,6 +105,8 @@ class _Rows:
             row |= {"embedding": numbers} | ({"embedding_model": vectors[0].model} if vectors[0].model else {})
         if self._plain:
             report_losses(record, row, rest, self._report)
+        else:
+            add_base(row)
         return row
 
 
@@ -112,5 +121,6 @@ FORMAT = Format(
     read=read_file,
     write=write,
     conflict="merge",
+    merging=MERGING,
     writing=WriteSupport(needs_ids=True),
 )

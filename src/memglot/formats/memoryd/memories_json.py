@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from memglot.formats.base import Format, WriteSupport
 from memglot.formats.memoryd.reader import read_file
-from memglot.formats.memoryd.tool_keys import MEMORYD
+from memglot.formats.memoryd.tool_keys import MEMORYD, MERGING
 from memglot.formats.memoryd.writer import write_file
 from memglot.formats.syntax.json_shape import first_keys
 
@@ -36,6 +36,7 @@ FORMAT = Format(
     read=read_file,
     write=write_file,
     conflict="merge",
+    merging=MERGING,
     recognise=recognise,
     writing=WriteSupport(needs_ids=True, graph_first=True, proves_rest=True, includes_audit=True, encrypts=True),
 )

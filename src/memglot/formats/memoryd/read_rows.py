@@ -19,6 +19,7 @@ from memglot.formats.memoryd.tool_keys import SERVICE, RowLinks, read_tool_keys
 from memglot.formats.memoryd.values import hash_matches, is_milliseconds, microseconds, parse_tags, seconds
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
+    DEFAULT_SCOPE,
     FIELDS,
     Embedding,
     Record,
@@ -30,6 +31,7 @@ from memglot.model import (
     check_tree,
     set_times_from_id,
 )
+from memglot.model.fingerprints import fingerprints
 from memglot.model.record_errors import bad_syntax, missing_content, not_an_object, wrong_type
 from memglot.report import Report, SourceReport
 
@@ -37,7 +39,13 @@ ENCRYPTED = "sealed"
 REPEATS = "repeats"
 """Slot key that lists the keys of `metadata` that only repeat the row."""
 UNTAGGED = ["untagged"]
-_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title"})
+BASE = "base"
+"""Slot key of the fingerprints of what the row itself says."""
+OTHER_KIND = "observation"
+"""What mcp-memory-service makes of a type that it does not know."""
+_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title", "updated_at", BASE})
+_SHOWN = {"scope": ("scope",), "frontmatter": ("title", "triggers")}
+"""Keys of a row that show fields of the slot to other readers."""
 _USUAL = 10_000_000_000.0
 _EMERGENCY = {"hash": "content_hash", "type": "memory_type"}
 
@@ -185,10 +193,22 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
         record.tags = []
     if isinstance(repeats := slot.pop(REPEATS, None), list):
         record.meta = {key: value for key, value in record.meta.items() if key not in repeats or key == KEY}
-    if slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
+    known, base = slot.get("updated_at"), slot.get(BASE)
+    is_edited = isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at")
+    if isinstance(base, dict):
+        # mcp-memory-service drops the keys that it does not know, which is not an edit.
+        dropped = {name for key, names in _SHOWN.items() if key not in row for name in names}
+        base = {name: value for name, value in base.items() if name not in dropped}
+        slot = record.meta[KEY] = {**_without_renderings(record, slot), BASE: base}
+        show_row(record, row)
+        if is_edited:
+            record.modified_at = record.updated_at
+        if slot.keys() <= _SIMPLE and visible_values(record) == base:
+            record.tool_edits = {}
+            return _apply_simple_slot(record, slot)
+    elif slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
         return _apply_simple_slot(record, slot)
-    known = slot.get("updated_at")
-    if isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at"):
+    elif is_edited:
         # Another tool edited it since: fields that the tool can edit get the new time.
         rest = {name: value for name, value in slot.items() if name not in ("updated_at", "clocks")}
         clocks = slot.get("clocks")
@@ -199,9 +219,39 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
     return take_slot(record.meta, record, report)
 
 
-def _apply_simple_slot(record: Record, slot: dict[str, str]) -> list[Thing]:
-    """Apply a slot with only text fields, as most slots are."""
+def show_row(record: Record, row: dict[str, Any]) -> None:
+    """Set the fields that a row with a slot shows to other readers."""
+    front = row["frontmatter"] if isinstance(row.get("frontmatter"), dict) else {}
+    scope, title, triggers = row.get("scope"), front.get("title"), front.get("triggers")
+    record.scope = scope if isinstance(scope, str) else DEFAULT_SCOPE
+    record.title = title if isinstance(title, str) else None
+    valid = isinstance(triggers, list) and all(isinstance(word, str) for word in triggers)
+    record.triggers = list(dict.fromkeys(triggers)) if isinstance(triggers, list) and valid else []
+
+
+def visible_values(record: Record) -> dict[str, str]:
+    """Return the fingerprints of what a row itself says."""
+    meta = {key: value for key, value in record.meta.items() if key != KEY}
+    return fingerprints(msgspec.structs.replace(record, meta=meta, source={}, extra={}))
+
+
+def _without_renderings(record: Record, slot: dict[str, Any]) -> dict[str, Any]:
+    """Undo what mcp-memory-service makes of types and tags that it cannot store, which is not an edit."""
+    if record.kind == OTHER_KIND and isinstance(kind := slot.get("kind"), str):
+        record.kind = kind
+    tags = slot.get("tags")
+    if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags):
+        parts = {part.strip() for tag in tags for part in tag.split(",")} - {""}
+        if parts <= set(record.tags):
+            record.tags = [*tags, *(tag for tag in record.tags if tag not in parts and tag not in tags)]
+            return {name: value for name, value in slot.items() if name != "tags"}
+    return slot
+
+
+def _apply_simple_slot(record: Record, slot: dict[str, Any]) -> list[Thing]:
+    """Apply a slot with only text fields and a time, as most slots are."""
     record.id = check_id(slot["id"])
+    record.updated_at = slot.get("updated_at", record.updated_at)
     record.tree = check_tree(slot.get("tree", ""))
     record.kind = check_text(slot.get("kind", record.kind), "kind")
     record.scope = check_text(slot.get("scope", record.scope), "scope")
@@ -211,6 +261,7 @@ def _apply_simple_slot(record: Record, slot: dict[str, str]) -> list[Thing]:
         record.title = check_text(slot["title"], "title")
     del record.meta[KEY]
     set_times_from_id(record)
+    record.is_carried = True
     return []
 
 

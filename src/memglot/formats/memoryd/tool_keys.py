@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from memglot.formats.base import MergeRule, MergeSupport
 from memglot.formats.memoryd.graph import read_relation, read_supersession
 from memglot.formats.memoryd.values import PREFIX, hash_content, microseconds
 from memglot.model import (
@@ -37,6 +38,20 @@ KNOWN_KEYS = frozenset(
 """Keys that are read into fields or computed, and never written back unchanged."""
 # Our file may nest a value this much deeper than the file it was read from.
 _DEEPER = 8
+_RECALLS = ("decay_state", "recall_count", "last_recalled_at")
+BOOKKEEPING = {
+    # mcp-memory-service sets it with each import.
+    "meta.import_info": MergeRule.LATEST,
+    # memoryd changes these as memories are recalled or fade; it repeats some of them.
+    "extra.memoryd.merge_notes": MergeRule.LATEST,
+    **{f"meta.{name}": MergeRule.LATEST for name in _RECALLS},
+    **{f"extra.memoryd.{name}": MergeRule.LATEST for name in _RECALLS},
+    **{f"extra.memoryd.frontmatter.{name}": MergeRule.LATEST for name in _RECALLS},
+}
+"""Values that the tools change by themselves."""
+MERGING = MergeSupport(
+    has_edit_times=True, carries_all=True, tools=frozenset({MEMORYD, SERVICE}), bookkeeping=BOOKKEEPING
+)
 _OPTIONAL = frozenset(
     """
     memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest

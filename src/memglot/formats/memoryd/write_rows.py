@@ -14,7 +14,7 @@ import msgspec
 from memglot.formats.core.carry import KEY
 from memglot.formats.memoryd.chunks import ChunkWriter
 from memglot.formats.memoryd.encryption import Cipher
-from memglot.formats.memoryd.read_rows import ENCRYPTED, REPEATS, UNTAGGED
+from memglot.formats.memoryd.read_rows import BASE, ENCRYPTED, REPEATS, UNTAGGED, show_row, visible_values
 from memglot.formats.memoryd.tool_keys import (
     KNOWN_KEYS,
     MEMORYD,
@@ -57,7 +57,7 @@ def slug_of(record: Record) -> str:
 def carry_slot(record: Record) -> dict[str, Any]:
     """Return the fields that mcp-memory-service cannot store."""
     # Field by field for speed: it runs for every memory of an export, and most fields have their default.
-    found: dict[str, Any] = {"id": record.id}
+    found: dict[str, Any] = {"id": record.id, "updated_at": record.updated_at}
     if record.tree:
         found["tree"] = record.tree
     if record.title is not None:
@@ -69,7 +69,7 @@ def carry_slot(record: Record) -> dict[str, Any]:
     if record.tags and (record.tags == UNTAGGED or not all(map(_is_safe, record.tags))):
         found["tags"] = record.tags
     if not (_is_exact(record.created_at) and _is_exact(record.updated_at)):
-        found |= {"created_at": record.created_at, "updated_at": record.updated_at}
+        found["created_at"] = record.created_at
     if KEY in record.meta:
         found["meta"] = {KEY: record.meta[KEY]}
     if record.extra or record.source or record.foreign or record.clocks or not _is_common(record):
@@ -90,11 +90,7 @@ def _is_common(record: Record) -> bool:
 
 
 def _rare(record: Record) -> dict[str, Any]:
-    found = {name: value for name, value in to_builtins(record).items() if name in _RARE}
-    if record.clocks:
-        # A reader compares this to find out if another tool edited the memory since.
-        found["updated_at"] = record.updated_at
-    return found
+    return {name: value for name, value in to_builtins(record).items() if name in _RARE}
 
 
 def _is_safe(tag: str) -> bool:
@@ -122,6 +118,17 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dic
         "metadata": meta,
         "export_source": machine,
     }
+
+
+def add_base(row: dict[str, Any]) -> None:
+    """Add to the slot of a row what the row itself says, so that a reader finds what other tools edit."""
+    metadata = row["metadata"]
+    slot = metadata[KEY]
+    repeats = slot.get(REPEATS, ())
+    meta = {key: value for key, value in metadata.items() if key not in repeats}
+    shown = Record(content=row["content"], tags=row["tags"], kind=row["memory_type"], meta=meta)
+    show_row(shown, row)
+    row["metadata"] = {**metadata, KEY: {**slot, BASE: visible_values(shown)}}
 
 
 def original_hash(record: Record) -> Any:
@@ -163,6 +170,8 @@ class RowBuilder:
             row["scope"] = record.scope
         if record.extra or record.source or record.title is not None or record.triggers or graph_keys:
             self._extend(row, record, slug, slot, graph_keys)
+        if slot:
+            add_base(row)
         if sensitive:
             row["sensitive"] = True
             if cipher is not None:

@@ -10,16 +10,25 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import NeedsFolder
-from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import (
+    FolderSupport,
+    Format,
+    Glimpse,
+    MergeRule,
+    MergeSupport,
+    ReadOptions,
+    WriteOptions,
+    WriteSupport,
+)
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import NATIVE_FIELDS
-from memglot.formats.obsidian.note import BYTES_KEY, TOOL
+from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS
+from memglot.formats.obsidian.note import TOOL
 from memglot.formats.obsidian.reader import read_vault
-from memglot.formats.obsidian.writer import VaultWriter, is_unchanged
+from memglot.formats.obsidian.writer import VaultWriter
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
@@ -67,6 +76,6 @@ FORMAT = Format(
     conflict="merge",
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
+    merging=MergeSupport(by_hand=True, bookkeeping={**BOOKKEEPING, f"extra.{TOOL}.places": MergeRule.UNION}),
 )

@@ -47,7 +47,7 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
         f"\n\n{layout.heading}\n{related}" if related else ""
     )
     native = front_record(front, record.content, path, vault)
-    slot = pack_found(differences(placed, native), placed, attached, report, plain)
+    slot = pack_found(differences(placed, native), placed, attached, report, plain, native)
     about = _about_text(record, content, own, front, bool(related))
     if not plain:
         slot |= about

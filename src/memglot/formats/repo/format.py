@@ -12,16 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import NeedsFolder, Unreadable
-from memglot.formats.base import FolderSupport, Format, Glimpse, NoteSupport, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import (
+    FolderSupport,
+    Format,
+    Glimpse,
+    MergeSupport,
+    ReadOptions,
+    WriteOptions,
+    WriteSupport,
+)
 from memglot.formats.core.carry import bundles
 from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.repo.nodes import BYTES_KEY, TOOL
+from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
-from memglot.formats.repo.sidecars import is_unchanged
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
 from memglot.project.storage.lock import exclusive
@@ -78,6 +85,6 @@ FORMAT = Format(
         accepts_file=accepts_file,
         digest_file=digest_file,
     ),
-    notes=NoteSupport(is_unchanged=is_unchanged, bytes_key=BYTES_KEY),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
+    merging=MergeSupport(by_hand=True, has_edit_times=True),
 )

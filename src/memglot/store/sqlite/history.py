@@ -8,7 +8,7 @@ import msgspec
 from memglot.model import Event, now
 from memglot.settings import actor
 from memglot.store.audit_chain import first_broken, hash_event
-from memglot.store.contract import Import, Revision
+from memglot.store.contract import Base, Import, Origin, Revision
 from memglot.store.sqlite.connection import Connection
 
 
@@ -152,3 +152,45 @@ class SqliteHistory:
         sql = "SELECT import_id FROM batches JOIN records ON batch = number WHERE id = ?"
         found: str | None = self._connection.value(sql, (id,))
         return found
+
+    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+        """Return how records came into the store."""
+        sql = """
+            SELECT id, import_id, EXISTS (SELECT 1 FROM revisions WHERE key = id AND kind = 'record')
+            FROM records LEFT JOIN batches ON batch = number WHERE id IN (SELECT value FROM json_each(?))
+        """
+        rows = self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),))
+        return {id: Origin(import_id, bool(changed)) for id, import_id, changed in rows}
+
+    def bases(self, ids: Sequence[str]) -> list[Base]:
+        """Return what other tools said about these records."""
+        sql = "SELECT doc, batch FROM bases WHERE record IN (SELECT value FROM json_each(?))"
+        found = []
+        for doc, batch in self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),)):
+            base = msgspec.json.decode(doc, type=Base)
+            base.batch = batch
+            found.append(base)
+        return found
+
+    def put_bases(self, bases: Sequence[Base]) -> None:
+        """Store bases, replacing those of the same tool, space and record."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO bases VALUES (?, ?, ?, ?, ?)",
+            [
+                (
+                    base.record,
+                    base.tool,
+                    base.space,
+                    msgspec.json.encode(msgspec.structs.replace(base, batch=None)).decode(),
+                    base.batch,
+                )
+                for base in bases
+            ],
+        )
+
+    def remove_bases(self, bases: Sequence[Base]) -> None:
+        """Remove the bases of the same tool, space and record."""
+        self._db.executemany(
+            "DELETE FROM bases WHERE record = ? AND tool = ? AND space = ?",
+            [(base.record, base.tool, base.space) for base in bases],
+        )

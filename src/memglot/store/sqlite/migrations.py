@@ -97,10 +97,19 @@ ALTER TABLE revisions RENAME COLUMN deed TO action;
 ALTER TABLE revisions RENAME COLUMN origin TO previous_batch;
 """ + "".join(f"ALTER TABLE {table} RENAME COLUMN other TO second_key;\n" for table in THING_TABLES)
 
+# What other tools said about memories at the last exchange.
+_BASES = """
+CREATE TABLE bases (
+    record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
+    PRIMARY KEY (record, tool, space)
+) WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _RECORDS + _HISTORY_AND_STATE + "".join(_THING.format(table=table) for table in THING_TABLES),
     _CONFLICT_VALUES,
     _WORDS_AND_MEANING,
     _PLAIN_NAMES,
+    _BASES,
 )
 """Migration number n, counted from 1, brings a store from version n - 1 to version n."""

@@ -99,6 +99,10 @@ CREATE TABLE events (
 );
 CREATE INDEX events_target ON events (target);
 CREATE INDEX events_hash ON events (this_hash);
+CREATE TABLE bases (
+    record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
+    PRIMARY KEY (record, tool, space)
+) WITHOUT ROWID;
 """
 
 # Values that the store keeps about itself, and named settings.

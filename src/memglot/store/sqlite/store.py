@@ -68,6 +68,11 @@ class SqliteStore:
     # Transactions
 
     @property
+    def is_writable(self) -> bool:
+        """Return True if the store was opened for writing."""
+        return self.connection.write
+
+    @property
     def is_writing(self) -> bool:
         """Return True inside a write transaction."""
         return self.connection.is_writing

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -38,6 +38,10 @@ CREATE TABLE events (
     seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL,
     scope TEXT NOT NULL, details TEXT NOT NULL, prev_hash TEXT NOT NULL, this_hash TEXT NOT NULL
 );
+CREATE TABLE bases (
+    record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
+    PRIMARY KEY (record, tool, space)
+) WITHOUT ROWID;
 CREATE TABLE state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO state VALUES ('chain_hash', '');
 INSERT INTO state VALUES ('chain_seq', 0);

@@ -1,0 +1,137 @@
+"""Bases: what a source said about memories at the last exchange, from the store or from its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from memglot.errors import UnknownFormat
+from memglot.formats import registry
+from memglot.merging.memory_state import parse_revision
+from memglot.merging.tool_edits import Source, ToolFormat, tool_format
+from memglot.model import Record
+from memglot.model.fingerprints import ABSENT, fingerprints, parse_name
+from memglot.model.paths import Path
+from memglot.store.contract import Base, Import, Origin, Store
+
+BaseChange = tuple[Base | None, Base]
+"""A base before and after an exchange; `None` if there was none."""
+BASE = "base"
+"""The kind of a revision of a base."""
+MIXED = "mixed"
+"""The format of an import that read several."""
+
+
+class Bases:
+    """Finds the bases of the records in a batch."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stored: dict[tuple[str, str, str], Base] = {}
+        self._origins: dict[str, Origin] = {}
+        self._exchanged: set[str] = set()
+
+    def load(self, ids: list[str]) -> None:
+        """Look up what the store knows about the records of a batch."""
+        history = self._store.history
+        self._stored = {(base.record, base.tool, base.space): base for base in history.bases(ids)}
+        self._origins = history.origins(ids)
+        self._exchanged = {record for record, *_ in self._stored}
+
+    def is_as_imported(self, id: str) -> bool:
+        """Return True if a record was imported and neither changed nor exchanged since."""
+        origin = self._origins.get(id)
+        if origin is None or origin.import_id is None or origin.is_changed:
+            return False
+        return id not in self._exchanged
+
+    def find(self, format: ToolFormat, local: Record, remote: Record) -> tuple[Base | None, Base | None]:
+        """Return the base that the store keeps for the source of a record, and the one to compare with.
+
+        Without one, a record that came from this source is compared with what it was after its import.
+        """
+        source = format.source_of(remote)
+        stored = self._stored.get((local.id, *source))
+        if stored is not None:
+            return stored, stored
+        if remote.tool_edits is not None:
+            return None, None
+        return None, self._as_imported(source, local)
+
+    def known(self, written: Base, local: Record) -> Base | None:
+        """Return what is known of a source to which a record was written."""
+        source = Source(written.tool, written.space)
+        return self._stored.get((local.id, *source)) or self._as_imported(source, local)
+
+    def _as_imported(self, source: Source, local: Record) -> Base | None:
+        """Return a base from the states that imports of the source's tool left behind, or `None`."""
+        origin = self._origins.get(local.id)
+        if origin is None or origin.import_id is None or not self._is_from(source, self._imports.get(origin.import_id)):
+            return None
+        states = [local]
+        if origin.is_changed:
+            states = self._states_after_imports(source, local)
+        base = Base(tool=source.tool, space=source.space, record=local.id)
+        for state in states:
+            now = fingerprints(state)
+            for name in {**base.said, **now}:
+                said, value = base.said.setdefault(name, []), now.get(name, ABSENT)
+                if not said or said[-1] != value:
+                    said.append(value)
+            base.updated_at = max(base.updated_at, state.updated_at)
+        return base
+
+    def _states_after_imports(self, source: Source, local: Record) -> list[Record]:
+        """Return the states of a changed record right after it was imported, and after each later import."""
+        past = [one for one in self._store.history.revisions(key=local.id) if one.kind == "record"]
+        befores = [parse_revision(one.before)[0] for one in past if one.before is not None]
+        states = befores[:1] or [local]
+        afters = [*befores[1:], local]
+        for revision, after in zip([one for one in past if one.before is not None], afters, strict=True):
+            if revision.batch is not None and revision.action == "import":
+                entry = self._imports.get(self._imports_of_batches.get(revision.batch, ""))
+                states += [after] if self._is_from(source, entry) else []
+        return states
+
+    def _is_from(self, source: Source, entry: Import | None) -> bool:
+        if entry is None:
+            return False
+        if entry.format == MIXED:
+            return True
+        try:
+            format = tool_format(registry.get(entry.format))
+        except UnknownFormat:
+            return False
+        return not format.merging.has_clocks and source.tool in {format.source, *format.merging.tools}
+
+    @cached_property
+    def _imports(self) -> dict[str, Import]:
+        return {entry.id: entry for entry in self._store.history.imports()}
+
+    @cached_property
+    def _imports_of_batches(self) -> dict[int, str]:
+        history = self._store.history
+        return {batch: id for id in self._imports for batch in history.batches(id)}
+
+
+def new_base(format: ToolFormat, record: Record, holds: Callable[[Path], bool] | None = None) -> Base:
+    """Return the base of a record of which nothing was known before, with the values that a format holds."""
+    tool, space = format.source_of(record)
+    found = fingerprints(record)
+    if holds is not None:
+        found = {name: value for name, value in found.items() if (path := parse_name(name)) and holds(path)}
+    said = {name: [value] for name, value in found.items()}
+    return Base(tool=tool, space=space, record=record.id, said=said, updated_at=record.updated_at)
+
+
+def add_change(changes: list[BaseChange], stored: Base | None, used: Base | None, now: Base) -> None:
+    """Add what a source says now, unless the store knows it: from its own base, or from the import of the record."""
+    known = stored or used
+    if not now.said or known is not None and _content(known) == _content(now):
+        return
+    changes.append((stored, now))
+
+
+def _content(base: Base) -> tuple[Any, ...]:
+    return base.said, base.held, base.updated_at
