@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memglot import Memory
 from memglot.errors import BadRecord
 from memglot.formats.syntax.yaml_quick import quick_load
-from memglot.formats.syntax.yaml_reader import BrokenYaml, load
+from memglot.formats.syntax.yaml_reader import BrokenYaml, YamlReader, load
 from memglot.formats.syntax.yaml_writer import dump, dump_flow
 from strategies import JSON, OBJECTS
 
@@ -96,3 +99,100 @@ def test_the_fast_parser_agrees_with_the_full_parser(text: str) -> None:
 def test_the_fast_parser_reads_plain_front_matter() -> None:
     text = "id: mt_1\ntags:\n  - a b\n  - '1'\nrating: 7\nempty:\nmade: 2024-01-02T03:04:05Z\nlist: [a, 2]\n"
     assert quick_load(text) == load(text.encode()) != {}
+
+
+# Line breaks in YAML 1.1; in YAML 1.2 ordinary characters, like the others, which libyaml rejects.
+ORDINARY = [
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "\x7f",
+    "\x80",
+    "\x9f",
+    "\ufffe",
+    "\uffff",
+    "\U0010fffe",
+    "\U0010ffff",
+    "\ufeff",
+]
+
+
+@pytest.mark.parametrize("letter", ORDINARY, ids=ascii)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("k: one X two", "one X two"),
+        ("k: X", "X"),
+        ("k: 'one X two'", "one X two"),
+        ('k: "one X two"', "one X two"),
+        ("k: |\n  one X two\n  X\n", "one X two\nX\n"),
+        ("k: >\n  one X\n  two\n", "one X two\n"),
+        ("k: [aXb, Xc]", ["aXb", "Xc"]),
+        ("k: # X\n  v", "v"),
+        ("k: {aXb: 1}", {"aXb": 1}),
+    ],
+)
+def test_characters_that_yaml_1_1_treats_specially_are_ordinary(letter: str, text: str, value: Any) -> None:
+    expected = load(text.replace("X", "Q").encode())
+    assert expected == {"k": _replaced(value, "Q")}
+    assert load(text.replace("X", letter).encode()) == {"k": _replaced(value, letter)}
+
+
+def _replaced(value: Any, letter: str) -> Any:
+    if isinstance(value, list):
+        return [_replaced(inner, letter) for inner in value]
+    if isinstance(value, dict):
+        return {_replaced(key, letter): inner for key, inner in value.items()}
+    return value.replace("X", letter)
+
+
+@given(st.text(st.sampled_from(["a", "b", " ", "\\", "u", "d", "8", "0", *ORDINARY]), max_size=12))
+def test_any_mixture_of_them_is_read_as_it_is(text: str) -> None:
+    quoted = text.replace("'", "''")
+    assert load(f"k: 'x{quoted}x'".encode()) == {"k": f"x{text}x"}
+
+
+def test_lines_are_counted_at_line_feeds_only() -> None:
+    with pytest.raises(BrokenYaml) as caught:
+        load("a: x\u2028y\x85z\nb: [\n".encode())
+    assert caught.value.line in (2, 3)
+    with pytest.raises(BadRecord, match="U\\+0001 at byte 9"):
+        load("a: x\u2028y \x01".encode())
+
+
+def test_surrogate_pairs_are_escapes_as_in_json() -> None:
+    assert load(rb'k: "\ud83d\uDE00 \\ud83d"') == {"k": "\U0001f600 \\ud83d"}
+    assert load(rb"k: \ud83d\ude00 '\ud83d'") == {"k": r"\ud83d\ude00 '\ud83d'"}
+    with pytest.raises(BadRecord, match="a lone surrogate at byte 7"):
+        load(rb'k: "ab \ud83d"')
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_an_escape_may_be_read_in_pieces(size: int) -> None:
+    class Pieces(io.BytesIO):
+        def read(self, _: int | None = -1, /) -> bytes:
+            return super().read(size)
+
+    text = 'k: "\\ud83d\\ude00\u2028\\\\ud83d"\n'.encode()
+    assert list(YamlReader(Pieces(text)).values()) == [{"k": "\U0001f600\u2028\\ud83d"}]
+
+
+@pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029"], ids=ascii)
+def test_files_front_matter_and_vaults_keep_line_separators(letter: str, tmp_path: Path) -> None:
+    text = f"one {letter} two"
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "note.md").write_bytes(f"---\nabout: {text}\n---\nbody\n".encode())
+    trace = f"---\nid: mt_1\ntype: semantic\nscope: user\nmetadata:\n  about: {text}\n---\n\nbody\n"
+    for given, format, found in [
+        (f"- content: {text}\n- content: b\n".encode(), "yaml", lambda record: record.content),
+        (f"---\nmeta:\n  about: {text}\n---\n\nbody\n".encode(), "markdown", lambda record: record.meta["about"]),
+        (trace.encode(), "agentos-markdown", lambda record: record.meta["about"]),
+        (vault, "obsidian", lambda record: record.meta["about"]),
+    ]:
+        with Memory.open(":memory:") as memory:
+            result = memory.import_from(given, format=format)
+            assert (result.failed, list(result.errors)) == (0, [])
+            assert found(memory.get(next(result.ids))) == text
+            if format == "yaml":
+                assert result.imported == 2

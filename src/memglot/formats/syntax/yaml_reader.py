@@ -4,11 +4,9 @@ PyYAML's own loaders implement YAML 1.1, in which `no` is false and `12:30` is 7
 values.
 """
 
-import codecs
 import io
 import math
 import re
-from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -17,7 +15,8 @@ import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 from memglot.errors import BadRecord
-from memglot.model.record_errors import bad_bytes, bad_number, bad_syntax, too_deep
+from memglot.formats.syntax.yaml_text import YamlText, restore
+from memglot.model.record_errors import bad_number, bad_syntax, too_deep
 from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -27,8 +26,6 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TYPED = frozenset("~+-.0123456789nNtTfF")
 _STANDARD = "tag:yaml.org,2002:"
-# Characters that libyaml rejects; a single one, or an invalid byte, would make it reject the file.
-_REFUSED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class BrokenYaml(Exception):
@@ -41,66 +38,17 @@ class BrokenYaml(Exception):
         self.ended = ended
 
 
-class CleanText:
-    """Reads UTF-8 and replaces characters that YAML does not allow, remembering where they were."""
-
-    def __init__(self, stream: BinaryIO, start: int = 0) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._bytes = start
-        self._characters = 0
-        self._refused: deque[tuple[int, int, str]] = deque()
-
-    def read(self, size: int = -1, /) -> str:
-        """Return the next piece of text; empty at the end."""
-        text = ""
-        while not text:
-            piece = self._stream.read(size)
-            text = self._decoder.decode(piece, not piece)
-            if not piece:
-                break
-        if _REFUSED.search(text) is None:
-            self._pass(text)
-            return text
-        return "".join(self._marked(text))
-
-    def _marked(self, text: str) -> Iterator[str]:
-        """Yield the text in pieces, each rejected character replaced and recorded with its position."""
-        done = 0
-        for match in _REFUSED.finditer(text):
-            before, letter = text[done : match.start()], match[0]
-            self._pass(before)
-            self._refused.append((self._characters, self._bytes, _name(letter)))
-            self._pass(letter)
-            done = match.end()
-            yield before + "\N{REPLACEMENT CHARACTER}"
-        self._pass(text[done:])
-        yield text[done:]
-
-    def _pass(self, text: str) -> None:
-        self._characters += len(text)
-        self._bytes += len(text.encode("utf-8", "surrogateescape"))
-
-    def refused_before(self, character: int) -> BadRecord | None:
-        """Return the first error in the text up to a position; each error is returned once."""
-        found = None
-        while self._refused and self._refused[0][0] < character:
-            _, offset, what = self._refused.popleft()
-            found = found or bad_bytes(offset, what)
-        return found
-
-
-def _name(letter: str) -> str:
-    if "\udc80" <= letter <= "\udcff":
-        return "invalid UTF-8"
-    return "NUL" if letter == "\0" else f"U+{ord(letter):04X}"
-
-
 class YamlReader:
-    """One YAML document. `values` yields its items; an invalid one is yielded as a `BadRecord`."""
+    """One YAML document. `values` yields its items; an invalid one is yielded as a `BadRecord`.
 
-    def __init__(self, stream: BinaryIO, *, start: int = 0, size: int | None = None) -> None:
-        self._text = CleanText(stream, start)
+    Only the value of the key `unchecked` of an item may contain lone surrogates.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, *, start: int = 0, size: int | None = None, unchecked: str | None = None
+    ) -> None:
+        self._text = YamlText(stream, start)
+        self._unchecked = unchecked
         self._parser = CParser(self._text)
         self._size = size or 0
         self._anchors: dict[str, Any] = {}
@@ -156,7 +104,7 @@ class YamlReader:
             line = mark.line + 1 if mark else self.line
             raise BrokenYaml(bad_syntax("YAML", error.problem or str(error)), line) from None
         except yaml.YAMLError as error:
-            raise BrokenYaml(bad_syntax("YAML", str(error).splitlines()[0]), self.line) from None
+            raise BrokenYaml(bad_syntax("YAML", str(error).partition("\n")[0]), self.line) from None
         if isinstance(event, yaml.CollectionStartEvent):
             self._level += 1
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -168,7 +116,7 @@ class YamlReader:
             raise too_deep("the memory")
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            value = _scalar(event)
+            value = _scalar(event, self._text_of(event))
         elif kind is yaml.MappingStartEvent:
             value = self._mapping(depth)
         elif kind is yaml.SequenceStartEvent:
@@ -196,7 +144,7 @@ class YamlReader:
         value: dict[str, Any] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             if type(event) is yaml.ScalarEvent:
-                key = event.value
+                key = self._text_of(event)
                 if event.anchor is not None:
                     self._anchors[event.anchor] = key
             else:
@@ -205,8 +153,22 @@ class YamlReader:
                     key = msgspec.json.encode(key).decode("utf-8")
             if key in value:
                 raise bad_syntax("YAML", f"duplicate key `{key[:40]}` in a mapping")
-            value[key] = self._build(self._next(), depth + 1)
+            event = self._next()
+            if depth == 1 and key == self._unchecked and type(event) is yaml.ScalarEvent and event.anchor is None:
+                value[key] = _scalar(event, restore(event.value))
+            else:
+                value[key] = self._build(event, depth + 1)
         return value
+
+    def _text_of(self, event: Any) -> str:
+        """Return the text of a scalar; raise `BadRecord` for a lone surrogate."""
+        text: str = event.value
+        if not self._text.has_marks:
+            return text
+        text = restore(text)
+        if (error := self._text.lone_surrogate(text, event.start_mark.index)) is not None:
+            raise error
+        return text
 
     def _alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
@@ -232,8 +194,7 @@ def load(text: bytes, start: int = 0) -> Any:
     return values if reader.is_list else values[0] if values else None
 
 
-def _scalar(event: Any) -> Any:
-    text: str = event.value
+def _scalar(event: Any, text: str) -> Any:
     tag = event.tag
     if tag is None or not tag.startswith(_STANDARD):
         # Unknown tags are ignored; `!` alone means text.
