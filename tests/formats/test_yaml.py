@@ -184,14 +184,14 @@ def test_files_front_matter_and_vaults_keep_line_separators(letter: str, tmp_pat
     (vault / ".obsidian").mkdir(parents=True)
     (vault / "note.md").write_bytes(f"---\nabout: {text}\n---\nbody\n".encode())
     trace = f"---\nid: mt_1\ntype: semantic\nscope: user\nmetadata:\n  about: {text}\n---\n\nbody\n"
-    for given, format, found in [
+    for source, format, found in [
         (f"- content: {text}\n- content: b\n".encode(), "yaml", lambda record: record.content),
         (f"---\nmeta:\n  about: {text}\n---\n\nbody\n".encode(), "markdown", lambda record: record.meta["about"]),
         (trace.encode(), "agentos-markdown", lambda record: record.meta["about"]),
         (vault, "obsidian", lambda record: record.meta["about"]),
     ]:
         with Memory.open(":memory:") as memory:
-            result = memory.import_from(given, format=format)
+            result = memory.import_from(source, format=format)
             assert (result.failed, list(result.errors)) == (0, [])
             assert found(memory.get(next(result.ids))) == text
             if format == "yaml":

@@ -189,6 +189,7 @@ def test_the_text_of_a_node_cannot_break_the_section() -> None:
         ("no end\nhere", "no end here"),
         ("\ufeff# T\r\n  spaced \t out!  next", "spaced out!"),
         ("# only", ""),
+        ("one\u2028# two. Three.", "one # two."),
         ("", ""),
     ],
 )

@@ -141,6 +141,8 @@ def test_conflict_markers_differ_from_markdown(text: str, line: int | None) -> N
         ("---\r\na: b\r\n---\r\n# T", "T", True),
         ("---\nnever closed", None, False),
         ("\n---\na\n---\n", None, False),
+        ("one\u2028# two\x0c# three\n# Title \u2028 end", "Title \u2028 end", False),
+        ("---\u2028a: b\u2028---\u2028", None, False),
         ("", None, False),
     ],
 )

@@ -19,6 +19,7 @@ from memglot.project.storage.ids import project_name, project_slug
 from memglot.project.storage.journal import change_files, finish_change
 from memglot.project.storage.layout import Layout
 from memglot.project.storage.lock import locked
+from memglot.project.storage.markdown import lines_of
 from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 from memglot.settings import export_time
@@ -172,7 +173,7 @@ def _ignore(project: Project, *, dry_run: bool) -> bool:
         present = path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         present = ""
-    lines = present.splitlines()
+    lines = lines_of(present)
     missing = [entry for entry in IGNORED if entry not in lines]
     if not missing or path.is_symlink():
         return False

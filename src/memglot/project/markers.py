@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memglot.project.storage.markdown import lines_of
 from memglot.project.storage.paths import IGNORED
 
 
@@ -61,7 +62,7 @@ def strip_sections(contents: str) -> str:
 
 def strip_entries(contents: str) -> str:
     """Return the lines of `.gitignore` without our entries and without blank lines."""
-    return "\n".join(line for line in contents.splitlines() if line.strip() and line.strip() not in IGNORED)
+    return "\n".join(line for line in lines_of(contents) if line.strip() and line.strip() not in IGNORED)
 
 
 def defuse(text: str) -> str:

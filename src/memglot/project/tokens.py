@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.markdown import lines_of
 
 MIN_BUDGET = 501
 MAX_BUDGET = 50_000
@@ -51,7 +52,7 @@ def shortened(text: str, units: int) -> str:
 
 def first_sentence(body: str) -> str:
     """Return the first sentence of a text on one line, without headings; all of it if no sentence ends."""
-    lines = (line for line in body.removeprefix("\ufeff").splitlines() if not line.lstrip().startswith("#"))
+    lines = (line for line in lines_of(body.removeprefix("\ufeff")) if not line.lstrip().startswith("#"))
     text = " ".join(" ".join(lines).split())
     found = _SENTENCE.match(text)
     return shortened(found[0] if found else text, MAX_SENTENCE)

@@ -221,7 +221,7 @@ class _FileReader:
 
 def _generated(text: str) -> str | None:
     """Return the `generated_at` value from the front matter of an identity."""
-    lines = text[:_FRONT].splitlines()
+    lines = text[:_FRONT].replace("\r\n", "\n").split("\n")
     if not lines or lines[0] != "---":
         return None
     for line in lines[1:]:

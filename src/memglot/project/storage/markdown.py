@@ -1,4 +1,4 @@
-"""The first heading of a Markdown text, and whether it has front matter."""
+"""The lines of a Markdown text, its first heading, and whether it has front matter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import re
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*)")
 _CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text; `str.splitlines` would also split at U+2028 and other characters of a line."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
 
 
 def first_heading(text: str) -> str | None:
@@ -14,7 +21,7 @@ def first_heading(text: str) -> str | None:
     if "# " not in text and "#\t" not in text:
         return None
     fence = ""
-    for line in text.removeprefix("\ufeff").splitlines():
+    for line in lines_of(text.removeprefix("\ufeff")):
         found = _FENCE.match(line)
         if fence:
             closes = found and found[1].startswith(fence) and not line.strip().strip(fence[0])
@@ -28,5 +35,5 @@ def first_heading(text: str) -> str | None:
 
 def has_front_matter(text: str) -> bool:
     """Return True if a text begins with a block between two `---` lines."""
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = lines_of(text.removeprefix("\ufeff"))
     return bool(lines) and lines[0].rstrip() == "---" and any(line.rstrip() == "---" for line in lines[1:])

@@ -89,7 +89,7 @@ def _text(path: Path) -> str:
 def _remotes(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names and URLs of the remotes in a git configuration file."""
     remote: str | None = None
-    for line in text.replace("\\\n", "").splitlines():
+    for line in text.replace("\\\n", "").split("\n"):
         line = line.strip()
         if (section := _SECTION.fullmatch(line)) is not None:
             name = re.sub(r"\\(.)", r"\1", section[2] or "")
