@@ -240,13 +240,34 @@ def test_empty_broken_and_foreign_notes_are_kept(memory: Memory, tmp_path: Path)
     assert {Path(fault.source).name: fault.line for fault in result.errors} == {
         "Broken.md": 3,
         "Latin.md": None,
-        "Nul.md": None,
     }
+    assert (result.imported, result.failed) == (6, 1)
     found = {record.title: record for record in memory.list()}
+    assert found["Nul"].content == "a\ufffdb"
     assert found["Only front"].content == "Only front" and found["Only front"].extra["obsidian"]["empty"]
     assert found["Broken"].content == "---\na: [\n---\nx"
     memory.export(tmp_path / "out", format="obsidian")
     assert notes(tmp_path / "out") == notes(folder)
+
+
+@pytest.mark.parametrize("format", ["obsidian", "agentos-markdown"])
+def test_nul_is_replaced_and_written_back(memory: Memory, tmp_path: Path, format: str) -> None:
+    text = b"\xef\xbb\xbf---\nid: mt_1\ntype: semantic\nscope: user\nmore: a\0b\n---\n\none \0 two \xef\xbf\xbd\0\n"
+    folder = write(tmp_path / "v", semantic__note=text)
+    result = memory.import_from(folder, format=format)
+    assert (result.imported, result.failed, list(result.errors)) == (1, 0, [])
+    (record,) = memory.list()
+    assert (record.content, record.meta["more"]) == ("one \ufffd two \ufffd\ufffd", "a\ufffdb")
+    for _ in range(2):
+        memory.export(tmp_path / "out", format=format)
+        assert notes(tmp_path / "out") == notes(folder)
+        assert verify(tmp_path / "out").ok
+        again = memory.import_from(tmp_path / "out")
+        assert (again.imported, again.merged) == (0, 0)
+    memory.update(record.id, content="changed \ufffd")
+    memory.export(tmp_path / "edited", format=format)
+    (text,) = notes(tmp_path / "edited").values()
+    assert b"\0" not in text and "changed \ufffd".encode() in text
 
 
 def test_ids_that_would_leave_the_folder_stay_in_the_front_matter(memory: Memory, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from memglot.errors import NotWritable, Unreadable, UsageError
 from memglot.formats import registry
 from memglot.formats.base import Format, WriteOptions
+from memglot.formats.core.encoding import head_as_utf8
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.sqlite_input import is_database
 
@@ -67,7 +68,7 @@ class Glance:
         for name in self.names:
             if name.lower().endswith(extension) and not _is_hidden(name):
                 if name not in self._heads:
-                    self._heads[name] = self._head(name)[:_HEAD]
+                    self._heads[name] = head_as_utf8(self._head(name)[:_HEAD])
                 yield self._heads[name]
 
 

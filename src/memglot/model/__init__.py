@@ -37,6 +37,7 @@ from memglot.model.record import (
     mark_as_note,
 )
 from memglot.model.rules import (
+    REPLACEMENT,
     assign_id_and_times,
     check_content,
     check_id,
@@ -47,6 +48,7 @@ from memglot.model.rules import (
     check_tree,
     check_types,
     check_value,
+    repair_text,
     set_times_from_id,
 )
 from memglot.model.stored import (

@@ -36,7 +36,9 @@ _THING_TIMES = (
     "deleted_at",
     "clock",
 )
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def check_id(text: str) -> str:
@@ -62,6 +64,13 @@ def check_text(text: str, field: str) -> str:
     if not text.isascii() and (match := _LONE_SURROGATE.search(text)):
         raise bad_text(field, "a lone surrogate", match.start())
     return text
+
+
+def repair_text(text: str) -> tuple[str, list[list[int]]]:
+    """Return a text with U+FFFD for each NUL and lone surrogate, and the position and code of each of them."""
+    if "\0" not in text and (text.isascii() or not _LONE_SURROGATE.search(text)):
+        return text, []
+    return _UNSTORABLE.sub(REPLACEMENT, text), [[found.start(), ord(found[0])] for found in _UNSTORABLE.finditer(text)]
 
 
 def check_content(text: str) -> str:

@@ -25,11 +25,20 @@ from memglot.formats.base import (
     WriteSupport,
 )
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
+from memglot.formats.core.encoding import BOM
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_files import NoteFiles, digest_file
 from memglot.formats.core.note_folder import open_note_folder
-from memglot.formats.core.note_layout import NotePlace, first_vault, has_note_values, note_digest, note_slot, places_of
-from memglot.formats.core.source import BOM, Source
+from memglot.formats.core.note_layout import (
+    NotePlace,
+    first_vault,
+    has_note_values,
+    note_digest,
+    note_slot,
+    nul_positions,
+    places_of,
+)
+from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import (
     BOOKKEEPING,
@@ -45,7 +54,7 @@ from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
-from memglot.model import Item, Record, Thing, check_value, derive_id, format_time, mark_as_note
+from memglot.model import REPLACEMENT, Item, Record, Thing, check_value, derive_id, format_time, mark_as_note
 from memglot.model.record_errors import empty_content
 from memglot.report import Report, SourceReport
 
@@ -96,7 +105,10 @@ def read_folder(
 def _items(path: str, source: Source, space: str, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     raw = source.whole()
     text = decode_note(raw, source.start)
-    frame = split_note(text, options.lenient)
+    mark = BOM.decode() if source.start else ""
+    nul = nul_positions(mark + text)
+    text = text.replace("\0", REPLACEMENT)
+    frame = split_note(text, options.lenient, source.start)
     content = text[frame.start : frame.end]
     if not content.strip() and (not content or not frame.fenced):
         raise empty_content()
@@ -106,15 +118,17 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
     slot = options.slots.get(path) if options.slots is not None else None
     if isinstance(slot, dict):
         things += take_slot({KEY: slot}, record, report) or []
-    mark = BOM.decode() if source.start else ""
     written = options.digests.get(path) if options.digests is not None else None
-    as_written = written == sha256(mark.encode() + raw).hexdigest()
-    if mark or not _is_ours(record, things, path, text, space):
+    as_written = written == sha256(source.as_stored(raw)).hexdigest()
+    exact = bool(mark or nul or source.encoding)
+    if exact or not _is_ours(record, things, path, text, space):
         record.extra[PLACE] = {"path": path}
         metadata = frame.front.get("metadata")
-        if not (as_written and isinstance(metadata, dict) and KEY in metadata):
-            head, tail = mark + text[: frame.start], text[frame.end :]
-            _remember(record, NotePlace(path="", head=head, tail=tail, vault=first_vault(record, BYTES_KEY, space)))
+        if exact or not (as_written and isinstance(metadata, dict) and KEY in metadata):
+            place = NotePlace(path="", head=mark + text[: frame.start], tail=text[frame.end :])
+            place.vault = first_vault(record, BYTES_KEY, space)
+            place.nul, place.encoding = nul, source.encoding
+            _remember(record, place)
         if not as_written:
             mark_as_note(record, edited=written is not None)
     elif written is not None and not as_written:
@@ -184,7 +198,7 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Write
     if places and path == places[0].path and is_unchanged(record):
         slot = note_slot(record, {PLACE, TOOL}, BYTES_KEY)
         slot = pack_found(slot, record, attached, report, options.plain)
-        files.put(path, places[0].text(record.content).encode(), slot)
+        files.put(path, places[0].data(record.content), slot)
     else:
         files.put(path, _text(trace, options).encode())
 

@@ -84,7 +84,7 @@ class NoteFiles:
             if self._taken.get(self._key(place.path)) == place.vault and place.vault:
                 continue
             path = self.free(place.path, value["fallback"], place.vault)
-            self.put(path, place.text(value["content"]).encode(), counts=False)
+            self.put(path, place.data(value["content"]), counts=False)
         self._taken.close()
 
     def put(self, path: str, text: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from memglot.model import Record, canonical_value, to_builtins
+from memglot.formats.core.encoding import encode_text
+from memglot.model import REPLACEMENT, Record, canonical_value, to_builtins
 
 _DIGESTED = (
     "title",
@@ -37,10 +39,23 @@ class NotePlace(msgspec.Struct, omit_defaults=True):
     tags: list[str] = []
     empty: bool = False
     vault: str = ""
+    nul: list[int] = []
+    """Positions of NUL characters in the text, where the memory has U+FFFD."""
+    encoding: str = ""
+    """Encoding of the file, if it is not UTF-8."""
 
-    def text(self, content: str) -> str:
-        """Return the text of the note with this content."""
-        return self.head + ("" if self.empty else content) + self.tail
+    def data(self, content: str) -> bytes:
+        """Return the bytes of the note with this content."""
+        text = self.head + ("" if self.empty else content) + self.tail
+        for at in self.nul:
+            if text[at : at + 1] == REPLACEMENT:
+                text = f"{text[:at]}\0{text[at + 1 :]}"
+        return encode_text(text, self.encoding)
+
+
+def nul_positions(text: str) -> list[int]:
+    """Return the positions of the NUL characters in the text of a note."""
+    return [match.start() for match in re.finditer("\0", text)] if "\0" in text else []
 
 
 def note_digest(record: Record, own: Any = None) -> str:

@@ -17,6 +17,7 @@ from memglot.display import plural
 from memglot.errors import BadRecord, UnknownFormat, Unreadable
 from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions
+from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encoding
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.sidecar import read_sidecar, sidecar_path
 from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
@@ -257,6 +258,9 @@ def read_source(
             format = other
         reading = _begin(source.name, format, report)
         reading.watch(source)
+        if has_unmarked_encoding(source.head):
+            error = unmarked_encoding()
+            raise Unreadable(source.name, str(error), error.hint)
         if source.is_blank() and (format.blank_is_error if source.head else format.empty_is_error):
             raise Unreadable(source.name, "it is empty")
         before, faults = report.read, len(report.errors)

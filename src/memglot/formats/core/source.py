@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 from memglot.display import first_few, plural
 from memglot.errors import Unreadable
+from memglot.formats.core.encoding import BOM, Utf8Stream, encode_text, marked_encoding
 from memglot.report import Report
 
-BOM = b"\xef\xbb\xbf"
 FOLDER_PROOF = ".memglot.json"
 SIDECAR = ".memglot.ndjson"
 CONFLICTS = "_conflicts"
@@ -29,7 +29,7 @@ _HEAD = 1 << 16
 
 
 class Source:
-    """One input. `stream` reads it once, without a byte order mark; `head` holds its first bytes."""
+    """One input. `stream` reads it once, as UTF-8 without a byte order mark; `head` holds its first bytes."""
 
     def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
         self.name = name
@@ -41,6 +41,11 @@ class Source:
         """When the file was modified, in microseconds; 0 if unknown."""
         self.size = size
         head = stream.read(_HEAD)
+        self._encoding = marked_encoding(head)
+        if self._encoding is not None:
+            # The size is only that of the original, so `whole` reads to the end.
+            stream = self._as_utf8(head, stream)
+            head, size = stream.read(_HEAD), None
         self.start = len(BOM) if head.startswith(BOM) else 0
         self.head = head[self.start :]
         self._rest = stream
@@ -52,6 +57,11 @@ class Source:
         """The complete input without a byte order mark; it can be read once."""
         self._replay = _Replay(self.head, self._rest)
         return io.BufferedReader(self._replay, _BUFFER)
+
+    def _as_utf8(self, head: bytes, stream: BinaryIO) -> BinaryIO:
+        assert self._encoding is not None
+        encoding, mark = self._encoding
+        return io.BufferedReader(Utf8Stream(head[mark:], stream, encoding, self.name), _BUFFER)
 
     @classmethod
     def file(cls, path: Path, name: str | None = None) -> Source:
@@ -77,18 +87,38 @@ class Source:
         return source
 
     @property
+    def encoding(self) -> str:
+        """The name of another encoding than UTF-8; empty for UTF-8."""
+        return self._encoding[0] if self._encoding is not None else ""
+
+    def as_stored(self, raw: bytes) -> bytes:
+        """Return the result of `whole` as the bytes that the file has."""
+        if self._encoding is None:
+            return (BOM if self.start else b"") + raw
+        return encode_text(raw.decode("utf-8", "surrogatepass"), self.encoding)
+
+    @property
     def can_reopen(self) -> bool:
         """Return True if `reopen` works."""
         return self._again is not None
 
     def reopen(self) -> BinaryIO | None:
         """Open the same bytes again; return `None` for a stream, which can be read only once."""
-        return self._again() if self._again is not None else None
+        if self._again is None:
+            return None
+        if self._encoding is None:
+            return self._again()
+        # A copy on disk can be read from any position.
+        copy = tempfile.TemporaryFile()
+        with self._again() as stream:
+            shutil.copyfileobj(self._as_utf8(stream.read(_HEAD), stream), copy, _BUFFER)
+        copy.seek(0)
+        return copy
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
         """Provide the source as a file on disk: its own, or a temporary copy."""
-        if self.on_disk and self.path is not None:
+        if self.on_disk and self.path is not None and self._encoding is None:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="memglot-") as folder:

@@ -12,8 +12,9 @@ from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, is_slot, take_slot
-from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest
-from memglot.formats.core.source import BOM, Source
+from memglot.formats.core.encoding import BOM
+from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest, nul_positions
+from memglot.formats.core.source import Source
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
@@ -30,7 +31,18 @@ from memglot.formats.obsidian.note import (
 from memglot.formats.obsidian.render import RenderOptions, render, text_digest
 from memglot.formats.syntax.markdown_frame import NoteFrame, decode_note, split_note, without_front_matter
 from memglot.formats.syntax.yaml_reader import BrokenYaml
-from memglot.model import Blob, Foreign, Item, Record, Relation, Thing, check_text, derive_id, mark_as_note
+from memglot.model import (
+    REPLACEMENT,
+    Blob,
+    Foreign,
+    Item,
+    Record,
+    Relation,
+    Thing,
+    check_text,
+    derive_id,
+    mark_as_note,
+)
 from memglot.report import Report, SourceReport
 
 _MARKS = ("own", "text")
@@ -63,22 +75,27 @@ class _Note:
     def __init__(self, path: str, source: Source, vault: str, options: ReadOptions) -> None:
         self.path, self.vault = path, vault
         self._raw = source.whole()
+        self._stored = source.as_stored(self._raw)
         self._mark = BOM.decode() if source.start else ""
+        self._nul: list[int] = []
+        self._encoding = source.encoding
         carried = options.slots.get(path) if options.slots is not None else None
         self._front_tags: list[str] = []
         self._linked_front = False
         written = options.digests.get(path) if options.digests is not None else None
-        self._is_written = written is not None and written == sha256(self._mark.encode() + self._raw).hexdigest()
+        self._is_written = written is not None and written == sha256(self._stored).hexdigest()
         self._is_edited = written is not None and not self._is_written
         self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
 
     def items(self, link_index: LinkIndex, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
         """Yield the memory of the note and its attached items; add its names and links to the index."""
         try:
-            text = decode_note(self._raw)
+            text = decode_note(self._raw, len(self._mark.encode()))
         except BadRecord as error:
             yield self._bytes(error, report)
             return
+        self._nul = nul_positions(self._mark + text)
+        text = text.replace("\0", REPLACEMENT)
         frame = self._frame(text, report)
         self._linked_front = "[[" in text[: frame.start]
         body, marks = self._body(text, frame)
@@ -116,9 +133,9 @@ class _Note:
 
     def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
         """Return a blob for a note that is not text."""
-        report.fault(_kept_unsplit(str(error)))
-        data = (self._mark.encode() if self._mark else b"") + self._raw
-        return Blob(tool=TOOL, table="notes", key=f"{self.vault}/{self.path}", row={"path": self.path}, data=data)
+        report.failed_record(BadRecord(f"{error}; the note is kept unparsed", error.hint))
+        key = f"{self.vault}/{self.path}"
+        return Blob(tool=TOOL, table="notes", key=key, row={"path": self.path}, data=self._stored)
 
     def _frame(self, text: str, report: SourceReport) -> NoteFrame:
         try:
@@ -172,14 +189,15 @@ class _Note:
         """Keep the note's path and the text around its content, unless memglot would write the same."""
         if self._is_edited:
             mark_as_note(record, edited=True)
-        if not self._mark and not empty and self._is_ours(record, attached, text, frame, body):
+        exact = bool(self._mark or self._nul or self._encoding)
+        if not exact and not empty and self._is_ours(record, attached, text, frame, body):
             return
         own = record.extra.get(TOOL)
         extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
         if empty:
             extra["empty"] = record.content
         record.extra[TOOL] = extra
-        if self._is_written and KEY in frame.front and not body.related:
+        if self._is_written and KEY in frame.front and not body.related and not exact:
             # memglot wrote this note at this path, and can write it again.
             return
         if not self._is_written:
@@ -193,6 +211,8 @@ class _Note:
             tags=record.tags,
             empty=empty,
             vault=first_vault(record, BYTES_KEY, self.vault),
+            nul=self._nul,
+            encoding=self._encoding,
         )
         value = msgspec.to_builtins(place)
         del value["path"]

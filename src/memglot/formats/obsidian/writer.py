@@ -58,10 +58,9 @@ class VaultWriter:
         if places and path == places[0].path and not fresh and is_unchanged(record):
             rest: list[Thing] = [item for item in attached if not isinstance(item, Relation)]
             content = "" if is_empty(record) else record.content
-            text = places[0].head + content + places[0].tail
             slot = note_slot(record, {TOOL, "agentos"}, BYTES_KEY)
             slot = pack_found(slot, record, rest, self._report, self._options.plain)
-            self._files.put(path, text.encode(), slot)
+            self._files.put(path, places[0].data(content), slot)
         elif any(not relation.object.entity for relation in fresh):
             lines = [encode_item(item).decode() for item in (record, *attached)]
             self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})

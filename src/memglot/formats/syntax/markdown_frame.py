@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from memglot.errors import BadRecord
+from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encoding
 from memglot.formats.syntax.yaml_quick import quick_load
 from memglot.formats.syntax.yaml_reader import BrokenYaml, load
 from memglot.model.record_errors import bad_bytes
@@ -24,20 +25,20 @@ class NoteFrame(NamedTuple):
 
 
 def decode_note(raw: bytes, start: int = 0) -> str:
-    """Decode a note whose bytes begin at an offset of the file; raise `BadRecord`."""
+    """Decode a note whose bytes begin at an offset of the file; raise `BadRecord`. The text may contain NUL."""
+    if has_unmarked_encoding(raw):
+        raise unmarked_encoding()
     try:
-        text = raw.decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise bad_bytes(start + error.start) from None
-    if "\0" in text:
-        raise bad_bytes(start + len(text[: text.index("\0")].encode()), "NUL")
-    return text
 
 
-def split_note(text: str, lenient: bool = False) -> NoteFrame:
+def split_note(text: str, lenient: bool = False, start: int = 0) -> NoteFrame:
     """Split front matter and content. A list or scalar between fences belongs to the content.
 
-    Raise `BadRecord` or `BrokenYaml` for front matter that is not valid YAML, unless `lenient`.
+    Raise `BadRecord` or `BrokenYaml` for front matter that is not valid YAML, unless `lenient`. `start` is the offset
+    of the text in its file.
     """
     opening = OPENING.match(text)
     closing = _CLOSING.search(text, opening.end() - len(opening[1])) if opening else None
@@ -48,7 +49,7 @@ def split_note(text: str, lenient: bool = False) -> NoteFrame:
     try:
         front: Any = quick_load(block)
         if front is None:
-            front = load(block.encode("utf-8"))
+            front = load(block.encode("utf-8"), start + opening.end())
     except (BadRecord, BrokenYaml):
         if not lenient:
             raise
