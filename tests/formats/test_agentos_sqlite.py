@@ -196,9 +196,8 @@ def test_a_row_that_is_not_a_memory_is_reported_and_exported_again(tmp_path: Pat
     items, report = read(source)
     assert [(fault.item, fault.error) for fault in report.faults()] == [
         (2, "`content` is empty"),
-        (3, "`content` contains NUL at character 1"),
         (4, "`content` must be text, not bytes"),
-        (5, "invalid UTF-8 at byte 0"),
+        (5, "`content`: invalid UTF-8 at byte 0"),
         (6, "`never` is not an ISO 8601 timestamp with an offset, such as `2024-01-15T10:30:00Z`"),
     ]
     assert [item.content for item in items if isinstance(item, Record)] == ["fine", "fine too"]

@@ -23,6 +23,7 @@ BETTER: dict[str, dict[str, Any]] = {
     "json-empty-array": {"imported": 0, "outcome": "import"},
     "md-frontmatter-content-key": {"imported": 1, "records": [{"content": "from body"}]},
     "md-leading-blank-line": {"imported": 1, "records": [{"content": "\n---\ntree: a.b\n---\nbody"}]},
+    "json-nul-char": {"imported": 1},
     "md-invalid-utf8": {"imported": 0, "outcome": "error", "records": []},
 }
 

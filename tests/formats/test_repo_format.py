@@ -127,6 +127,19 @@ FIXTURES = SHARED / "fixtures/repo"
 STORES += [FIXTURES / name for name in ("store-a", "store-flat-layout")]
 
 
+def test_nul_in_a_text_is_replaced_and_written_back(tmp_path: Path) -> None:
+    config(tmp_path / "a")
+    sidecar(tmp_path / "a", "nul", "one \0 two\n")
+    items, report = read(tmp_path / "a")
+    assert report.failed == 0
+    (record,) = (item for item in items if isinstance(item, Record))
+    assert record.content == "one \ufffd two\n"
+    write(items, tmp_path / "b")
+    assert files(tmp_path / "b")["memory/nul.md"] == b"one \0 two\n"
+    again, _ = read(tmp_path / "b")
+    assert [item for item in again if isinstance(item, Record)] == [record]
+
+
 @pytest.mark.parametrize("store", STORES, ids=lambda path: "-".join(path.parts[-2:]))
 @pytest.mark.parametrize("through", [None, "json", "sqlite", "memories-json", "obsidian"])
 def test_an_imported_store_is_exported_byte_for_byte(store: Path, through: str | None, tmp_path: Path) -> None:

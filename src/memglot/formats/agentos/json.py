@@ -24,6 +24,7 @@ from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
 from memglot.formats.syntax.json_stream import decode_object, objects
+from memglot.formats.syntax.json_surrogates import encode_lines
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
@@ -57,7 +58,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
         return
     for raw, value in objects(source, report, msgspec.json.decode):
         try:
-            data = decode_object(raw, value, report)
+            data = decode_object(raw, value, report, "content")
             place = options.space or str(data.get("brain_id") or space)
             yield from read_trace(parse_trace(data, KNOWN), place, PAGE, report)
         except BadRecord as error:
@@ -70,16 +71,15 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if options.dialect == "program":
         write_program(items, target, report, options, KNOWN)
         return
-    encode = msgspec.json.Encoder().encode_lines
     with target.file() as out:
         lines: list[dict[str, Any]] = []
         for bundle, end in proved(items, target, report):
             trace = trace_from_record(bundle, space, PAGE, report, plain=options.plain, end=end, known=KNOWN)
             lines.append(_line(trace))
             if len(lines) >= _AT_ONCE:
-                out.write(encode(lines))
+                out.write(encode_lines(lines))
                 lines.clear()
-        out.write(encode(lines))
+        out.write(encode_lines(lines))
 
 
 def _line(trace: Trace) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.written_ids import WrittenIds
 from memglot.formats.syntax.json_sections import sections
 from memglot.formats.syntax.json_stream import decode_object
+from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import Blob, Entity, Item, Relation, Thing
 from memglot.model.record_errors import bad_item
 from memglot.report import Report, SourceReport
@@ -38,7 +39,8 @@ def read_program(source: Source, report: SourceReport, known: dict[str, str], sp
             if section == "meta" and isinstance(value, dict):
                 reader.meta.update(value)
             else:
-                yield from reader.row(section, decode_object(raw, value, report))
+                unchecked = "content" if section == "traces" else ""
+                yield from reader.row(section, decode_object(raw, value, report, unchecked))
         except BadRecord as error:
             _fault(section, error, report)
         except msgspec.ValidationError as error:
@@ -230,7 +232,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _pretty(row: dict[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(row), indent=2).replace(b"\n", b"\n    ")
+    return encode(row, indent=2).replace(b"\n", b"\n    ")
 
 
 def _text(value: Any) -> str:

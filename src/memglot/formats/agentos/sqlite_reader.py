@@ -13,7 +13,16 @@ from memglot.display import first_few, plural
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, json_value
-from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, damaged_row, digest, list_tables, table_rows
+from memglot.formats.agentos.sqlite_rows import (
+    BRAIN,
+    RowReader,
+    Table,
+    damaged_row,
+    digest,
+    list_tables,
+    row_with_surrogates,
+    table_rows,
+)
 from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
 from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, DEFAULTS, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
@@ -21,8 +30,8 @@ from memglot.formats.core.sidecar import decode_item
 from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
 from memglot.formats.syntax.sqlite_input import database
-from memglot.model import Blob, Item, check_content, check_value
-from memglot.model.record_errors import bad_bytes, bad_item
+from memglot.model import Blob, Item, check_value
+from memglot.model.record_errors import bad_bytes, bad_item, empty_content
 from memglot.report import Proof, SourceReport
 
 if TYPE_CHECKING:
@@ -101,14 +110,13 @@ class _BrainReader:
         report = self._report
         for item, (number, values) in enumerate(table_rows(self._db, table, columns), 1):
             report.item = item
-            if values is None:
-                report.failed_record(bad_bytes(0))
-            else:
-                try:
-                    yield from self._trace(values, strange)
-                    continue
-                except BadRecord as error:
-                    report.failed_record(error)
+            try:
+                if values is None:
+                    values = row_with_surrogates(self._db, table, number, columns, quoted("content"))
+                yield from self._trace(values, strange)
+                continue
+            except BadRecord as error:
+                report.failed_record(error)
             row = table.row(damaged_row(self._db, table, number), self._main)
             yield self._row_reader.blob(table, row, number)
         report.item = None
@@ -116,7 +124,8 @@ class _BrainReader:
     def _trace(self, values: tuple[Any, ...], strange: list[str]) -> Iterator[Item]:
         row = list(values[: len(COLUMNS)])
         trace = parse_row(row)
-        check_content(trace.content)
+        if not trace.content:
+            raise empty_content()
         own = values[-1]
         if strange:
             more = zip(strange, values[len(COLUMNS) : -1], strict=True)
@@ -143,8 +152,8 @@ class _BrainReader:
         for item, (number, values) in enumerate(table_rows(self._db, table, list(map(quoted, table.names))), 1):
             report.item = item
             if values is None:
-                report.fault(f"{name}: {bad_bytes(0)}", item=item)
                 values = damaged_row(self._db, table, number)
+                report.fault(f"{name}: {self._invalid_text(table, number)}", item=item)
             row = table.row(values, self._main)
             if name == META and self._is_usual(row):
                 continue
@@ -155,6 +164,13 @@ class _BrainReader:
                 found = self._row_reader.blob(table, row, number)
             yield from self._replacements.of(found)
         report.item = None
+
+    def _invalid_text(self, table: Table, number: int) -> BadRecord:
+        try:
+            row_with_surrogates(self._db, table, number, list(map(quoted, table.names)), "")
+        except BadRecord as error:
+            return error
+        return bad_bytes(0)
 
     def _schema(self, table: Table) -> Iterator[Item]:
         schema = table.schema()

@@ -11,10 +11,10 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import EDGES, NODES, KnowledgeGraph
 from memglot.formats.agentos.other_tables import json_value, row_blob
-from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted
+from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted, unquoted
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, canonical
-from memglot.model.record_errors import bad_item
+from memglot.model.record_errors import bad_bytes, bad_item
 
 if TYPE_CHECKING:
     import apsw
@@ -124,16 +124,38 @@ def table_rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterato
 
 def damaged_row(db: apsw.Connection, table: Table, number: int) -> tuple[Any, ...]:
     """Return a row with invalid UTF-8; invalid texts are returned as bytes."""
+    values = _raw_values(db, table, number, list(map(quoted, table.names)))
+    return tuple(_text(value) if kind == "text" else value for kind, value in values)
+
+
+def row_with_surrogates(
+    db: apsw.Connection, table: Table, number: int, columns: list[str], content: str
+) -> tuple[Any, ...]:
+    """Return a row with invalid UTF-8 if all that is invalid are lone surrogates in the column `content`.
+
+    Raise `BadRecord` with the column and the byte for anything else.
+    """
+    found = []
+    for column, (kind, value) in zip(columns, _raw_values(db, table, number, columns), strict=True):
+        try:
+            errors = "surrogatepass" if column == content else "strict"
+            found.append(value.decode("utf-8", errors) if kind == "text" else value)
+        except UnicodeDecodeError as error:
+            raise BadRecord(f"`{unquoted(column)}`: {bad_bytes(error.start)}") from None
+    return tuple(found)
+
+
+def _raw_values(db: apsw.Connection, table: Table, number: int, columns: list[str]) -> list[tuple[str, Any]]:
+    """Return the types and values of a row; texts are returned as bytes."""
     parts = []
-    for name in table.names:
-        column = quoted(name)
+    for column in columns:
         parts += [
             f"typeof({column})",
             f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END",
         ]
     where = f"WHERE {table.rowid} = {number}" if table.rowid else f"LIMIT 1 OFFSET {number - 1}"
     (found,) = db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where}")
-    return tuple(_text(value) if kind == "text" else value for kind, value in zip(found[::2], found[1::2], strict=True))
+    return list(zip(found[::2], found[1::2], strict=True))
 
 
 def _text(value: bytes) -> str | bytes:

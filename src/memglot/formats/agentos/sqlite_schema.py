@@ -122,6 +122,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def unquoted(name: str) -> str:
+    """Return a name without the quotes of SQL."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
 _OLDEST = "CAST(min(CASE WHEN typeof(created_at) IN ('integer', 'real') THEN created_at END) AS INTEGER)"
 _LONGEST = "max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 THEN length(embedding) / 4 END)"
 

@@ -13,7 +13,7 @@ from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, describ
 from memglot.formats.agentos.sqlite_schema import OURS, TRACES, known_columns, quoted
 from memglot.formats.agentos.sqlite_trace import fits_column
 from memglot.formats.core.trace import TOOL
-from memglot.model import Blob, Item, Record
+from memglot.model import Blob, Item, Record, repair_text
 
 # A declared type may contain any words, even SQL, so only known type names are accepted.
 _WORD = (
@@ -77,7 +77,11 @@ class RowInserter:
                 sql = f"INSERT INTO {quoted(table)} DEFAULT VALUES"
             self._inserts = {**self._inserts, key: sql} if len(self._inserts) < _STATEMENTS else {key: sql}
         try:
-            self._db.execute(sql, (*map(column_value, row.values()), *values))
+            bound = (*map(column_value, row.values()), *values)
+            try:
+                self._db.execute(sql, bound)
+            except UnicodeEncodeError:
+                self._db.execute(*_as_bytes(sql, bound))
         except (apsw.ConstraintError, apsw.MismatchError, OverflowError):
             return False
         return True
@@ -189,6 +193,21 @@ class TableWriter:
 def _columns_of(schema: Blob | None) -> list[dict[str, Any]]:
     columns = schema.row.get("columns") if schema is not None else None
     return [column for column in columns if isinstance(column, dict)] if isinstance(columns, list) else []
+
+
+def _as_bytes(sql: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return an insert that binds texts with lone surrogates as bytes, which SQLite stores as text."""
+    before, opening, _ = sql.rpartition("VALUES (")
+    marks, bound = [], []
+    for value in values:
+        raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) and not _is_valid(value) else None
+        marks.append("?" if raw is None else "CAST(? AS TEXT)")
+        bound.append(value if raw is None else raw)
+    return f"{before}{opening}{', '.join(marks)})", bound
+
+
+def _is_valid(text: str) -> bool:
+    return not repair_text(text.replace("\0", ""))[1]
 
 
 def _declaration(column: dict[str, Any]) -> str:

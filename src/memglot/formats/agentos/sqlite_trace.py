@@ -128,7 +128,7 @@ def _quick(row: TraceRow) -> Trace | None:
         or not _EARLIEST <= (usual.last_accessed or 0) <= _LATEST
     ):
         return None
-    for text in (usual.id, usual.type, usual.scope, usual.content, *tags):
+    for text in (usual.id, usual.type, usual.scope, *tags):
         if "\0" in text:
             return None
     if len(usual.emotions) + len(usual.metadata) > _LONG:

@@ -1,6 +1,5 @@
 """A conversation of ChatGPT's export, decoded fast, or leniently if a field has an unexpected type."""
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -10,10 +9,10 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.syntax.json_stream import decode_value
+from memglot.formats.syntax.json_surrogates import lone_surrogates, replace_lone_surrogates
 from memglot.model import EARLIEST, LATEST, parse_time
 from memglot.report import SourceReport
 
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -106,7 +105,10 @@ def decode(raw: bytes, report: SourceReport, counts: ReadCounts) -> Conversation
         nodes = _mapping(top.pop("mapping"))
         values = {key: _value(value) for key, value in top.items()}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
-        values = decode_value(_replace_lone_surrogates(raw, counts), report)
+        # An export contains lone surrogates where it cut an emoji in two.
+        places = lone_surrogates(raw)
+        counts.replaced += len(places)
+        values = decode_value(replace_lone_surrogates(raw, places), report)
         given = values.pop("mapping", None) if isinstance(values, dict) else None
         if not isinstance(given, dict):
             raise BadRecord("a conversation must be an object with its messages in `mapping`") from None
@@ -200,25 +202,3 @@ def _number(value: Any) -> float | None:
         except BadRecord:
             return None
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _replace_lone_surrogates(raw: bytes, counts: ReadCounts) -> bytes:
-    """Replace lone surrogates, which an export contains where it cut an emoji in two."""
-    found: list[tuple[int, int]] = []
-    high: re.Match[bytes] | None = None
-    for match in _ESCAPE.finditer(raw):
-        code = int(match[1], 16) if match[1] else 0
-        joins = high is not None and high.end() == match.start() and 0xDC00 <= code < 0xE000
-        if high is not None and not joins:
-            found.append(high.span())
-        if 0xDC00 <= code < 0xE000 and not joins:
-            found.append(match.span())
-        high = match if 0xD800 <= code < 0xDC00 else None
-    if high is not None:
-        found.append(high.span())
-    counts.replaced += len(found)
-    parts, last = [], 0
-    for start, end in found:
-        parts += [raw[last:start], b"\\ufffd"]
-        last = end
-    return b"".join([*parts, raw[last:]])

@@ -10,6 +10,7 @@ import msgspec
 
 from memglot.formats.base import MergeRule
 from memglot.formats.core.carry import KEY, Bundle, differences, pack_found, take_slot
+from memglot.formats.core.original_text import original_content, repair_content
 from memglot.model import (
     DELETED,
     Embedding,
@@ -19,11 +20,11 @@ from memglot.model import (
     Record,
     Relation,
     Thing,
-    check_content,
     content_hash,
     derive_id,
     is_id,
 )
+from memglot.model.record_errors import empty_content
 from memglot.report import Proof, Report, SourceReport
 
 TOOL = "agentos"
@@ -41,18 +42,19 @@ _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-
 
 class TraceDialect(NamedTuple):
     """How a format writes traces: hash keys that are always in `metadata`, hash keys that are there by default, the
-    strength of a trace without one, and whether the format has vectors.
+    strength of a trace without one, whether the format has vectors, and whether its text may have lone surrogates.
     """
 
     required_hashes: tuple[str, ...] = ()
     default_hashes: tuple[str, ...] = _HASHES
     default_strength: float | None = None
     has_vectors: bool = True
+    has_escapes: bool = True
 
 
 PAGE = TraceDialect(required_hashes=("contentHash",))
 PROGRAM = TraceDialect(default_strength=1.0)
-NOTES = TraceDialect(default_hashes=(), has_vectors=False)
+NOTES = TraceDialect(default_hashes=(), has_vectors=False, has_escapes=False)
 
 
 class Trace(msgspec.Struct, kw_only=True):
@@ -92,7 +94,8 @@ def is_unique(foreign_id: str) -> bool:
 
 def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: SourceReport) -> Iterator[Item]:
     """Yield the memory of a trace and its attached items; raise `BadRecord`."""
-    check_content(trace.content)
+    if not trace.content:
+        raise empty_content()
     yield from items_of_trace(record_from_trace(trace, space, dialect), trace, report)
 
 
@@ -132,7 +135,7 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
         own["emotions"] = trace.emotions
     if trace.more:
         own["more"] = trace.more
-    return Record(
+    record = Record(
         id=id,
         content=trace.content,
         kind=trace.type,
@@ -149,6 +152,8 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
         foreign=foreign,
         extra={TOOL: own} if own else {},
     )
+    repair_content(record, TOOL)
+    return record
 
 
 def _source(meta: dict[str, Any]) -> dict[str, Any]:
@@ -203,15 +208,17 @@ def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = 
     if not scope_id:
         scope = record.scope
     more = own["more"] if isinstance(own.get("more"), dict) else {}
+    # Notes keep what was replaced in their own way.
+    content = original_content(record, TOOL) if dialect.has_escapes else record.content
     return Trace(
         id=written_id(record),
         type=record.kind,
         scope=scope,
-        content=record.content,
+        content=content,
         strength=dialect.default_strength if record.strength is None else record.strength,
         tags=list(dict.fromkeys(filter(None, record.tags))),
         emotions=own["emotions"] if isinstance(own.get("emotions"), dict) else {},
-        metadata=_metadata(record, own, scope_id, dialect),
+        metadata=_metadata(record, content, own, scope_id, dialect),
         # AgentOS stores milliseconds.
         created_at=record.created_at // 1000 * 1000 if record.created_at else None,
         last_accessed=record.last_accessed // 1000 * 1000 if record.last_accessed is not None else None,
@@ -234,10 +241,15 @@ def written_id(record: Record) -> str:
     return record.id
 
 
-def _metadata(record: Record, own: dict[str, Any], scope_id: str, dialect: TraceDialect) -> dict[str, Any]:
+def _metadata(
+    record: Record, content: str, own: dict[str, Any], scope_id: str, dialect: TraceDialect
+) -> dict[str, Any]:
     stated = own.get("hashes")
     keys = stated if isinstance(stated, list) else dialect.default_hashes
-    hash = content_hash(record.content).hex()
+    if content is not record.content:
+        # AgentOS hashes U+FFFD for a lone surrogate, but NUL as it is.
+        content = content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    hash = content_hash(content).hex()
     found: dict[str, Any] = {key: hash for key in _HASHES[:2] if key in keys or key in dialect.required_hashes}
     if "entities" in own:
         found["entities"] = own["entities"]

@@ -52,7 +52,8 @@ def parse_trace(data: dict[str, Any], known: dict[str, str]) -> Trace:
 
 def _text(field: str, value: Any) -> str:
     if isinstance(value, str):
-        return check_text(value, field)
+        # What no store can hold is replaced in the content; elsewhere it is an error.
+        return value if field == "content" else check_text(value, field)
     if field == "content" or isinstance(value, (bool, dict, list)):
         raise wrong_type(field, "text", type_name(value))
     return str(value)

@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 from memglot.display import shorten
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.original_text import repair_content
 from memglot.formats.csv import cells
 from memglot.model import (
     DELETED,
     Foreign,
     Record,
     Thing,
+    check_text,
     check_tree,
     check_value,
     derive_id,
@@ -180,7 +182,8 @@ class CsvHeader:
     """The header of a CSV; raise `BadRecord` if it has no `content` column."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        names = [name.strip() for name in names]
+        names = [check_text(name, "the header").strip() for name in names]
+        self._names = names
         self.width = len(names)
         self._exact: dict[str, int] = {}
         self._others: list[tuple[int, str]] = []
@@ -207,9 +210,7 @@ class CsvHeader:
         """Return the record of a row and its attached items; raise `BadRecord`."""
         if len(fields) != self.width:
             fields = self._filled(fields)
-        record = Record(content=fields[self._content])
-        if not record.content:
-            raise empty_content()
+        record = self._with_content(fields)
         if self._title >= 0 and fields[self._title]:
             record.title = fields[self._title]
         for index, name, set_field in self._setters:
@@ -225,6 +226,18 @@ class CsvHeader:
         if self._slot >= 0 and (text := fields[self._slot]):
             return record, self._carried(record, text, context)
         return record, []
+
+    def _with_content(self, fields: list[str]) -> Record:
+        """Return a record with its content; raise `BadRecord` if another field has NUL, which only content may have."""
+        record = Record(content=fields[self._content])
+        if not record.content:
+            raise empty_content()
+        if "\0" in "".join(fields):
+            for index, (name, text) in enumerate(zip(self._names, fields, strict=True)):
+                if index != self._content:
+                    check_text(text, name or f"column {index + 1}")
+            repair_content(record, TOOL)
+        return record
 
     def _filled(self, fields: list[str]) -> list[str]:
         """Pad a short row with empty fields."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from memglot.errors import BadRecord
 from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
 from memglot.formats.core.carry import Bundle, differences, pack_found
+from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -119,7 +120,7 @@ def _cells(record: Record, plain_only: bool) -> list[str]:
     created = _time_cell(record.created_at or None)
     return [
         _id_cell(record, plain_only),
-        record.content,
+        original_content(record, TOOL, surrogates=False),
         record.title or "",
         record.kind,
         record.scope,

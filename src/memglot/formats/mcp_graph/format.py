@@ -20,6 +20,7 @@ from memglot.formats.mcp_graph.lines import TOOL
 from memglot.formats.mcp_graph.reader import read_graph
 from memglot.formats.mcp_graph.writer import GraphBuffer, GraphLine, LineWriter
 from memglot.formats.syntax.json_shape import first_keys
+from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import Item, Record
 from memglot.report import Proof, Report
 
@@ -73,7 +74,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
 
 def _encoded(line: GraphLine, *, plain: bool) -> bytes:
     slot = {} if plain else msgspec.to_builtins(line.slot)
-    return msgspec.json.encode({**line.keys, KEY: slot} if slot else line.keys)
+    return encode({**line.keys, KEY: slot} if slot else line.keys)
 
 
 class _GraphProver:

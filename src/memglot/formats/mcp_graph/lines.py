@@ -10,6 +10,7 @@ import msgspec
 from memglot.disk import DiskMap
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY
+from memglot.formats.core.original_text import repair_content
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     Blob,
@@ -131,13 +132,17 @@ class NamedLine(NamedTuple):
             kind=line["entityType"],
             extra=_own_keys(line, 1),
         )
+        repair_content(record, TOOL)
         set_times_from_id(record)
         return record
 
     def fact(self, text: str, number: int) -> Record:
         """Return the memory of an observation, the n-th of the same text on the line."""
-        key = canonical_value([self.key, self.number, text, number]).decode()
-        return Record(id=derive_id(f"{TOOL}-observation", self.space, key), content=text, kind=FACT)
+        record = Record(content=text, kind=FACT)
+        repair_content(record, TOOL)
+        key = canonical_value([self.key, self.number, record.content, number]).decode()
+        record.id = derive_id(f"{TOOL}-observation", self.space, key)
+        return record
 
     def about(self, fact: Record, end: Endpoint, position: int) -> Relation:
         """Return the relation between an observation and the entity or memory of the line."""
@@ -220,7 +225,7 @@ def check_line(line: dict[str, Any]) -> None:
 def can_be_memory(line: dict[str, Any]) -> bool:
     """Return True if the first observation of a line can be the content of a memory."""
     first = line["observations"][0] if line["observations"] else None
-    return isinstance(first, str) and first != "" and "\0" not in first
+    return isinstance(first, str) and first != ""
 
 
 def names_as_read(relation: Relation) -> tuple[dict[str, str], int | None]:

@@ -12,11 +12,13 @@ from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, note_foreign_slot, take_slot
+from memglot.formats.core.original_text import repair_content
 from memglot.formats.core.sidecar import decode_item
 from memglot.formats.core.source import Source
 from memglot.formats.mcp_graph.lines import (
     ENTITY,
     RELATION,
+    TOOL,
     LineCounter,
     LineSlot,
     MemoryName,
@@ -29,7 +31,8 @@ from memglot.formats.mcp_graph.lines import (
 )
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import decode_object, objects
-from memglot.model import Endpoint, Item, Record, check_text, mark_as_note
+from memglot.formats.syntax.json_surrogates import encode
+from memglot.model import Endpoint, Item, Record, mark_as_note, repair_text
 from memglot.model.record_errors import not_a_slot, wrong_type
 from memglot.report import SourceReport
 
@@ -40,7 +43,7 @@ def read_graph(source: Source, report: SourceReport, options: ReadOptions) -> It
     try:
         for raw, value in objects(source, report, msgspec.json.decode):
             try:
-                yield from reader.line(raw, decode_object(raw, value, report))
+                yield from reader.line(raw, decode_object(raw, value, report, "observations"))
             except BadRecord as error:
                 report.failed_record(error)
     finally:
@@ -62,7 +65,7 @@ class _GraphReader:
         if line.get("type") not in (ENTITY, RELATION):
             self.ignored += 1
             # An object that spans several lines is rewritten as one line.
-            text = raw.strip() if b"\n" not in raw.strip() else msgspec.json.encode(line)
+            text = raw.strip() if b"\n" not in raw.strip() else encode(line)
             yield self.counter.ignored_line(text.decode())
             return
         slot = self._slot(line)
@@ -127,7 +130,9 @@ class _GraphReader:
             return None
         record = named_line.memory(line)
         if record is None and slot.record is not None and can_be_memory(line):
-            return Record(content=line["observations"][0], kind=line["entityType"], title=named_line.name)
+            record = Record(content=line["observations"][0], kind=line["entityType"], title=named_line.name)
+            repair_content(record, TOOL)
+            return record
         named = MemoryName.parse(named_line.name)
         if record is not None and named is not None:
             edited = named.was_edited(record.content)
@@ -144,26 +149,19 @@ class _GraphReader:
             if text == "":
                 # A memory cannot be empty: the entity keeps the positions of empty observations.
                 continue
-            try:
-                _check(text, f"observations[{position}]")
-            except BadRecord as error:
-                self._report.failed_record(error)
+            if not isinstance(text, str):
+                self._report.failed_record(wrong_type(f"observations[{position}]", "text", type_name(text)))
                 continue
-            numbers[text] += 1
-            key = slot_key(text, numbers[text])
-            record = named_line.fact(text, numbers[text])
+            stored, _ = repair_text(text)
+            numbers[stored] += 1
+            key = slot_key(stored, numbers[stored])
+            record = named_line.fact(text, numbers[stored])
             attached = None
             if carried := slot.observations.get(key):
                 attached = take_slot({KEY: carried}, record, self._report)
             yield record
             yield self._apply_fields(named_line.about(record, end, position), slot.about.get(key, {}))
             yield from attached or ()
-
-
-def _check(text: Any, field: str) -> None:
-    if not isinstance(text, str):
-        raise wrong_type(field, "text", type_name(text))
-    check_text(text, field)
 
 
 def _ignored_lines(source: str, count: int) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.formats.core.carry import differences, pack_found
+from memglot.formats.core.original_text import original_content, repair_content
 from memglot.formats.core.sidecar import display_key, kind_name
 from memglot.formats.core.target import Target
 from memglot.formats.core.written_ids import WrittenIds
@@ -153,11 +154,18 @@ class LineWriter:
         if record.id:
             self._written_ids.add(record.id, named_line.name)
         line = self._line(
-            named_line, record.kind, [record.content], tool_extra(record), observations, Endpoint(record.id)
+            named_line,
+            record.kind,
+            [original_content(record, TOOL)],
+            tool_extra(record),
+            observations,
+            Endpoint(record.id),
         )
         read = named_line.memory(line.keys)
         if read is None:
-            read = named_line.fact(record.content, 1) if self._plain else Record(content=record.content)
+            content = original_content(record, TOOL)
+            read = named_line.fact(content, 1) if self._plain else Record(content=content)
+            repair_content(read, TOOL)
             if not self._plain:
                 read.kind, read.title = record.kind, named_line.name
         line.slot.record = pack_found(differences(record, read), record, attached, self._report, self._plain, read)
@@ -175,7 +183,7 @@ class LineWriter:
     ) -> GraphLine:
         """Return a line with its observations; fields that the observations cannot express are carried."""
         written, also = _split_repeated(named_line, found)
-        texts = _with_empty(first + [observation.record.content for observation in written], own)
+        texts = _with_empty(first + [original_content(observation.record, TOOL) for observation in written], own)
         line = GraphLine(entity_line(named_line.name, type, texts, own), LineSlot(), [])
         rest = iter(written)
         numbers: Counter[str] = Counter()
@@ -183,9 +191,9 @@ class LineWriter:
             if not text or position < len(first):
                 continue
             record, attached, about = next(rest)
-            numbers[text] += 1
-            key = slot_key(text, numbers[text])
-            fact = named_line.fact(text, numbers[text])
+            numbers[record.content] += 1
+            key = slot_key(record.content, numbers[record.content])
+            fact = named_line.fact(text, numbers[record.content])
             missing = {} if record == fact else differences(record, fact)
             if carried := pack_found(missing, record, attached, self._report, self._plain, fact):
                 line.slot.observations[key] = carried

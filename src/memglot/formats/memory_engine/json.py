@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from memglot.formats.base import Format, MergeSupport, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.ndjson import read
 from memglot.formats.memory_engine.wire import FIELDS, TOOL, to_object
+from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import Item
 from memglot.report import Report
 
@@ -17,11 +16,10 @@ _OPENING = b"[\n  "
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write an array, indented by two spaces like Memory Engine's."""
-    encode = msgspec.json.Encoder().encode
     with target.file() as out:
         before = _OPENING
         for bundle, end in proved(items, target, report):
-            text = msgspec.json.format(encode(to_object(bundle, report, options, end, json=True)), indent=2)
+            text = encode(to_object(bundle, report, options, end, json=True), indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "
         out.write(b"[]\n" if before == _OPENING else b"\n]\n")

@@ -29,7 +29,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
     raw = source.whole()
     try:
         text = decode_note(raw, source.start)
-        frame = split_note(text, options.lenient)
+        frame = split_note(text, options.lenient, source.start)
         front, content = frame.front, text[frame.start : frame.end]
         if not front and not content.strip() and not OPENING.match(text):
             raise empty_content()
@@ -103,15 +103,15 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
 
 def to_text(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> bytes:
     """Return a memory as the text of a Markdown file."""
-    data = to_object(bundle, report, options, end, json=False, reserved=_RESERVED)
-    del data["content"]
+    data = to_object(bundle, report, options, end, json=False, reserved=_RESERVED, surrogates=False)
+    content = data.pop("content")
     front = {"id": data.pop("id")} if "id" in data else {}
     record = bundle[0]
     if options.created_at and record.created_at:
         front["created_at"] = format_time(record.created_at)
     front.update(data)
     block = dump(front) if front else ""
-    return f"---\n{block}---\n\n{record.content}\n".encode()
+    return f"---\n{block}---\n\n{content}\n".encode()
 
 
 def _path(record: Record, layout: str) -> str:

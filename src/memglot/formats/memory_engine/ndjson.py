@@ -15,6 +15,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.memory_engine.wire import FIELDS, TOOL, Wire, read_value, to_object
 from memglot.formats.syntax.json_stream import objects
+from memglot.formats.syntax.json_surrogates import encode_lines
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
@@ -35,15 +36,14 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write one line per memory; the last line has the proof."""
-    encode = msgspec.json.Encoder().encode_lines
     with target.file() as out:
         lines: list[dict[str, Any]] = []
         for bundle, proof in proved(items, target, report):
             lines.append(to_object(bundle, report, options, proof, json=True))
             if len(lines) >= _LINES_AT_ONCE:
-                out.write(encode(lines))
+                out.write(encode_lines(lines))
                 lines.clear()
-        out.write(encode(lines))
+        out.write(encode_lines(lines))
 
 
 FORMAT = Format(

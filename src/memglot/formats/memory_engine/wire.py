@@ -8,6 +8,7 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
+from memglot.formats.core.original_text import original_content, repair_content, without_original
 from memglot.formats.memory_engine.dialects import lenient_tree
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import check_depth, decode_value
@@ -27,7 +28,14 @@ from memglot.model import (
     parse_time,
     set_times_from_id,
 )
-from memglot.model.record_errors import bad_temporal, bad_time, missing_content, not_an_object, wrong_type
+from memglot.model.record_errors import (
+    bad_temporal,
+    bad_time,
+    empty_content,
+    missing_content,
+    not_an_object,
+    wrong_type,
+)
 from memglot.report import Proof, Report, SourceReport
 
 TOOL = "memory-engine"
@@ -57,18 +65,20 @@ def _quick_record(wire: Wire, report: SourceReport) -> Record | None:
     temporal = None
     if wire.temporal is not msgspec.UNSET:
         temporal = _temporal(wire.temporal, report, True, id)
-    content = wire.content
-    if not content or "\0" in content:
-        check_content(content)
-    return Record(
+    if not wire.content:
+        raise empty_content()
+    record = Record(
         id=id,
-        content=content,
+        content=wire.content,
         tree=check_tree(wire.tree) if wire.tree else "",
         meta=wire.meta,
         temporal=temporal,
         created_at=at,
         updated_at=at,
     )
+    if "\0" in wire.content:
+        repair_content(record, TOOL)
+    return record
 
 
 def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: ReadOptions) -> Iterable[Item]:
@@ -81,7 +91,7 @@ def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: Re
         record = _quick_record(value, report)
         if record is not None:
             return (record,)
-    return items_of_object(decode_value(raw, report), report, options, json=True)
+    return items_of_object(decode_value(raw, report, "content"), report, options, json=True)
 
 
 def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, json: bool) -> Iterator[Item]:
@@ -95,7 +105,9 @@ def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, js
         raise missing_content()
     if not isinstance(data["content"], str):
         raise wrong_type("content", "text", type_name(data["content"]))
-    record = Record(content=check_content(data["content"]))
+    record = Record(content=data["content"])
+    repair_content(record, TOOL)
+    check_content(record.content)
     if "id" in data:
         record.id = check_id(_text(data, "id", "a UUIDv7"))
     if "tree" in data:
@@ -122,13 +134,21 @@ def to_object(
     *,
     json: bool,
     reserved: frozenset[str] = FIELDS,
+    surrogates: bool = True,
 ) -> dict[str, Any]:
     """Return the memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
 
-    Unknown keys that were read are added, except `reserved` ones, which are in the carry slot.
+    Unknown keys that were read are added, except `reserved` ones, which are in the carry slot. `surrogates` says
+    whether the format can express lone surrogates.
     """
     record, attached, _ = bundle
     meta = record.meta
+    original = original_content(record, TOOL, surrogates=surrogates)
+    if original is not record.content:
+        extra = without_original(record.extra, TOOL)
+        bundle = msgspec.structs.replace(record, extra=extra), attached, bundle[2]
+        found = to_object(bundle, report, options, end, json=json, reserved=reserved)
+        return {**found, "content": original}
     if end is None and not attached and KEY not in meta and is_plain(record):
         return _plain_wire(record, meta, json)
     extra = record.extra

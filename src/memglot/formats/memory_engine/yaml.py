@@ -35,7 +35,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 def _read(source: Source, rest: "_Rest", report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     while True:
-        values = YamlReader(rest.stream, start=rest.offset, size=source.size)
+        values = YamlReader(rest.stream, start=rest.offset, size=source.size, unchecked="content")
         try:
             yield from _memories(values, rest, report, options)
             return

@@ -16,12 +16,13 @@ import msgspec
 from memglot import __version__
 from memglot.formats.base import Format, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles, pack_found
+from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.reader import read_file
-from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, MERGING, ROW_DETAILS, SERVICE
+from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, MEMORYD, MERGING, ROW_DETAILS, SERVICE
 from memglot.formats.memoryd.values import v5_content_hash
 from memglot.formats.memoryd.write_rows import (
     NATIVE_FIELDS,
@@ -31,6 +32,7 @@ from memglot.formats.memoryd.write_rows import (
     source_machine,
     v5_row,
 )
+from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import DEFAULT_KIND, Embedding, Item, Record, Thing, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -45,7 +47,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         before = b"\n"
         for record, attached, _ in bundles(items, target, report):
             prover.add(record, attached)
-            body.write(before + msgspec.json.encode(writing.row(record, attached)))
+            body.write(before + encode(writing.row(record, attached)))
             before = b",\n"
         end = prover.end(target.sidecar_count)
         # The head has the proof of everything after it, so it is built last and written first.
@@ -90,7 +92,9 @@ class _Rows:
         numbers = numbers_of(vectors[0].vector) if vectors else None
         rest = [item for item in attached if numbers is None or item is not vectors[0]]
         slot = {} if self._plain else pack_found(carry_slot(record), record, rest, self._report, False)
-        row = v5_row(record, source_machine(record, self._machine), slot, v5_content_hash(record.content))
+        row = v5_row(
+            record, source_machine(record, self._machine), slot, v5_content_hash(original_content(record, MEMORYD))
+        )
         given = original_hash(record)
         if given is not None and any(place.tool == SERVICE for place in record.foreign):
             row["content_hash"] = given

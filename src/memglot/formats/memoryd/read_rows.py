@@ -11,11 +11,12 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
+from memglot.formats.core.original_text import original_content, repair_content
 from memglot.formats.core.sidecar import kind_name
 from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
 from memglot.formats.memoryd.encryption import Cipher, cannot_open, needs_passphrase
-from memglot.formats.memoryd.tool_keys import SERVICE, RowLinks, read_tool_keys
+from memglot.formats.memoryd.tool_keys import MEMORYD, SERVICE, RowLinks, read_tool_keys
 from memglot.formats.memoryd.values import hash_matches, is_milliseconds, microseconds, parse_tags, seconds
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
@@ -76,7 +77,9 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
         row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
     row, bound = _decrypted(row, file, report)
     content = _content(row, file, report, bound)
-    record = Record(content=check_content(content), tags=parse_tags(row.get("tags")))
+    record = Record(content=content, tags=parse_tags(row.get("tags")))
+    repair_content(record, MEMORYD)
+    check_content(record.content)
     kind = row.get("memory_type")
     if isinstance(kind, str) and kind:
         record.kind = kind
@@ -287,7 +290,7 @@ def _vector(record: Record, row: dict[str, Any], report: SourceReport) -> list[T
 
 def report_losses(record: Record, row: dict[str, Any], attached: Sequence[Thing], report: Report) -> None:
     """Report the fields that a reader cannot get from the row."""
-    found, _ = read_row({**row, "content": record.content}, RowContext(), SourceReport())
+    found, _ = read_row({**row, "content": original_content(record, MEMORYD)}, RowContext(), SourceReport())
     for name in FIELDS:
         if getattr(found, name) != getattr(record, name):
             report.dropped(name, record.id)

@@ -59,7 +59,7 @@ def _read_list(source: Source, report: SourceReport) -> Iterator[Item]:
 
 def _row(raw: bytes, value: Any, file: RowContext, report: SourceReport) -> Iterator[Item]:
     try:
-        record, attached = read_row(decode_object(raw, value, report), file, report)
+        record, attached = read_row(decode_object(raw, value, report, "content"), file, report)
     except BadRecord as error:
         report.failed_record(error)
         return

@@ -97,7 +97,7 @@ def _tag(value: Any) -> str:
 
 def hash_content(content: str) -> str:
     """Return the hash that we write."""
-    return PREFIX + sha256(content.encode("utf-8")).hexdigest()
+    return PREFIX + sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def v5_content_hash(content: str) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-import msgspec
-
 from memglot.formats.core.carry import KEY
+from memglot.formats.core.original_text import original_content
 from memglot.formats.memoryd.chunks import ChunkWriter
 from memglot.formats.memoryd.encryption import Cipher
 from memglot.formats.memoryd.read_rows import BASE, ENCRYPTED, REPEATS, UNTAGGED, show_row, visible_values
@@ -24,9 +23,9 @@ from memglot.formats.memoryd.tool_keys import (
     restore_repeated,
 )
 from memglot.formats.memoryd.values import hash_content, hash_matches, microseconds, seconds
+from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
 
-_encode = msgspec.json.Encoder().encode
 NATIVE_FIELDS = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
 """Fields that mcp-memory-service itself stores."""
 # Types that every version of it keeps; others become `observation`, so they are carried too.
@@ -109,7 +108,7 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dic
     if slot:
         meta = {**meta, KEY: slot}
     return {
-        "content": record.content,
+        "content": original_content(record, MEMORYD),
         "content_hash": hash,
         "tags": record.tags,
         "created_at": seconds(record.created_at),
@@ -164,7 +163,12 @@ class RowBuilder:
         """Return the row of a record as JSON; `graph_keys` are its graph keys."""
         slug = slug_of(record) if slot else self._plain_slug(record)
         machine = source_machine(record, self._machine if slot else "")
-        row = {"id": slug, **v5_row(record, machine, slot, hash_content(record.content))}
+        row = {"id": slug, **v5_row(record, machine, slot, "")}
+        is_large = self._chunks.is_large(record.content)
+        if cipher is not None or is_large:
+            # Outside of JSON the text is UTF-8; the slot has the original.
+            row["content"] = record.content
+        row["content_hash"] = hash_content(row["content"])
         if record.scope != DEFAULT_SCOPE:
             # memoryd has no such scope, and the key is optional.
             row["scope"] = record.scope
@@ -175,10 +179,10 @@ class RowBuilder:
         if sensitive:
             row["sensitive"] = True
             if cipher is not None:
-                return _encode(self._encrypted(row, cipher))
-        if self._chunks.is_large(record.content):
+                return encode(self._encrypted(row, cipher))
+        if is_large:
             row |= {**self._chunks.write(record.content), "content": ""}
-        return _encode(row)
+        return encode(row)
 
     def _plain_slug(self, record: Record) -> str:
         # Without a slot, the id must be derivable from the row.
@@ -213,7 +217,7 @@ class RowBuilder:
         blank = residue.get("blank")
         if isinstance(blank, dict):
             row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
-        if hash_matches(record.content, given := original_hash(record)):
+        if hash_matches(row["content"], given := original_hash(record)):
             row["content_hash"] = given
 
     def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
@@ -232,7 +236,7 @@ class RowBuilder:
         """Return a row of which only the id, times, type, scope and machine are readable."""
         inner = {key: value for key, value in row.items() if key not in _CLEAR}
         clear = {key: value for key, value in row.items() if key in _CLEAR}
-        slot = {ENCRYPTED: cipher.encrypt(_encode(inner), str(row["id"]))}
+        slot = {ENCRYPTED: cipher.encrypt(encode(inner), str(row["id"]))}
         return {
             **clear,
             "content": "",

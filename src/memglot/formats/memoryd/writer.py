@@ -21,6 +21,7 @@ from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.scan import ENCRYPTED_PROOF
 from memglot.formats.memoryd.sections import SectionBuffer, write_list
 from memglot.formats.memoryd.write_rows import RowBuilder, carry_slot, slug_of
+from memglot.formats.syntax.json_surrogates import replace_lone_surrogates
 from memglot.model import Embedding, Item, Record, Thing, format_time, to_builtins
 from memglot.report import Proof, Report
 from memglot.settings import export_time, this_machine
@@ -100,7 +101,7 @@ class _FileWriter:
         if record.foreign and (slug := slug_of(record)) != record.id:
             buffer.written_ids.add(record.id, slug)
         if not slot:
-            report_losses(record, msgspec.json.decode(row), carried, self._report)
+            report_losses(record, msgspec.json.decode(replace_lone_surrogates(row)), carried, self._report)
         return row
 
     def _add_attached(self, attached: list[Thing], graph_keys: dict[str, Any]) -> list[Thing]:

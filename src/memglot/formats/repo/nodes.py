@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from memglot.formats.core.original_text import repair_content
 from memglot.model import (
     DEFAULT_KIND,
     DEFAULT_STATUS,
@@ -94,6 +95,7 @@ def record_of(node: NodeFiles, space: str, raw: bytes | None = None) -> Record:
         foreign=[Foreign(TOOL, fields["id"], space)],
         extra={TOOL: own} if own else {},
     )
+    repair_content(record, TOOL)
     record.clocks = _implied_clocks(record, own)
     check_record(record)
     if raw is not None:

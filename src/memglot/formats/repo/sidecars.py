@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memglot.errors import BadRecord
+from memglot.formats.core.original_text import original_content
 from memglot.formats.repo.nodes import (
     BYTES_KEY,
     FALLBACK_KIND,
@@ -125,7 +126,7 @@ def _body_path(residue: dict[str, Any], place: str) -> str:
 def _body(record: Record) -> bytes:
     # The content of a node without a text is its title, as long as nobody changed either.
     empty = record.content == residue_of(record).get("empty") == record.title
-    return b"" if empty else record.content.encode()
+    return b"" if empty else original_content(record, TOOL, surrogates=False).encode()
 
 
 def _as_it_was(record: Record, id: str, body_path: str) -> dict[str, Any]:

@@ -89,14 +89,11 @@ def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[CsvLine]
 
 
 def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
-    """Decode some bytes; return an error with the offset if they are not valid text."""
+    """Decode some bytes; return an error with the offset if they are not valid UTF-8. They may contain NUL."""
     try:
-        text, error = raw.decode(), None
+        return raw.decode(), None
     except UnicodeDecodeError as found:
-        text, error = raw.decode("utf-8", "surrogateescape"), bad_bytes(offset + found.start)
-    if "\0" in text and error is None:
-        error = bad_bytes(offset + raw.index(b"\0"), "NUL")
-    return text, error
+        return raw.decode("utf-8", "surrogateescape"), bad_bytes(offset + found.start)
 
 
 class _Feed:

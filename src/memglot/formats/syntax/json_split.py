@@ -5,6 +5,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from memglot.formats.syntax.json_surrogates import replace_lone_surrogates
+
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]{])")
 _MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
@@ -117,7 +119,7 @@ class JsonSplitter:
     def _malformed(self, raw: bytes) -> bytes | None:
         """Return the broken object at the current position if no further text can complete it."""
         try:
-            _raw(raw)
+            _raw(replace_lone_surrogates(raw))
         except RecursionError:
             return None
         except msgspec.DecodeError as error:
@@ -198,8 +200,11 @@ def is_json(raw: bytes) -> bool:
     """Return True if the text is one complete JSON value."""
     try:
         _raw(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except RecursionError:
         return False
+    except msgspec.DecodeError:
+        repaired = replace_lone_surrogates(raw)
+        return repaired is not raw and is_json(repaired)
     return True
 
 

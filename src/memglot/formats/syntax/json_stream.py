@@ -9,7 +9,8 @@ from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import JsonSplitter, depth, is_json
-from memglot.model.record_errors import bad_bytes, bad_syntax, bad_text, not_an_object, too_deep
+from memglot.formats.syntax.json_surrogates import decode_with_surrogates, lone_surrogates
+from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep
 from memglot.report import SourceReport
 from memglot.settings import MAX_DEPTH
 
@@ -158,17 +159,20 @@ def check_depth(raw: bytes) -> None:
         raise too_deep("the memory")
 
 
-def decode_object(raw: bytes, value: Any, report: SourceReport) -> dict[str, Any]:
-    """Decode an object that was split off a file; raise `BadRecord` for anything else."""
+def decode_object(raw: bytes, value: Any, report: SourceReport, unchecked: str = "") -> dict[str, Any]:
+    """Decode an object that was split off a file; raise `BadRecord` for anything else.
+
+    The value of the key `unchecked`, a text or a list of texts, may contain lone surrogates.
+    """
     check_depth(raw)
-    data = decode_value(raw, report) if value is None else value
+    data = decode_value(raw, report, unchecked) if value is None else value
     if not isinstance(data, dict):
         raise not_an_object(type_name(data))
     return data
 
 
-def decode_value(raw: bytes, report: SourceReport) -> Any:
-    """Decode a value that the fast path rejected; raise `BadRecord` with the reason."""
+def decode_value(raw: bytes, report: SourceReport, unchecked: str = "") -> Any:
+    """Decode a value that the fast path rejected, like `decode_object`; raise `BadRecord` with the reason."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -177,6 +181,8 @@ def decode_value(raw: bytes, report: SourceReport) -> Any:
         raise bad_bytes(report.offset + raw.index(b"\0"), "NUL")
     check_depth(raw)
     try:
+        if places := lone_surrogates(raw):
+            return decode_with_surrogates(raw, places, report.offset, unchecked)
         return msgspec.json.decode(raw)
     except RecursionError:
         raise too_deep("the memory") from None
@@ -188,11 +194,5 @@ def _explain(raw: bytes, reason: str) -> BadRecord:
     if "trailing characters" in reason and raw.lstrip()[:1] == b"{":
         return bad_syntax("JSON", "more than one value on a line")
     if reason == _TRUNCATED:
-        import json
-
-        try:
-            json.loads(raw)
-        except ValueError:
-            return bad_syntax("JSON", "unexpected end of the value")
-        return bad_text("the memory", "a lone surrogate", raw.find(b"\\ud"))
+        return bad_syntax("JSON", "unexpected end of the value")
     return bad_syntax("JSON", reason.removeprefix("JSON is malformed: "))

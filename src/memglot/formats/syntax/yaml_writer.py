@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 # Characters that only some readers treat as line breaks, or that YAML does not allow unescaped.
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _LONG_KEY = 500
 
 
