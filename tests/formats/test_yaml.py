@@ -184,15 +184,17 @@ def test_files_front_matter_and_vaults_keep_line_separators(letter: str, tmp_pat
     (vault / ".obsidian").mkdir(parents=True)
     (vault / "note.md").write_bytes(f"---\nabout: {text}\n---\nbody\n".encode())
     trace = f"---\nid: mt_1\ntype: semantic\nscope: user\nmetadata:\n  about: {text}\n---\n\nbody\n"
-    for source, format, found in [
-        (f"- content: {text}\n- content: b\n".encode(), "yaml", lambda record: record.content),
-        (f"---\nmeta:\n  about: {text}\n---\n\nbody\n".encode(), "markdown", lambda record: record.meta["about"]),
-        (trace.encode(), "agentos-markdown", lambda record: record.meta["about"]),
-        (vault, "obsidian", lambda record: record.meta["about"]),
-    ]:
+    files: list[tuple[bytes | Path, str]] = [
+        (f"- content: {text}\n- content: b\n".encode(), "yaml"),
+        (f"---\nmeta:\n  about: {text}\n---\n\nbody\n".encode(), "markdown"),
+        (trace.encode(), "agentos-markdown"),
+        (vault, "obsidian"),
+    ]
+    for source, format in files:
         with Memory.open(":memory:") as memory:
             result = memory.import_from(source, format=format)
             assert (result.failed, list(result.errors)) == (0, [])
-            assert found(memory.get(next(result.ids))) == text
+            record = memory.get(next(result.ids))
+            assert (record.content if format == "yaml" else record.meta["about"]) == text
             if format == "yaml":
                 assert result.imported == 2
