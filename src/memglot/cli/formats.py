@@ -30,7 +30,7 @@ def formats(session: Session, matrix: bool) -> None:
         return
     rows = format_rows()
     lines = [
-        f"{row['name']:<16} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
+        f"{row['name']:<17} {'read' if row['read'] else '    '} {'write' if row['write'] else '     '} "
         f"{', '.join(row['extensions']):<22} {row['title']}"
         for row in rows
     ]

@@ -9,7 +9,7 @@ from memglot.formats import registry
 from memglot.formats.base import Format, WriteOptions
 from memglot.formats.core.encoding import head_as_utf8
 from memglot.formats.core.source import Source
-from memglot.formats.syntax.sqlite_input import is_database
+from memglot.formats.syntax.sqlite_input import is_database, schema_of
 
 _MAX_NAMES = 1_000
 _HEAD = 1 << 14
@@ -18,7 +18,8 @@ _HEAD = 1 << 14
 def detect(source: Source) -> Format:
     """Return the format of a source. Raise `Unreadable` if it is empty and has no extension."""
     if is_database(source.head):
-        return _by_shape(source.head, registry.get("agentos-sqlite"))
+        # The tables of a database may be anywhere in it, or still in its log.
+        return _by_shape(source.head + schema_of(source), registry.get("agentos-sqlite"))
     known = registry.by_extension(source.extension)
     start = source.head.lstrip()
     if known is None and not start:

@@ -38,6 +38,7 @@ _BUILT_IN: dict[str, Entry] = {
     "markdown": Entry("memory_engine.markdown", "markdown", (".md", ".markdown"), ("md",)),
     "ndjson": Entry("memory_engine.ndjson", "json", (".ndjson", ".jsonl"), ("jsonl",)),
     "sqlite": Entry("sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
+    "mcp-memory-sqlite": Entry("memoryd.mcp_memory_sqlite", "sqlite", (".db", ".sqlite", ".sqlite3")),
     "agentos-sqlite": Entry("agentos.sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
     "yaml": Entry("memory_engine.yaml", "yaml", (".yaml", ".yml"), ("yml",)),
     "obsidian": Entry("obsidian.format", "markdown", (".md", ".markdown"), folder_order=2),

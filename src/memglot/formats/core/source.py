@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -50,6 +51,7 @@ class Source:
         self.head = head[self.start :]
         self._rest = stream
         self._replay: _Replay | None = None
+        self._copy: Path | None = None
         self._ended = len(head) < _HEAD and size is not None and size == len(head)
 
     @cached_property
@@ -117,15 +119,17 @@ class Source:
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """Provide the source as a file on disk: its own, or a temporary copy."""
+        """Provide the source as a file on disk: its own, or a temporary copy that exists until the source is closed."""
         if self.on_disk and self.path is not None and self._encoding is None:
             yield self.path
             return
-        with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
-            place = Path(folder) / "copy"
-            with open(place, "wb") as out:
+        if self._copy is None:
+            folder = Path(tempfile.mkdtemp(prefix="memglot-"))
+            self._remove_copy = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._copy = folder / "copy"
+            with open(self._copy, "wb") as out:
                 shutil.copyfileobj(self.stream, out, _BUFFER)
-            yield place
+        yield self._copy
 
     @property
     def extension(self) -> str:
@@ -148,6 +152,8 @@ class Source:
 
     def close(self) -> None:
         """Close the file."""
+        if self._copy is not None:
+            self._remove_copy()
         if self._replay is not None:
             self.stream.close()
         else:

@@ -109,11 +109,20 @@ def _identify(record: Record, row: dict[str, Any]) -> str:
             record.foreign = [Foreign(MEMORYD, id)]
         return id
     given = row.get("content_hash")
-    hash = str(given).removeprefix(PREFIX).lower() if given not in (None, "") else ""
+    hash = _bare(given) if given not in (None, "") else ""
     hash = hash or sha256(record.content.encode("utf-8")).hexdigest()
-    record.id = derive_id(SERVICE, "", hash)
+    record.id = service_id(hash)
     record.foreign = [Foreign(SERVICE, hash)]
     return ""
+
+
+def _bare(hash: Any) -> str:
+    return str(hash).removeprefix(PREFIX).lower()
+
+
+def service_id(hash: str) -> str:
+    """Return the id of a memory from its hash in mcp-memory-service."""
+    return derive_id(SERVICE, "", _bare(hash))
 
 
 def _read_repeated(record: Record, row: dict[str, Any], slug: str, more: dict[str, Any]) -> dict[str, Any]:

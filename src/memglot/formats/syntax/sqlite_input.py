@@ -48,6 +48,17 @@ def database(source: Source) -> Iterator[apsw.Connection]:
             _translate(error, source.name)
 
 
+def schema_of(source: Source) -> bytes:
+    """Return the SQL that created the tables of a database; nothing if it cannot be read."""
+    try:
+        with database(source) as db:
+            found = db.execute("SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
+            return b"\n".join(sql for (sql,) in found)
+    except Unreadable:
+        # Reading it reports the reason.
+        return b""
+
+
 def check_complete(source: Source, path: Path) -> None:
     """Raise `Unreadable` for a file that is shorter than its header says; SQLite would read zeros."""
     head = source.head
@@ -62,8 +73,8 @@ def check_complete(source: Source, path: Path) -> None:
 def _open(path: Path, head: bytes) -> apsw.Connection:
     import apsw
 
-    log = path.with_name(path.name + "-wal")
-    if head[18:19] == b"\2" and not (log.exists() and log.stat().st_size):
+    log, shared = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+    if head[18:19] == b"\2" and not (log.exists() and (log.stat().st_size or shared.exists())):
         # No program has it open, and opening it normally would leave an empty log next to it.
         return _ready(_unchanging(path))
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
@@ -87,6 +98,8 @@ def _ready(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(_BUSY_MILLISECONDS)
     # The file is untrusted: its functions, views and triggers are never run.
     db.execute("PRAGMA trusted_schema = OFF")
+    # All tables are read as they are now, whatever the program that has the database open writes meanwhile.
+    db.execute("BEGIN")
     db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     return db
 

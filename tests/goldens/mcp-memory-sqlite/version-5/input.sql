@@ -1,0 +1,4 @@
+CREATE TABLE memories (id INTEGER PRIMARY KEY AUTOINCREMENT, content_hash TEXT UNIQUE NOT NULL, content TEXT NOT NULL, tags TEXT, memory_type TEXT, metadata TEXT, created_at REAL, updated_at REAL, created_at_iso TEXT, updated_at_iso TEXT);
+INSERT INTO memories VALUES (1, '46d8ab8a2ab0ad36ea8e8ddb5d17f3cbe1a5acd8ac9d28a0b66e8b9b8a4d5d11', 'Tea is brewed at 80 °C', 'drink, hot,drink', 'note', '{"source": "api", "tags": "[\"drink\"]"}', 1700000000.5, 1700000001.25, '2023-11-14T22:13:20.500000Z', '2023-11-14T22:13:21.250000Z');
+INSERT INTO memories VALUES (2, '4ba3f4c7b1a3bdf3bd5a9d6c1f8c2f6f3d1d7f8e5a0f4f6f6a5d6a1f2b3c4d5e', 'No tags and no type', '', NULL, '{}', NULL, NULL, '2023-11-14T22:13:20.500000Z', '2023-11-14T22:13:20.500000Z');
+INSERT INTO memories VALUES (3, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', '', '', 'note', '{}', 1700000002.0, 1700000002.0, NULL, NULL);
