@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import apsw
+import apsw
 
 VECTORS = "memory_embeddings"
 BACKUP = "memory_embeddings_migration_backup"
@@ -48,20 +47,31 @@ class ServiceVectors:
         self._chunk = lru_cache(maxsize=_CHUNKS)(self._read_chunk)
 
     def count(self) -> int:
-        """Return the number of vectors in the table."""
-        return int(self._db.execute(f"SELECT count(*) FROM {VECTORS}_rowids").get) if self.is_known else 0
+        """Return the number of vectors in the table, as far as it can be read."""
+        try:
+            return int(self._db.execute(f"SELECT count(*) FROM {VECTORS}_rowids").get) if self.is_known else 0
+        except apsw.CorruptError:
+            return 0
 
     def get(self, number: Any) -> bytes | None:
         """Return the vector of the memory with this number, if it has one, and count it as found."""
         if not isinstance(number, int):
             return None
-        vector = self._stored(number) if self.is_known else None
-        if vector is None and self._backup:
+        try:
+            return self._stored(number) or self._backed_up(number)
+        except (apsw.CorruptError, apsw.SQLError):
+            self.damaged += 1
+            return None
+
+    def _backed_up(self, number: int) -> bytes | None:
+        if self._backup:
             for (found,) in self._db.execute(f"SELECT content_embedding FROM {BACKUP} WHERE rowid = ?", (number,)):
-                vector = found if isinstance(found, bytes) and len(found) == self.dimensions * _NUMBER else None
-        return vector
+                return found if isinstance(found, bytes) and len(found) == self.dimensions * _NUMBER else None
+        return None
 
     def _stored(self, number: int) -> bytes | None:
+        if not self.is_known:
+            return None
         sql = f"SELECT chunk_id, chunk_offset FROM {VECTORS}_rowids WHERE rowid = ?"
         for place, offset in self._db.execute(sql, (number,)).fetchall():
             self.found += 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import apsw
+import apsw
 
 Row = dict[str, Any]
 """A row by column name; text that is not valid UTF-8 is bytes."""
+_FARTHEST = 1 << 32
+"""Maximum number of rows to skip in search of a readable page."""
 
 
 class InputTable(NamedTuple):
@@ -74,35 +75,49 @@ class DamagedTable(NamedTuple):
 
 
 def rows_of(db: apsw.Connection, table: InputTable) -> Iterator[Row | DamagedTable]:
-    """Yield the rows of a table; after a damaged page, those behind it from the end of the table backwards."""
-    import apsw
-
-    last: int | None = None
-    try:
-        for number, row in _select(db, table, "ASC"):
-            last = number
-            yield row
-        return
-    except apsw.CorruptError as error:
-        yield DamagedTable(last, str(error))
-    if table.rowid is not None:
+    """Yield the rows of a table in order; where a page is damaged, report it and continue behind it."""
+    after: int | None = None
+    gap: int | None = None
+    step = 1
+    while step < _FARTHEST:
         try:
-            for number, row in _select(db, table, "DESC"):
-                if last is not None and number <= last:
-                    return
+            for number, row in _select(db, table, "" if after is None else f"WHERE {table.rowid} > {after}"):
+                if gap is not None:
+                    yield from _rows_before(db, table, gap, number)
+                after, gap, step = number, None, 1
                 yield row
-        except apsw.CorruptError:
-            return
+            break
+        except apsw.CorruptError as error:
+            if gap is None:
+                yield DamagedTable(after, str(error))
+                gap = after or 0
+            if table.rowid is None:
+                return
+            # The next readable page may begin anywhere, so it is searched in growing steps.
+            after = (after or 0) + step
+            step *= 2
+    if gap is not None:
+        yield from _rows_before(db, table, gap, None)
 
 
-def _select(db: apsw.Connection, table: InputTable, order: str) -> Iterator[tuple[int, Row]]:
+def _rows_before(db: apsw.Connection, table: InputTable, gap: int, end: int | None) -> Iterator[Row]:
+    """Yield the rows between a damaged page and a row, backwards."""
+    where = f"WHERE {table.rowid} > {gap}" + ("" if end is None else f" AND {table.rowid} < {end}")
+    try:
+        for _, row in _select(db, table, where, "DESC"):
+            yield row
+    except apsw.CorruptError:
+        return
+
+
+def _select(db: apsw.Connection, table: InputTable, where: str, order: str = "ASC") -> Iterator[tuple[int, Row]]:
     """Yield rows with their numbers; texts are read as bytes, because SQLite does not check that they are UTF-8."""
     parts = [table.rowid or "0"]
     for name in map(quoted, table.columns):
         parts += [f"typeof({name})", f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"]
     by = f"ORDER BY {table.rowid} {order}" if table.rowid else ""
     encoding = str(db.pragma("encoding"))
-    for number, *values in db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {by}"):
+    for number, *values in db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where} {by}"):
         pairs = zip(table.columns, values[::2], values[1::2], strict=True)
         yield number, {name: _text(value, encoding) if type == "text" else value for name, type, value in pairs}
 
