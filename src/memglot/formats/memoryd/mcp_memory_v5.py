@@ -110,7 +110,7 @@ class _Rows:
         if self._plain:
             report_losses(record, row, rest, self._report)
         else:
-            add_base(row)
+            add_base(row, record)
         return row
 
 

@@ -17,7 +17,7 @@ from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
 from memglot.formats.memoryd.encryption import Cipher, cannot_open, needs_passphrase
 from memglot.formats.memoryd.tool_keys import MEMORYD, SERVICE, RowLinks, read_tool_keys
-from memglot.formats.memoryd.values import hash_matches, is_milliseconds, microseconds, parse_tags, seconds
+from memglot.formats.memoryd.values import hash_matches, is_milliseconds, parse_tags, row_times, seconds
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
     DEFAULT_SCOPE,
@@ -165,12 +165,9 @@ def _set_times(record: Record, row: dict[str, Any], report: SourceReport) -> Non
         # The fast path for nearly every row.
         record.created_at, record.updated_at = round(first * 1_000_000), round(last * 1_000_000)
         return
-    created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
+    record.created_at, record.updated_at = row_times(row)
     if is_milliseconds(row.get("created_at")) or is_milliseconds(row.get("updated_at")):
         report.note(f"{report.source} has times that were read as milliseconds")
-    record.created_at = created or updated or 0
-    # In the model 0 means that there is no time.
-    record.updated_at = updated or record.created_at
 
 
 def _set_meta(record: Record, row: dict[str, Any]) -> None:

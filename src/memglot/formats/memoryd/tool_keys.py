@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from memglot.formats.base import MergeRule, MergeSupport
 from memglot.formats.memoryd.graph import read_relation, read_supersession
-from memglot.formats.memoryd.values import PREFIX, hash_content, microseconds
+from memglot.formats.memoryd.values import PREFIX, hash_content, is_seconds, microseconds, seconds
 from memglot.model import (
     Foreign,
     Record,
@@ -26,7 +26,8 @@ from memglot.model import (
 
 MEMORYD, SERVICE = "memoryd", "mcp-memory"
 ROW_DETAILS = "memoryd.json"
-"""Key of `extra` for the form of a row: its hash, the keys it repeated, the keys it left empty."""
+"""Key of `extra` for the form of a row: its hash, the keys it repeated or left empty, its tags and times."""
+TIMES = ("created_at", "updated_at")
 RowLinks: TypeAlias = list[Relation | Supersession]
 """Relations and supersessions found in rows."""
 KNOWN_KEYS = frozenset(
@@ -72,9 +73,7 @@ def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, stri
         record.source["machine"] = machine
     more = {key: value for key, value in row.items() if key not in KNOWN_KEYS}
     blank = {key: row[key] for key in row if key in _OPTIONAL and _is_blank(key, row[key])}
-    residue: dict[str, Any] = {}
-    if tool == MEMORYD:
-        residue = _read_repeated(record, row, slug, more)
+    residue = _read_repeated(record, row, slug, more) if tool == MEMORYD else _spelling(record, row)
     _read_links(record, more, slug, links)
     if "source" in row and not isinstance(row["source"], str) and row["source"] is not None:
         more["source"] = row["source"]
@@ -92,7 +91,20 @@ def read_tool_keys(record: Record, row: dict[str, Any], links: RowLinks, *, stri
 
 
 def _is_blank(key: str, value: Any) -> bool:
+    if key == "memory_type" and value == "":
+        return True
     return value in (None, [], {}) or value is False and key in ("sensitive", "encrypted")
+
+
+def _spelling(record: Record, row: dict[str, Any]) -> dict[str, Any]:
+    """Return repeated tags, and times that microseconds cannot express: a creation in 1970, digits below them."""
+    found: dict[str, Any] = {}
+    tags = row.get("tags")
+    if isinstance(tags, list) and tags != record.tags and all(isinstance(tag, str) for tag in tags):
+        found["tags"] = tags
+    times = {key: row.get(key) for key in TIMES}
+    times = {key: at for key, at in times.items() if is_seconds(at) and at != seconds(getattr(record, key))}
+    return found | ({"times": times} if times else {})
 
 
 def _identify(record: Record, row: dict[str, Any]) -> str:

@@ -37,6 +37,19 @@ def microseconds(value: Any, field: str) -> int | None:
     return _in_range(round(value * (1_000 if abs(value) >= _MILLISECONDS else 1_000_000)))
 
 
+def row_times(row: dict[str, Any]) -> tuple[int, int]:
+    """Return the times of creation and of the last change of a row; 0 if it has none."""
+    created, updated = (microseconds(row.get(key), key) for key in ("created_at", "updated_at"))
+    # In the model 0 means that there is no time.
+    first = created or updated or 0
+    return first, updated or first
+
+
+def is_seconds(value: Any) -> bool:
+    """Return True if a value is a number of seconds."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not is_milliseconds(value)
+
+
 def is_milliseconds(value: Any) -> bool:
     """Return True if a number is too large for seconds and was read as milliseconds."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) >= _MILLISECONDS

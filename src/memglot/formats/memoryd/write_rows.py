@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.original_text import original_content
 from memglot.formats.memoryd.chunks import ChunkWriter
@@ -19,12 +20,13 @@ from memglot.formats.memoryd.tool_keys import (
     MEMORYD,
     ROW_DETAILS,
     SERVICE,
+    TIMES,
     repeated_values,
     restore_repeated,
 )
-from memglot.formats.memoryd.values import hash_content, hash_matches, microseconds, seconds
+from memglot.formats.memoryd.values import hash_content, hash_matches, is_seconds, microseconds, row_times, seconds
 from memglot.formats.syntax.json_surrogates import encode
-from memglot.model import DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
+from memglot.model import DEFAULT_KIND, DEFAULT_SCOPE, DEFAULT_STATUS, Record, derive_id, to_builtins
 
 NATIVE_FIELDS = frozenset({"content", "tags", "meta", "kind", "created_at", "updated_at"})
 """Fields that mcp-memory-service itself stores."""
@@ -67,7 +69,7 @@ def carry_slot(record: Record) -> dict[str, Any]:
         found["scope"] = record.scope
     if record.tags and (record.tags == UNTAGGED or not all(map(_is_safe, record.tags))):
         found["tags"] = record.tags
-    if not (_is_exact(record.created_at) and _is_exact(record.updated_at)):
+    if not (_is_exact(record.created_at) and _is_exact(record.updated_at)) or _is_created_in_1970(record):
         found["created_at"] = record.created_at
     if KEY in record.meta:
         found["meta"] = {KEY: record.meta[KEY]}
@@ -102,12 +104,17 @@ def _is_exact(at: int) -> bool:
     return -_SURELY < at < _SURELY or microseconds(seconds(at), "") == at
 
 
+def _is_created_in_1970(record: Record) -> bool:
+    """Return True if the row says that a record was created at 0, which a reader takes for the last change."""
+    return ROW_DETAILS in record.extra and microseconds(_given_times(record).get("created_at"), "") == 0
+
+
 def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dict[str, Any]:
     """Return the row that mcp-memory-service reads."""
     meta = record.meta
     if slot:
         meta = {**meta, KEY: slot}
-    return {
+    row: dict[str, Any] = {
         "content": original_content(record, MEMORYD),
         "content_hash": hash,
         "tags": record.tags,
@@ -117,23 +124,53 @@ def v5_row(record: Record, machine: str, slot: dict[str, Any], hash: str) -> dic
         "metadata": meta,
         "export_source": machine,
     }
+    if ROW_DETAILS in record.extra:
+        row |= _given_tags(record) | _given_times(record)
+    return row
 
 
-def add_base(row: dict[str, Any]) -> None:
+def _given_tags(record: Record) -> dict[str, list[str]]:
+    """Return the tags as they were read, with repetitions, if they are unchanged."""
+    tags = _details(record).get("tags")
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        return {}
+    return {"tags": tags} if list(dict.fromkeys(tags)) == record.tags else {}
+
+
+def _given_times(record: Record) -> dict[str, float]:
+    """Return the times as they were read where they say more than microseconds, if both are unchanged."""
+    given = _details(record).get("times")
+    if not isinstance(given, dict):
+        return {}
+    known = {key: given[key] if is_seconds(given.get(key)) else seconds(getattr(record, key)) for key in TIMES}
+    try:
+        same = row_times(known) == (record.created_at, record.updated_at)
+    except BadRecord:
+        return {}
+    return {key: known[key] for key in TIMES if key in given} if same else {}
+
+
+def _details(record: Record) -> dict[str, Any]:
+    found = record.extra.get(ROW_DETAILS)
+    return found if isinstance(found, dict) else {}
+
+
+def add_base(row: dict[str, Any], record: Record) -> None:
     """Add to the slot of a row what the row itself says, so that a reader finds what other tools edit."""
     metadata = row["metadata"]
     slot = metadata[KEY]
     repeats = slot.get(REPEATS, ())
     meta = {key: value for key, value in metadata.items() if key not in repeats}
-    shown = Record(content=row["content"], tags=row["tags"], kind=row["memory_type"], meta=meta)
+    kind = row["memory_type"] or DEFAULT_KIND
+    shown = Record(content=record.content, tags=row["tags"], kind=kind, meta=meta)
     show_row(shown, row)
     row["metadata"] = {**metadata, KEY: {**slot, BASE: visible_values(shown)}}
 
 
 def original_hash(record: Record) -> Any:
     """Return the hash that a record was read with if its content is unchanged, else `None`."""
-    residue = record.extra.get(ROW_DETAILS)
-    if not isinstance(residue, dict) or "content_hash" not in residue:
+    residue = _details(record)
+    if "content_hash" not in residue:
         return None
     same = residue.get("of") == sha256(record.content.encode("utf-8")).hexdigest()[:16]
     return residue["content_hash"] if same else None
@@ -175,7 +212,7 @@ class RowBuilder:
         if record.extra or record.source or record.title is not None or record.triggers or graph_keys:
             self._extend(row, record, slug, slot, graph_keys)
         if slot:
-            add_base(row)
+            add_base(row, record)
         if sensitive:
             row["sensitive"] = True
             if cipher is not None:
@@ -204,8 +241,7 @@ class RowBuilder:
             if found := graph_keys.get(name):
                 row[name] = [*(given if isinstance(given, list) else ()), *_not_in(found, given)]
         row |= {name: graph_keys[name] for name in ("embedding", "embedding_model") if graph_keys.get(name)}
-        residue = record.extra.get(ROW_DETAILS)
-        residue = residue if isinstance(residue, dict) else {}
+        residue = _details(record)
         known = repeated_values(record, slug, row)
         self._set_front(row, record, residue, known)
         restored = restore_repeated(residue.get("metadata"), known)
