@@ -16,14 +16,13 @@ import msgspec
 from memglot import __version__
 from memglot.formats.base import Format, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, bundles, pack_found
-from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.memoryd.read_rows import report_losses
 from memglot.formats.memoryd.reader import read_file
-from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, MEMORYD, MERGING, ROW_DETAILS, SERVICE
-from memglot.formats.memoryd.values import v5_content_hash
+from memglot.formats.memoryd.tool_keys import KNOWN_KEYS, MERGING, ROW_DETAILS, SERVICE
+from memglot.formats.memoryd.unique_hashes import UniqueHashes
 from memglot.formats.memoryd.write_rows import (
     NATIVE_FIELDS,
     add_base,
@@ -43,11 +42,14 @@ VERSION = "5.0.1"
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write an object of metadata and rows, without chunks and without encryption."""
     prover, writing = Prover(), _Rows(report, options)
-    with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body:
+    with target.file() as out, tempfile.SpooledTemporaryFile(max_size=1 << 20) as body, UniqueHashes(body) as hashes:
         before = b"\n"
         for record, attached, _ in bundles(items, target, report):
             prover.add(record, attached)
-            body.write(before + encode(writing.row(record, attached)))
+            hash = hashes.choose(record, _read_hash(record))
+            row = encode(writing.row(record, attached, hash))
+            hashes.set_place(record, hash, row, body.tell() + len(before))
+            body.write(before + row)
             before = b",\n"
         end = prover.end(target.sidecar_count)
         # The head has the proof of everything after it, so it is built last and written first.
@@ -77,6 +79,11 @@ def _head(end: Proof, vectors: bool, options: WriteOptions) -> bytes:
     return b'{\n"export_metadata": ' + msgspec.json.format(msgspec.json.encode(values)) + b',\n"memories": ['
 
 
+def _read_hash(record: Record) -> Any:
+    """Return the hash that the service gave a record, if its content is unchanged, else `None`."""
+    return original_hash(record) if any(place.tool == SERVICE for place in record.foreign) else None
+
+
 class _Rows:
     """Build the rows of an export."""
 
@@ -86,22 +93,17 @@ class _Rows:
         self._machine = "" if options.plain else machine.lower().replace(" ", "-")
         self.vectors = False
 
-    def row(self, record: Record, attached: list[Thing]) -> dict[str, Any]:
+    def row(self, record: Record, attached: list[Thing], hash: Any) -> dict[str, Any]:
         """Return the row of a record; attached items are carried in its slot."""
         vectors = [item for item in attached if isinstance(item, Embedding)]
         numbers = numbers_of(vectors[0].vector) if vectors else None
         rest = [item for item in attached if numbers is None or item is not vectors[0]]
         slot = {} if self._plain else pack_found(carry_slot(record), record, rest, self._report, False)
-        row = v5_row(
-            record, source_machine(record, self._machine), slot, v5_content_hash(original_content(record, MEMORYD))
-        )
-        given = original_hash(record)
-        if given is not None and any(place.tool == SERVICE for place in record.foreign):
-            row["content_hash"] = given
+        row = v5_row(record, source_machine(record, self._machine), slot, hash)
         residue, own = record.extra.get(ROW_DETAILS), record.extra.get(SERVICE)
         if isinstance(residue, dict) and record.kind == DEFAULT_KIND:
             blank = residue.get("blank")
-            row |= {"memory_type": None} if isinstance(blank, dict) and "memory_type" in blank else {}
+            row |= {"memory_type": blank["memory_type"]} if isinstance(blank, dict) and "memory_type" in blank else {}
         if isinstance(own, dict):
             row |= {key: value for key, value in own.items() if key not in KNOWN_KEYS and key != KEY}
         if numbers is not None:
