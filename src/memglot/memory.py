@@ -435,7 +435,8 @@ class Memory:
         """Write memories to a file, a folder or a binary stream; without any, `result.content` contains them.
 
         The filters are those of `list`. `memglot verify` finds out whether an export was truncated or edited.
-        `dialect="program"` writes what the original tool reads where that differs from its documentation.
+        `dialect="program"` writes what the original tool reads where that differs from its documentation, and
+        `dialect="0.8"` what Memory Engine 0.8 reads.
         """
         from memglot.exporting.run import ExportOptions, export_to
         from memglot.formats.base import WriteOptions

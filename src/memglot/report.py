@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -110,6 +111,15 @@ class InputFacts:
         """Number of encrypted items that could not be read without a passphrase."""
 
 
+@dataclass
+class _CountedNote:
+    """A note whose count grows."""
+
+    index: int
+    text: Callable[[int], str]
+    count: int = 0
+
+
 class Report:
     """Collects the results of one command."""
 
@@ -128,6 +138,7 @@ class Report:
         self.ids: DiskList[str] = DiskList()
         self.skipped_ids: DiskList[str] = DiskList()
         self.notes: list[str] = []
+        self._counted: dict[str, _CountedNote] = {}
         self.formats: Counter[str] = Counter()
         self.kept: Counter[str] = Counter()
         self.carried: Counter[str] = Counter()
@@ -177,6 +188,19 @@ class Report:
         text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
+
+    def count_note(self, key: str, text: Callable[[int], str]) -> None:
+        """Count something in one note; `text` returns the note for a count, as it was given the first time."""
+        if key not in self._counted:
+            self._counted[key] = _CountedNote(len(self.notes), text)
+            self.notes.append("")
+        note = self._counted[key]
+        note.count += 1
+        self.notes[note.index] = printable(note.text(note.count))
+
+    def is_counted(self, note: str) -> bool:
+        """Return True if a note counts something."""
+        return any(self.notes[counted.index] == note for counted in self._counted.values())
 
     def note_repeated_ids(self, count: int) -> None:
         """Note that records were skipped because their id occurs earlier in the input."""

@@ -182,7 +182,7 @@ def test_sidecars_are_verified_too(filled: Memory, tmp_path: Path, format: str, 
     path = tmp_path / name
     filled.export(path, format=format)
     assert state(path) == "whole"
-    beside = path / ".memglot.json" if path.is_dir() else path.with_name(name + ".memglot.ndjson")
+    beside = path / ".memglot.json" if path.is_dir() else path.with_name(name + ".memglot")
     text = beside.read_text()
     beside.write_text(text.replace("a reason", "no reason"))
     assert state(path) == "altered"

@@ -9,6 +9,7 @@ import pytest
 
 import memglot
 from memglot import MemglotError, Memory
+from memglot.model import Tombstone
 
 
 @pytest.mark.parametrize("name", ["s.db", "s.db-wal", "s.db-shm", "s.db-journal"])
@@ -54,7 +55,7 @@ def test_a_sidecar_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
     memory.add("a", id=X)
     memory.add("b")
     memory.delete(X)
-    path, beside = tmp_path / "q.json", tmp_path / "q.json.memglot.ndjson"
+    path, beside = tmp_path / "q.json", tmp_path / "q.json.memglot"
     beside.write_text("mine")
     with pytest.raises(MemglotError, match="exists"):
         memory.export(path)
@@ -62,9 +63,44 @@ def test_a_sidecar_belongs_to_its_file(memory: Memory, tmp_path: Path) -> None:
     beside.unlink()
     memory.export(path)
     beside.unlink()
-    assert memglot.verify(path).problems == ["q.json.memglot.ndjson is missing"]
+    assert memglot.verify(path).problems == ["q.json.memglot is missing"]
     memory.export(tmp_path / "p.json", plain=True)
-    assert not (tmp_path / "p.json.memglot.ndjson").exists()
+    assert not (tmp_path / "p.json.memglot").exists()
+
+
+def test_sidecars_of_earlier_versions_are_read_and_replaced(memory: Memory, tmp_path: Path) -> None:
+    memory.add("a", id=X)
+    memory.add("b")
+    memory.delete(X)
+    path, beside = tmp_path / "q.json", tmp_path / "q.json.memglot"
+    old = tmp_path / "q.json.memglot.ndjson"
+    memory.export(path)
+    beside.rename(old)
+    assert memglot.verify(path).ok
+    for given in (path, tmp_path):
+        with Memory.open(":memory:") as other:
+            result = other.import_from(given)
+            assert (result.imported, other.store.things.count(Tombstone), result.notes) == (1, 1, [])
+    with pytest.raises(MemglotError, match="exists"):
+        memory.export(path)
+    path.unlink()
+    with pytest.raises(MemglotError, match="exists"):
+        memory.export(path)
+    memory.export(path, force=True)
+    assert beside.exists() and not old.exists()
+
+
+def test_other_tools_do_not_read_the_sidecar_in_a_folder(memory: Memory, tmp_path: Path) -> None:
+    """Memory Engine imports every file of a folder with one of these endings, unless its name begins with a dot."""
+    memory.add("a", id=X)
+    memory.add("b", id=Y)
+    memory.delete(X)
+    for format, name in (("json", "a.json"), ("ndjson", "a.ndjson"), ("yaml", "a.yaml"), ("markdown", "notes")):
+        memory.export(tmp_path / name, format=format)
+    endings = {".md", ".markdown", ".yaml", ".yml", ".json", ".ndjson", ".jsonl"}
+    found = [path for path in tmp_path.rglob("*") if path.suffix in endings and not path.name.startswith(".")]
+    assert sorted(path.name for path in found) == [f"{Y}.md", "a.json", "a.ndjson", "a.yaml"]
+    assert (tmp_path / "a.yaml.memglot").exists()
 
 
 def test_a_link_stays_a_link(memory: Memory, tmp_path: Path) -> None:
@@ -79,7 +115,7 @@ def test_verify_finds_an_outdated_sidecar(memory: Memory, tmp_path: Path) -> Non
     memory.add("x", id=X)
     memory.add("y", id=Y)
     memory.delete(X)
-    path, beside = tmp_path / "v.json", tmp_path / "v.json.memglot.ndjson"
+    path, beside = tmp_path / "v.json", tmp_path / "v.json.memglot"
     memory.export(path)
     old = beside.read_bytes()
     memory.add("z")

@@ -21,6 +21,8 @@ BETTER: dict[str, dict[str, Any]] = {
     "json-uppercase-id": {"imported": 1, "ids": ["0197c3d0-0001-7abc-8def-0000000000ff"]},
     "json-one-bad-item-fails-file": {"imported": 2},
     "json-empty-array": {"imported": 0, "outcome": "import"},
+    "tree-bad-tilde": {"imported": 1, "records": [{"tree": "home.notes"}]},
+    "temporal-yaml-object": {"imported": 1},
     "md-frontmatter-content-key": {"imported": 1, "records": [{"content": "from body"}]},
     "md-leading-blank-line": {"imported": 1, "records": [{"content": "\n---\ntree: a.b\n---\nbody"}]},
     "json-nul-char": {"imported": 1},

@@ -85,7 +85,13 @@ def test_a_zip_of_an_export_is_imported_completely(memory: Memory, tmp_path: Pat
     memory.delete(X)
     memory.export(tmp_path / "vault", format="markdown")
     memory.export(tmp_path / "all.json")
-    for names in (["vault/.memglot.json", f"vault/{Y}.md"], ["all.json", "all.json.memglot.ndjson"]):
+    (tmp_path / "old.json").write_bytes((tmp_path / "all.json").read_bytes())
+    (tmp_path / "old.json.memglot.ndjson").write_bytes((tmp_path / "all.json.memglot").read_bytes())
+    for names in (
+        ["vault/.memglot.json", f"vault/{Y}.md"],
+        ["all.json", "all.json.memglot"],
+        ["old.json", "old.json.memglot.ndjson"],
+    ):
         with zipfile.ZipFile(tmp_path / "out.zip", "w", zipfile.ZIP_LZMA) as out:
             for name in names:
                 out.write(tmp_path / name, name)

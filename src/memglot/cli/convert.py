@@ -30,7 +30,9 @@ from memglot.exporting.convert import convert as convert_
 @click.option("--plain", is_flag=True, help="Write only the fields that the format itself defines, without a proof.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
 @click.option(
-    "--dialect", metavar="NAME", help="Dialect of OUT; `program` is what the tool reads, not what it documents."
+    "--dialect",
+    metavar="NAME",
+    help="Dialect of OUT: `program` is what the tool reads, not what it documents; `0.8` is Memory Engine 0.8.",
 )
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
 @click.option("--plaintext", is_flag=True, help="Write encrypted and sensitive memories without encryption.")

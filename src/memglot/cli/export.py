@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 @click.option("--no-conversations", is_flag=True, help="Leave out memories that come from conversations.")
 @click.option("--plain", is_flag=True, help="Write only the fields that the format itself defines, without a proof.")
 @click.option(
-    "--dialect", metavar="NAME", help="Dialect of the format; `program` is what the tool reads, not what it documents."
+    "--dialect",
+    metavar="NAME",
+    help="Dialect of the format: `program` is what the tool reads, not what it documents; `0.8` is Memory Engine 0.8.",
 )
 @click.option(
     "--layout",

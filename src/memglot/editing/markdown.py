@@ -25,6 +25,7 @@ def changes_from_markdown(text: str) -> dict[str, Any]:
     for fault in report.results.faults():
         raise BadRecord(fault.error, fault.hint)
     for note in report.results.notes:
-        raise BadRecord(note)
+        if not report.results.is_counted(note):
+            raise BadRecord(note)
     fields = ("content", "title", "kind", "scope", "tree", "tags", "triggers", "meta", "temporal", "status", "extra")
     return {field: getattr(found[0], field) for field in fields}

@@ -28,14 +28,15 @@ class Entry(NamedTuple):
 
 
 # The first format with an extension is the default for it; a file's shape may show another format of the same family.
-# A repository that contains notes is still a repository, and an AgentOS vault may be an Obsidian vault first.
+# A repository that contains notes is still a repository, and an AgentOS vault may be an Obsidian vault first. Of two
+# formats with the same position, the first name is tested first: exported memories may have wikilinks, like vaults.
 _BUILT_IN: dict[str, Entry] = {
     "csv": Entry("csv.format", "csv", (".csv", ".tsv")),
     "json": Entry("memory_engine.json", "json", (".json",)),
     "memories-json": Entry("memoryd.memories_json", "json", (".json",)),
     "mcp-memory-v5": Entry("memoryd.mcp_memory_v5", "json", (".json",)),
     "chatgpt": Entry("chatgpt.format", "json", (".json",), folder_order=3),
-    "markdown": Entry("memory_engine.markdown", "markdown", (".md", ".markdown"), ("md",)),
+    "markdown": Entry("memory_engine.markdown", "markdown", (".md", ".markdown"), ("md",), folder_order=2),
     "ndjson": Entry("memory_engine.ndjson", "json", (".ndjson", ".jsonl"), ("jsonl",)),
     "sqlite": Entry("sqlite", "sqlite", (".sqlite", ".db", ".sqlite3")),
     "mcp-memory-sqlite": Entry("memoryd.mcp_memory_sqlite", "sqlite", (".db", ".sqlite", ".sqlite3")),

@@ -45,7 +45,7 @@ def bad_tree(text: str) -> BadRecord:
     """Return the error for an invalid tree path."""
     return BadRecord(
         f"`tree` must be labels of letters, digits and `_` joined by dots, not `{shorten(text)}`",
-        "`import --lenient` also accepts `/` between labels, and `-` in them",
+        "`import --lenient` also accepts `-` in labels",
     )
 
 

@@ -20,7 +20,7 @@ from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encoding
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.sidecar import read_sidecar, sidecar_path
-from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
+from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Source, walk
 from memglot.formats.core.zip import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record
@@ -80,6 +80,8 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
 def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     format = used = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
     known = frozenset(format.extensions) if format else registry.extensions()
+    if format is None or format.folder.read_files is None:
+        known |= {SIDECAR}
     found = zip_sources(path, str(path), known, report, format.folder.accepts_file if format else None)
     first = next(found, None)
     if first is not None and format is not None and format.folder.read_files is not None:
@@ -87,7 +89,7 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOp
     else:
         for source in chain([] if first is None else [first], found):
             try:
-                if source.name.endswith(SIDECAR):
+                if source.name.endswith((SIDECAR, OLD_SIDECAR)):
                     yield from _read_sidecar(source, used, report)
                 else:
                     used = yield from read_source(source, format, report, options)

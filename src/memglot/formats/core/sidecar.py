@@ -1,4 +1,4 @@
-"""The sidecar `<out>.memglot.ndjson`: items that belong to no record, one JSON object per line.
+"""The sidecar `<out>.memglot`: items that belong to no record, one JSON object per line.
 
 The last line is a proof, `{"end": {"count", "digest"}}`, which shows if the file was truncated or edited.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import BadRecord
-from memglot.formats.core.source import SIDECAR, Source
+from memglot.formats.core.source import OLD_SIDECAR, SIDECAR, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
 from memglot.model.record_errors import bad_item
 from memglot.report import Proof, SourceReport
@@ -74,10 +74,17 @@ class LineProver:
         return msgspec.json.encode({"end": self.end()})
 
 
+def sidecar_places(path: Path) -> tuple[Path, Path]:
+    """Return where the sidecar of a file is, and where earlier versions put it."""
+    return path.with_name(path.name + SIDECAR), path.with_name(path.name + OLD_SIDECAR)
+
+
 def sidecar_path(path: Path) -> Path | None:
     """Return the sidecar of a file, if it exists and is not a link."""
-    place = path.with_name(path.name + SIDECAR)
-    return place if place.is_file() and not place.is_symlink() else None
+    for place in sidecar_places(path):
+        if place.is_file() and not place.is_symlink():
+            return place
+    return None
 
 
 def read_sidecar(source: Source, report: SourceReport) -> Iterator[Record | Thing]:

@@ -20,7 +20,10 @@ from memglot.formats.core.encoding import BOM, Utf8Stream, encode_text, marked_e
 from memglot.report import Report
 
 FOLDER_PROOF = ".memglot.json"
-SIDECAR = ".memglot.ndjson"
+SIDECAR = ".memglot"
+"""Ending of a sidecar. Other tools read every `.json`, `.ndjson` or `.md` in a folder, so it is none of these."""
+OLD_SIDECAR = ".memglot.ndjson"
+"""Ending of the sidecars of earlier versions, which are still read."""
 CONFLICTS = "_conflicts"
 """The folder next to a store whose files show its conflicts."""
 CONFLICT_MARK = "<!-- memglot conflict of "
@@ -233,7 +236,7 @@ class _Skipped:
 
     def add(self, entry: os.DirEntry[str]) -> bool:
         """Return True for an entry to skip: a hidden file, a link, a sidecar or a conflict file."""
-        if entry.name.startswith(".") or entry.name.endswith(SIDECAR) or _shows_conflict(entry):
+        if entry.name.startswith(".") or entry.name.endswith((SIDECAR, OLD_SIDECAR)) or _shows_conflict(entry):
             self._hidden += _files_in(entry) if self._vault and entry.name != FOLDER_PROOF else 0
             return True
         if entry.is_symlink():

@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
 from memglot.files import replace_database, replace_file, sqlite_files, sync_file, temporary_path
-from memglot.formats.core.sidecar import LineProver, display_key, encode_item, kind_name
-from memglot.formats.core.source import SIDECAR
+from memglot.formats.core.sidecar import LineProver, display_key, encode_item, kind_name, sidecar_places
 from memglot.model import Item
 from memglot.report import Report
 
@@ -83,7 +82,7 @@ class Target:
     def check(self) -> None:
         """Raise `TargetExists` if the target exists, unless `force` is set."""
         if self.path is not None and not self.force:
-            for place in (self.path, self.path.with_name(self.path.name + SIDECAR)):
+            for place in (self.path, *sidecar_places(self.path)):
                 if place.exists() or place.is_symlink():
                     raise TargetExists(str(place))
 
@@ -97,29 +96,32 @@ class Target:
         return self._sidecar_prover.count
 
     def add_leftover(self, item: Item, report: Report) -> None:
-        """Keep an item that the format cannot store in the sidecar `<out>.memglot.ndjson`; a stream has none."""
+        """Keep an item that the format cannot store in the sidecar `<out>.memglot`; a stream has none."""
         if self.path is None or self.plain or self.is_special():
             report.dropped(kind_name(item), display_key(item))
             return
         if self._sidecar is None:
             self.check()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._sidecar_path = self.path.with_name(self.path.name + SIDECAR)
+            self._sidecar_path = sidecar_places(self.path)[0]
             self._sidecar = open(temporary_path(self._sidecar_path), "wb")
         line = encode_item(item)
         self._sidecar_prover.add(line)
         self._sidecar.write(line + b"\n")
 
     def _finish_sidecar(self) -> None:
+        written = None
         if self._sidecar is not None and self._sidecar_path is not None:
             self._sidecar.write(self._sidecar_prover.end_line() + b"\n")
             sync_file(self._sidecar)
             self._sidecar.close()
             os.replace(self._sidecar.name, self._sidecar_path)
             self._sidecar = None
-        elif self.path is not None:
-            # The sidecar of an earlier export belongs to the file that was just replaced.
-            self.path.with_name(self.path.name + SIDECAR).unlink(missing_ok=True)
+            written = self._sidecar_path
+        # The sidecar of an earlier export belongs to the file that was just replaced.
+        for place in sidecar_places(self.path) if self.path is not None else ():
+            if place != written:
+                place.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Remove the sidecar of a file that is not completed."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from memglot.formats.base import Format, MergeSupport, WriteOptions
-from memglot.formats.core.proof import proved
 from memglot.formats.core.target import Target
+from memglot.formats.memory_engine.dialects import LATER, TOOL
 from memglot.formats.memory_engine.ndjson import read
-from memglot.formats.memory_engine.wire import FIELDS, TOOL, to_object
+from memglot.formats.memory_engine.wire import FIELDS, to_objects
 from memglot.formats.syntax.json_surrogates import encode
 from memglot.model import Item
 from memglot.report import Report
@@ -18,8 +18,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     """Write an array, indented by two spaces like Memory Engine's."""
     with target.file() as out:
         before = _OPENING
-        for bundle, end in proved(items, target, report):
-            text = encode(to_object(bundle, report, options, end, json=True), indent=2)
+        for memory in to_objects(items, target, report, options, json=True):
+            text = encode(memory, indent=2)
             out.write(before + text.replace(b"\n", b"\n  "))
             before = b",\n  "
         out.write(b"[]\n" if before == _OPENING else b"\n]\n")
@@ -36,4 +36,5 @@ FORMAT = Format(
     read=read,
     write=write,
     merging=MergeSupport(has_clocks=True),
+    dialects=(LATER,),
 )

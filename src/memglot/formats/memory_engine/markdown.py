@@ -1,18 +1,20 @@
 """Markdown: one memory per file, with YAML front matter; other fields are in the carry slot `meta.memglot`."""
 
+import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memglot.errors import BadRecord, NeedsFolder
-from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
+from memglot.formats.base import FolderSupport, Format, Glimpse, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import KEY, Bundle, bundles, take_slot
 from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.proof import Prover, bundle_digest, file_digest
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.wire import FIELDS, TOOL, items_of_object, to_object
+from memglot.formats.memory_engine.dialects import LATER, TOOL, AcceptsName, Names, is_name
+from memglot.formats.memory_engine.wire import FIELDS, items_of_object, to_object
 from memglot.formats.syntax.markdown_frame import OPENING, decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
@@ -21,6 +23,29 @@ from memglot.model.record_errors import empty_content
 from memglot.report import Proof, Report, SourceReport
 
 _RESERVED = FIELDS | {"created_at", KEY}
+_ID = re.compile(rb"---\r?\nid: [\"']?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}[\"']?\r?\n")
+_KEY = re.compile(rb"(?:created_at|meta|tree|name|temporal):|[ -]|$")
+
+
+def recognise_folder(glimpse: Glimpse) -> bool:
+    """Return True if a folder contains nothing but exported notes; their texts may have wikilinks, like a vault's."""
+    names = [PurePosixPath(name) for name in glimpse.names]
+    visible = [name for name in names if not any(part.startswith(".") for part in name.parts)]
+    if any(".obsidian" in name.parts for name in names) or any(
+        name.suffix not in FORMAT.extensions for name in visible
+    ):
+        return False
+    heads = [head for extension in FORMAT.extensions for head in glimpse.heads(extension)]
+    return bool(heads) and all(map(_is_exported, heads))
+
+
+def _is_exported(head: bytes) -> bool:
+    """Return True for front matter that begins with an id and has only keys of Memory Engine's exports."""
+    opening = _ID.match(head)
+    if opening is None:
+        return False
+    front = re.split(rb"\n---\r?\n", head[opening.end() - 1 :])[0]
+    return all(map(_KEY.match, front.splitlines()[1:]))
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
@@ -44,7 +69,7 @@ def _items(front: dict[str, Any], content: str, report: SourceReport, options: R
     # The body is the content, and `created_at` is only for people; a `content` key is an unknown key.
     kept = {key: front[key] for key in ("content", KEY) if key in front}
     known = {key: value for key, value in front.items() if key not in ("content", KEY, "created_at")}
-    items = list(items_of_object({**known, "content": content}, report, options, json=False))
+    items = list(items_of_object({**known, "content": content}, report, options))
     record = items[0]
     assert isinstance(record, Record)
     if KEY in kept and (attached := take_slot({KEY: kept[KEY]}, record, report)) is not None:
@@ -62,9 +87,9 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None or target.path.suffix.lower() == ".md":
         _write_file(items, target, report, options)
         return
-    with open_note_folder(target, _digest_of, plain=options.plain) as notes:
+    with open_note_folder(target, _digest_of, plain=options.plain) as notes, Names() as names:
         for bundle in bundles(items, notes, report):
-            text = to_text(bundle, report, options, None)
+            text = to_text(bundle, report, options, None, names.add)
             notes.put(_path(bundle[0], options.layout), text, bundle_digest(bundle[0], bundle[1]))
         report.proof = notes.finish("markdown", report)
 
@@ -78,12 +103,17 @@ def _digest_of(path: Path) -> str | None:
         if not items or not isinstance(items[0], Record):
             return []
         attached = [item for item in items[1:] if not isinstance(item, Record)]
-        dated = [
-            to_text((items[0], attached, False), Report(), WriteOptions(created_at=way), None) for way in (True, False)
-        ]
-        return items if text in dated else []
+        return items if text in _written_forms((items[0], attached, False)) else []
 
     return file_digest(path, as_written)
+
+
+def _written_forms(bundle: Bundle) -> Iterator[bytes]:
+    """Yield the texts that a memory may have in a folder, by dialect, by options, and by whether its name is free."""
+    for dialect, accepts_name in ((None, is_name), (LATER, is_name), (LATER, lambda path, name: False)):
+        for created_at in (True, False):
+            options = WriteOptions(created_at=created_at, dialect=dialect)
+            yield to_text(bundle, Report(), options, None, accepts_name)
 
 
 def _write_file(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
@@ -101,9 +131,11 @@ def _write_file(items: Iterable[Item], target: Target, report: Report, options: 
     report.proof = prover.end(target.sidecar_count)
 
 
-def to_text(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> bytes:
+def to_text(
+    bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None, accepts_name: AcceptsName = is_name
+) -> bytes:
     """Return a memory as the text of a Markdown file."""
-    data = to_object(bundle, report, options, end, json=False, reserved=_RESERVED, surrogates=False)
+    data = to_object(bundle, report, options, end, accepts_name, json=False, reserved=_RESERVED, surrogates=False)
     content = data.pop("content")
     front = {"id": data.pop("id")} if "id" in data else {}
     record = bundle[0]
@@ -134,6 +166,8 @@ FORMAT = Format(
     carry="meta.memglot",
     read=read,
     write=write,
+    dialects=(LATER,),
+    folder=FolderSupport(recognise=recognise_folder),
     writing=WriteSupport(makes_folder=True),
     merging=MergeSupport(has_clocks=True),
 )

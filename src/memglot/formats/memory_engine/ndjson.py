@@ -10,10 +10,10 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
-from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.wire import FIELDS, TOOL, Wire, read_value, to_object
+from memglot.formats.memory_engine.dialects import LATER, TOOL
+from memglot.formats.memory_engine.wire import FIELDS, Wire, read_value, to_objects
 from memglot.formats.syntax.json_stream import objects
 from memglot.formats.syntax.json_surrogates import encode_lines
 from memglot.model import Item
@@ -38,8 +38,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     """Write one line per memory; the last line has the proof."""
     with target.file() as out:
         lines: list[dict[str, Any]] = []
-        for bundle, proof in proved(items, target, report):
-            lines.append(to_object(bundle, report, options, proof, json=True))
+        for memory in to_objects(items, target, report, options, json=True):
+            lines.append(memory)
             if len(lines) >= _LINES_AT_ONCE:
                 out.write(encode_lines(lines))
                 lines.clear()
@@ -57,6 +57,7 @@ FORMAT = Format(
     carry="meta.memglot",
     read=read,
     write=write,
+    dialects=(LATER,),
     empty_is_error=False,
     merging=MergeSupport(has_clocks=True),
 )

@@ -5,11 +5,25 @@ from typing import Any
 
 import msgspec
 
-from memglot.errors import BadRecord
+from memglot.display import plural, quoted
 from memglot.formats.base import ReadOptions, WriteOptions
 from memglot.formats.core.carry import KEY, Bundle, is_plain, pack, take_slot
 from memglot.formats.core.original_text import original_content, repair_content, without_original
-from memglot.formats.memory_engine.dialects import lenient_tree
+from memglot.formats.core.proof import proved
+from memglot.formats.core.target import Target
+from memglot.formats.memory_engine.dialects import (
+    LATER,
+    TOOL,
+    AcceptsName,
+    Names,
+    has_other_labels,
+    is_name,
+    is_path,
+    kept_path,
+    path_of,
+    path_to_keep,
+    tree_of,
+)
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import check_depth, decode_value
 from memglot.model import (
@@ -38,7 +52,6 @@ from memglot.model.record_errors import (
 )
 from memglot.report import Proof, Report, SourceReport
 
-TOOL = "memory-engine"
 FIELDS = frozenset({"id", "content", "meta", "tree", "temporal"})
 
 
@@ -64,17 +77,19 @@ def _quick_record(wire: Wire, report: SourceReport) -> Record | None:
             return None
     temporal = None
     if wire.temporal is not msgspec.UNSET:
-        temporal = _temporal(wire.temporal, report, True, id)
+        temporal = _temporal(wire.temporal, report, id)
     if not wire.content:
         raise empty_content()
+    tree, path = _tree(wire.tree, report, False) if wire.tree else ("", "")
     record = Record(
         id=id,
         content=wire.content,
-        tree=check_tree(wire.tree) if wire.tree else "",
+        tree=tree,
         meta=wire.meta,
         temporal=temporal,
         created_at=at,
         updated_at=at,
+        extra={TOOL: {"tree": path}} if path else {},
     )
     if "\0" in wire.content:
         repair_content(record, TOOL)
@@ -91,14 +106,11 @@ def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: Re
         record = _quick_record(value, report)
         if record is not None:
             return (record,)
-    return items_of_object(decode_value(raw, report, "content"), report, options, json=True)
+    return items_of_object(decode_value(raw, report, "content"), report, options)
 
 
-def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, json: bool) -> Iterator[Item]:
-    """Yield the record of a decoded object, then its attached items. Raise `BadRecord`.
-
-    `json` allows `temporal` to be an object.
-    """
+def items_of_object(data: Any, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
+    """Yield the record of a decoded object, then its attached items. Raise `BadRecord`."""
     if not isinstance(data, dict):
         raise not_an_object(type_name(data))
     if "content" not in data:
@@ -110,20 +122,34 @@ def items_of_object(data: Any, report: SourceReport, options: ReadOptions, *, js
     check_content(record.content)
     if "id" in data:
         record.id = check_id(_text(data, "id", "a UUIDv7"))
-    if "tree" in data:
-        _set_tree(record, _text(data, "tree", "text"), options.lenient)
     if "temporal" in data:
-        record.temporal = _temporal(data["temporal"], report, json or options.lenient, record.id)
+        record.temporal = _temporal(data["temporal"], report, record.id)
     if "meta" in data:
         record.meta = _meta(data["meta"])
     unknown = {key: value for key, value in data.items() if key not in FIELDS}
     if unknown:
         check_value(unknown, "a further key")
-        record.extra.setdefault(TOOL, {}).update(unknown)
+        record.extra[TOOL] = unknown
+    path = ""
+    if "tree" in data:
+        record.tree, path = _tree(_text(data, "tree", "text"), report, options.lenient)
     set_times_from_id(record)
     attached = take_slot(record.meta, record, report) if KEY in record.meta else None
+    if path:
+        # The slot may have the path from before the memory was moved.
+        own = record.extra.get(TOOL)
+        record.extra[TOOL] = {**(own if isinstance(own, dict) else {}), "tree": path}
     yield record
     yield from attached or ()
+
+
+def to_objects(
+    items: Iterable[Item], target: Target, report: Report, options: WriteOptions, *, json: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield each memory as an object; the last one has the proof."""
+    with Names() as names:
+        for bundle, end in proved(items, target, report):
+            yield to_object(bundle, report, options, end, names.add, json=json)
 
 
 def to_object(
@@ -131,6 +157,7 @@ def to_object(
     report: Report,
     options: WriteOptions,
     end: Proof | None,
+    accepts_name: AcceptsName = is_name,
     *,
     json: bool,
     reserved: frozenset[str] = FIELDS,
@@ -138,49 +165,92 @@ def to_object(
 ) -> dict[str, Any]:
     """Return the memory as an object with Memory Engine's keys in its order, the rest in `meta.memglot`.
 
-    Unknown keys that were read are added, except `reserved` ones, which are in the carry slot. `surrogates` says
-    whether the format can express lone surrogates.
+    Unknown keys that were read are added, except `reserved` ones, which are in the carry slot. Version 0.8 keeps no
+    unknown key, so in its dialect all of them are in the carry slot. `surrogates` says whether the format can express
+    lone surrogates.
     """
     record, attached, _ = bundle
-    meta = record.meta
     original = original_content(record, TOOL, surrogates=surrogates)
     if original is not record.content:
         extra = without_original(record.extra, TOOL)
         bundle = msgspec.structs.replace(record, extra=extra), attached, bundle[2]
-        found = to_object(bundle, report, options, end, json=json, reserved=reserved)
-        return {**found, "content": original}
-    if end is None and not attached and KEY not in meta and is_plain(record):
-        return _plain_wire(record, meta, json)
-    extra = record.extra
-    foreign: dict[str, Any] = {}
-    if isinstance(extra.get(TOOL), dict):
-        foreign = {key: value for key, value in extra[TOOL].items() if key not in reserved}
-        kept = {key: value for key, value in extra[TOOL].items() if key in reserved}
-        extra = {tool: value for tool, value in extra.items() if tool != TOOL} | (
-            {TOOL: kept} if kept or not foreign else {}
+        again = to_object(bundle, report, options, end, accepts_name, json=json, reserved=reserved)
+        return {**again, "content": original}
+    later = options.dialect == LATER
+    data: dict[str, Any] = {"tree": path_of(record.tree) if later else record.tree}
+    if end is None and not attached and KEY not in record.meta and is_plain(record):
+        return _wire(record, record.meta, data, json)
+    own = record.extra.get(TOOL)
+    if isinstance(own, dict):
+        found = (
+            _later_keys(record, own, report, accepts_name) if later else _unknown_keys(record, own, report, reserved)
         )
+        kept = {key: value for key, value in own.items() if key not in found}
+        extra = {tool: value for tool, value in record.extra.items() if tool != TOOL}
+        if kept or not found:
+            extra[TOOL] = kept
+        data.update(found)
         bundle = (msgspec.structs.replace(record, extra=extra), attached, bundle[2])
+    return _wire(record, _meta_with_slot(bundle, report, options, end), data, json)
+
+
+def _unknown_keys(record: Record, own: dict[str, Any], report: Report, reserved: frozenset[str]) -> dict[str, Any]:
+    """Return the keys of other versions that are written as they were read."""
+    if has_other_labels(kept_path(record)):
+        report.count_note(
+            "trees written",
+            lambda count: (
+                f"wrote {plural(count, 'tree path')} with the labels that Memory Engine documents; "
+                f"use `--dialect {LATER}` to write the paths that version {LATER} has"
+            ),
+        )
+        # Two paths may have the same labels now, and version 0.8 refuses a file with one name twice in a tree.
+        reserved |= {"name"}
+    return {key: value for key, value in own.items() if key not in reserved}
+
+
+def _later_keys(record: Record, own: dict[str, Any], report: Report, accepts_name: AcceptsName) -> dict[str, Any]:
+    """Return the keys that version 0.8 accepts: the path that a memory has there, and its name."""
+    found = {"tree": path} if (path := kept_path(record)) else {}
+    name = own.get("name")
+    if isinstance(name, str):
+        if accepts_name(path or path_of(record.tree), name):
+            found["name"] = name
+        else:
+            report.count_note(
+                "names",
+                lambda count: (
+                    f"kept {plural(count, 'name')} in the carry slot only: Memory Engine refuses names that are not "
+                    "valid file names, or occur twice in a tree"
+                ),
+            )
+    return found
+
+
+def _meta_with_slot(bundle: Bundle, report: Report, options: WriteOptions, end: Proof | None) -> dict[str, Any]:
+    meta = bundle[0].meta
     slot = pack(bundle, FIELDS, report, options.plain)
     if end is not None and not options.plain:
         slot["end"] = msgspec.to_builtins(end)
     if KEY in meta and not options.plain:
         slot["meta"] = {KEY: meta[KEY]}
-    if slot:
-        meta = {**meta, KEY: slot}
-    return {**_plain_wire(record, meta, json), **foreign}
+    return {**meta, KEY: slot} if slot else meta
 
 
-def _plain_wire(record: Record, meta: dict[str, Any], json: bool) -> dict[str, Any]:
+def _wire(record: Record, meta: dict[str, Any], more: dict[str, Any], json: bool) -> dict[str, Any]:
+    """Return an object in Memory Engine's order; `more` has the tree and the keys after it."""
     data: dict[str, Any] = {"id": record.id, "content": record.content}
     if not record.id:
         del data["id"]
     if meta:
         data["meta"] = meta
-    if record.tree:
-        data["tree"] = record.tree
+    if more["tree"]:
+        data["tree"] = more["tree"]
+    if "name" in more:
+        data["name"] = more["name"]
     if record.temporal is not None:
         data["temporal"] = _temporal_out(record.temporal, json=json)
-    return data
+    return data | {key: value for key, value in more.items() if key not in data and key != "tree"}
 
 
 def _temporal_out(temporal: Temporal, *, json: bool) -> Any:
@@ -191,13 +261,8 @@ def _temporal_out(temporal: Temporal, *, json: bool) -> Any:
     return {"start": start, "end": end} if json else [start, end]
 
 
-def _temporal(value: Any, report: SourceReport, object_allowed: bool, id: str) -> Temporal:
+def _temporal(value: Any, report: SourceReport, id: str) -> Temporal:
     if isinstance(value, dict):
-        if not object_allowed:
-            raise BadRecord(
-                "`temporal` as an object is accepted in JSON only",
-                "write a time or a list of two, or import with `--lenient`, which accepts it",
-            )
         value = _from_object(value)
     elif isinstance(value, str):
         value = [value]
@@ -222,11 +287,21 @@ def _from_object(value: dict[str, Any]) -> list[str]:
     return [value["start"]] + ([value["end"]] if "end" in value else [])
 
 
-def _set_tree(record: Record, text: str, lenient: bool) -> None:
-    record.tree = lenient_tree(text) if lenient else check_tree(text)
-    if "-" in text or "~" in text:
-        # The labels of the model do not allow it, so the original is kept.
-        record.extra[TOOL] = {"tree": text}
+def _tree(text: str, report: SourceReport, lenient: bool) -> tuple[str, str]:
+    """Return a tree of the model, and the path to keep with it, if any."""
+    if not lenient and not is_path(text):
+        return check_tree(text), ""
+    tree = tree_of(text)
+    path = path_to_keep(text, tree)
+    if path and has_other_labels(path):
+        report.results.count_note(
+            "trees read",
+            lambda count: (
+                f"changed {plural(count, 'tree path')}, such as {quoted(text)} to {quoted(tree)}: "
+                f"export with `--dialect {LATER}` to restore the original paths"
+            ),
+        )
+    return tree, path
 
 
 def _meta(value: Any) -> dict[str, Any]:

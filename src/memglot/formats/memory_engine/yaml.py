@@ -6,11 +6,10 @@ from typing import BinaryIO
 
 from memglot.errors import BadRecord, Unreadable
 from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
-from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.memory_engine.dialects import is_pack, pack_memories
-from memglot.formats.memory_engine.wire import FIELDS, TOOL, items_of_object, to_object
+from memglot.formats.memory_engine.dialects import LATER, TOOL, is_pack, pack_memories
+from memglot.formats.memory_engine.wire import FIELDS, items_of_object, to_objects
 from memglot.formats.syntax.yaml_reader import BrokenYaml, YamlReader
 from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item
@@ -64,7 +63,7 @@ def _memories(values: YamlReader, rest: "_Rest", report: SourceReport, options: 
             if isinstance(value, BadRecord):
                 raise value
             for memory in pack_memories(value) if options.lenient and is_pack(value) else [value]:
-                yield from items_of_object(memory, report, options, json=False)
+                yield from items_of_object(memory, report, options)
         except BadRecord as error:
             report.failed_record(error)
     if not found and not values.is_list:
@@ -108,8 +107,8 @@ class _Rest:
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a list of memories."""
     with target.file() as out:
-        for bundle, end in proved(items, target, report):
-            out.write(dump([to_object(bundle, report, options, end, json=False)]).encode("utf-8"))
+        for memory in to_objects(items, target, report, options, json=False):
+            out.write(dump([memory]).encode("utf-8"))
         if report.proof is not None and not report.proof.count:
             out.write(b"[]\n")
 
@@ -126,4 +125,5 @@ FORMAT = Format(
     read=read,
     write=write,
     merging=MergeSupport(has_clocks=True),
+    dialects=(LATER,),
 )
