@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.project.anchors import Files, check_anchors, normalize_anchor
-from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
+from memglot.project.storage.anchors import Files, check_anchors, normalize_anchor
 from memglot.project.storage.errors import ProjectError
-from memglot.project.tokens import check_budget, cut, tokens_of, units_of
+from memglot.project.storage.globs import Glob, compile_glob, is_glob, literal_prefix
+from memglot.project.storage.tokens import check_budget, cut, tokens_of, units_of
 
 VECTORS = SHARED / "fixtures" / "repo" / "vectors"
 FILES = [
@@ -186,7 +186,7 @@ def test_no_anchor_is_slow_to_match(anchor: str) -> None:
 def test_a_glob_that_exceeds_its_steps_does_not_match(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "ab" * 20 + "c"
     assert Glob("*(a|b)c").matches(path)
-    monkeypatch.setattr("memglot.project.glob_matcher.MAX_STEPS", 50)
+    monkeypatch.setattr("memglot.project.storage.glob_matcher.MAX_STEPS", 50)
     assert not Glob("*(a|b)c").matches(path) and Glob("*(a|b)c").matches("ac")
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from conftest import SHARED
 from memglot.project.check.run import check
-from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.git import Git
 from repo_stores import SCHEMAS, git, put, write_config, write_link, write_node, write_store
 
 Found = list[tuple[str, str]]

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memglot.project.diff import diff
-from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.git import Git
 from repo_stores import git, put, write_config, write_link, write_node, write_store
 
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.project.map import MAX_TOKENS, render_map, write_map
-from memglot.project.markers import (
+from memglot.project.storage.markers import (
     GUIDANCE,
     MAP,
     Markers,
@@ -23,8 +22,9 @@ from memglot.project.markers import (
     strip_entries,
     strip_sections,
 )
-from memglot.project.node import Node
-from memglot.project.tokens import first_sentence, tokens_of
+from memglot.project.storage.node import Node
+from memglot.project.storage.product_map import MAX_TOKENS, render_map, write_map
+from memglot.project.storage.tokens import first_sentence, tokens_of
 
 VECTORS = SHARED / "fixtures" / "repo" / "vectors"
 HEADER = "## Product map (generated — do not edit; refresh with memory save or memory sync)"
@@ -306,7 +306,7 @@ def test_a_file_that_cannot_be_written_causes_a_warning(tmp_path: Path) -> None:
     for name in ("AGENTS.md", "CLAUDE.md"):
         (tmp_path / name).write_bytes(page("old"))
     code = (
-        "import resource, sys; from pathlib import Path; from memglot.project.map import write_map;"
+        "import resource, sys; from pathlib import Path; from memglot.project.storage.product_map import write_map;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)); print(write_map(Path(sys.argv[1]), 'new'))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memglot.project.query import query
-from memglot.project.tokens import tokens_of
+from memglot.project.storage.tokens import tokens_of
 from repo_projects import do, feature, new_project, saved
 
 

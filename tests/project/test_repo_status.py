@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot.project.inspect import inspect, similar_ids
-from memglot.project.node import Node
 from memglot.project.registry import Registry
 from memglot.project.status import state_of, states_of
 from memglot.project.storage.errors import not_initialized, unsupported_version
+from memglot.project.storage.node import Node
 from memglot.project.storage.vocabulary import KINDS, STAGES, STATUSES
 from repo_projects import do, feature, new_project, saved, sidecar
 from repo_stores import config_of

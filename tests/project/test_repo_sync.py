@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from memglot.cli.repo.sync import sync_text
 from memglot.display import is_one_line
-from memglot.project.anchors import Files
-from memglot.project.git import FileChange, Git
-from memglot.project.map import dead_anchors, repository_files
-from memglot.project.markers import GUIDANCE, MAP, apply_section
-from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.renames import Moves
+from memglot.project.storage.anchors import Files
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.git import FileChange, Git
+from memglot.project.storage.markers import GUIDANCE, MAP, apply_section
+from memglot.project.storage.node import Node
 from memglot.project.storage.paths import IGNORED
+from memglot.project.storage.product_map import dead_anchors, repository_files
 from memglot.project.sync import Marker, compare, read_marker, sync, write_marker
 from repo_projects import do, feature, new_project, save, saved
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import git_required
+from memglot.project.storage.git import Git
 from memglot.project.storage.paths import BACKUPS, FOLDER, INDEX, LOCK, NODES, RECOVERY, RELATIONS
 from memglot.settings import git_environment
 

@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import msgspec
 
-from memglot.project.git import NO_GIT
 from memglot.project.index import drop_index
 from memglot.project.project import Project
 from memglot.project.registry import open_registry
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.git import NO_GIT
 
 Command = Callable[[Project], Any]
 

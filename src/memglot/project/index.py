@@ -23,8 +23,6 @@ from memglot.project.tokenize import spaced_text
 
 FILE = f"{INDEX}/memglot.sqlite"
 """Path of the index below `.memory`."""
-TOOLS_OWN = f"{INDEX}/memory.sqlite"
-"""The index of the original tool, which builds a missing one, but does not notice that its own is out of date."""
 _VERSION = 2
 _BUSY_MILLISECONDS = 10_000
 _SCHEMA = """

@@ -12,8 +12,8 @@ from memglot.project.storage.faults import FileFault, control_characters, merge_
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.paths import NODES
 from memglot.project.storage.reader import StoreReader, decode_json, sidecar_faults, to_relation, to_sidecar
+from memglot.project.storage.tokens import first_sentence
 from memglot.project.tokenize import spaced_text
-from memglot.project.tokens import first_sentence
 
 _INSERT_NODE = """
 INSERT INTO nodes VALUES (

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.project.agent_guide import brief_for, next_steps, write_guidance
 from memglot.project.check.run import check
 from memglot.project.map import map_of, unreadable_nodes
 from memglot.project.project import Project
 from memglot.project.reset import has_store, reset
-from memglot.project.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.agent_guide import brief_for, next_steps, write_guidance
 from memglot.project.storage.errors import ProjectError, issue
 from memglot.project.storage.files import write_file
 from memglot.project.storage.hashes import body_hash, local_time, node_hash, stable_json
@@ -21,6 +20,7 @@ from memglot.project.storage.layout import Layout
 from memglot.project.storage.lock import locked
 from memglot.project.storage.markdown import lines_of
 from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
+from memglot.project.storage.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 from memglot.settings import export_time
 
@@ -52,7 +52,7 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, forc
             built = snapshot.index.kept
             # Nodes that cannot be read would be missing from the map.
             map_text = None if unreadable_nodes(snapshot) else map_of(snapshot)
-    targets = write_guidance(project, map_text, dry_run=dry_run) if guidance else []
+    targets = write_guidance(project.root, map_text, project.warnings, dry_run=dry_run) if guidance else []
     created = [f"{FOLDER}/{path}" for path in files]
     created += [target["path"] for target in targets if target["status"] == "created"]
     return {

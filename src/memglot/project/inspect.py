@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from memglot.project.node import Link
 from memglot.project.project import Project
 from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.ids import slug_of
+from memglot.project.storage.node import Link
 from memglot.project.storage.paths import FOLDER
 
 _OBJECT = ("stage", "anchors", "tags", "evidence", "source", "origin", "superseded_by", "created_at", "updated_at")

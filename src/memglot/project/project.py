@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memglot.project.git import NO_GIT, Git
 from memglot.project.storage.errors import (
     ProjectError,
     not_initialized,
@@ -16,6 +15,7 @@ from memglot.project.storage.errors import (
     unsupported_version,
 )
 from memglot.project.storage.faults import FileFault, UnsupportedVersion
+from memglot.project.storage.git import NO_GIT, Git
 from memglot.project.storage.paths import (
     BACKUPS,
     CONFIG,

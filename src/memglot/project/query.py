@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memglot.display import one_line
-from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.rank import rank
 from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.errors import ProjectError
-from memglot.project.tokens import check_budget, cut, tokens_of, units_of
+from memglot.project.storage.node import Node
+from memglot.project.storage.tokens import check_budget, cut, tokens_of, units_of
 from memglot.text.cut import cut_position
 
 _MAX_CONNECTED = 12

@@ -8,8 +8,8 @@ from os.path import commonprefix
 
 from msgspec import Struct
 
-from memglot.project.node import Node
 from memglot.project.snapshot import Snapshot
+from memglot.project.storage.node import Node
 from memglot.project.storage.paths import FOLDER
 from memglot.project.tokenize import unique_words
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from memglot.project.event_log import Tail, append_events, lost_events, note_log_repaired, read_tail
 from memglot.project.project import Project
-from memglot.project.schemas import make_folders, missing_schemas
 from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import EVENTS, memory_path
+from memglot.project.storage.schemas import make_folders, missing_schemas
 from memglot.settings import export_time
 
 

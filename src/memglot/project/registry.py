@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memglot.project.git import Git
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError, cannot_write, reason_of
 from memglot.project.storage.files import write_file
+from memglot.project.storage.git import Git
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import FOLDER

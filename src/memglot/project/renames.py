@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from memglot.project.anchors import Files
-from memglot.project.git import FileChange
-from memglot.project.globs import compile_glob, is_glob, literal_prefix
+from memglot.project.storage.anchors import Files
+from memglot.project.storage.git import FileChange
+from memglot.project.storage.globs import compile_glob, is_glob, literal_prefix
 
 _MAX_READ = 5_000
 _MAX_BYTES = 8 * 1024 * 1024

@@ -13,13 +13,13 @@ import msgspec
 
 from memglot.display import first_few, one_line, plural
 from memglot.project.index import Index, decoded
-from memglot.project.node import Link, Node
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.journal import finish_change, has_journal
 from memglot.project.storage.layout import Layout, layout_of
 from memglot.project.storage.lock import locked
+from memglot.project.storage.node import Link, Node
 from memglot.project.storage.paths import EVENTS, NODES
 
 _COLUMNS = "id, kind, status, title, path, body_path, created_at, updated_at, stage, anchors, tags, intent"

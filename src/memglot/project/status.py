@@ -8,11 +8,11 @@ from typing import Any
 
 from memglot.project.event_log import parse_time
 from memglot.project.map import dead_anchors_in
-from memglot.project.node import Node
 from memglot.project.project import Project
 from memglot.project.registry import Registry, open_registry, project_at
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError, reason_of
+from memglot.project.storage.node import Node
 from memglot.project.storage.shapes import Config
 from memglot.project.storage.vocabulary import STAGES, STORAGE_VERSION
 from memglot.project.sync import read_marker

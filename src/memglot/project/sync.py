@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memglot.display import first_few, one_line
-from memglot.project.anchors import Files, normalize_anchor
-from memglot.project.git import FileChange, Git
-from memglot.project.map import repository_files, unreadable_nodes, update_map
-from memglot.project.markers import AGENT_FILES, strip_entries, strip_sections
-from memglot.project.node import Node
+from memglot.project.map import unreadable_nodes, update_map
 from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
 from memglot.project.snapshot import snapshot_of
+from memglot.project.storage.anchors import Files, normalize_anchor
 from memglot.project.storage.errors import cannot_write, git_required, unsafe_path
 from memglot.project.storage.files import write_file
+from memglot.project.storage.git import FileChange, Git
 from memglot.project.storage.hashes import local_time
+from memglot.project.storage.markers import AGENT_FILES, strip_entries, strip_sections
+from memglot.project.storage.node import Node
 from memglot.project.storage.paths import FOLDER, SYNC_MARKER
+from memglot.project.storage.product_map import repository_files
 from memglot.project.storage.vocabulary import COMMIT
 from memglot.settings import export_time
 

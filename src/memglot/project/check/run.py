@@ -12,13 +12,12 @@ import msgspec
 from memglot.project.check.findings import Findings
 from memglot.project.check.nodes import check_nodes
 from memglot.project.check.relations import check_relations
-from memglot.project.map import dead_anchors_in, has_odd_markers, has_own_words, render_map
-from memglot.project.markers import AGENT_FILES, MAP, extract_section
+from memglot.project.map import dead_anchors_in
 from memglot.project.project import Project
-from memglot.project.schemas import NAMES, schema_path
 from memglot.project.snapshot import snapshot_of
 from memglot.project.storage.errors import ProjectError, issue, not_initialized, unsafe_path
 from memglot.project.storage.faults import FileFault, invalid_schema, missing_file
+from memglot.project.storage.markers import AGENT_FILES, MAP, extract_section
 from memglot.project.storage.paths import (
     CONFIG,
     EVENTS,
@@ -31,7 +30,9 @@ from memglot.project.storage.paths import (
     SYNC_MARKER,
     memory_path,
 )
+from memglot.project.storage.product_map import has_odd_markers, has_own_words, render_map
 from memglot.project.storage.reader import check_version, to_config
+from memglot.project.storage.schemas import NAMES, schema_path
 from memglot.project.storage.shapes import Config, MemoryEvent
 from memglot.project.storage.vocabulary import COMMIT
 

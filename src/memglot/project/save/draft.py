@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from memglot.project.node import Link
 from memglot.project.save.errors import patch_invalid
 from memglot.project.save.parse import trimmed
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, node_hash, stable_json
 from memglot.project.storage.ids import link_id
+from memglot.project.storage.node import Link
 from memglot.project.storage.paths import memory_path
 from memglot.project.storage.vocabulary import STATUSES
 

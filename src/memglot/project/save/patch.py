@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memglot.project.anchors import check_anchors
 from memglot.project.save.errors import conflict_markers, invalid_save
 from memglot.project.save.request import FullSaveNode, FullSaveRequest
 from memglot.project.snapshot import Snapshot
+from memglot.project.storage.anchors import check_anchors
 from memglot.project.storage.errors import ProjectError, issue, schema_failed
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter

@@ -9,19 +9,20 @@ from typing import Any
 import apsw
 
 from memglot.project.event_log import Tail, append_events, lost_events, note_log_repaired, read_tail
-from memglot.project.index import TOOLS_OWN, drop_index
+from memglot.project.index import drop_index
 from memglot.project.map import update_map
 from memglot.project.project import Project
 from memglot.project.save.draft import Draft
 from memglot.project.save.parse import checked_request, decode_json, read_request
 from memglot.project.save.patch import changes_of, check_contents
 from memglot.project.save.request import FullSaveRequest, SaveRequest
-from memglot.project.schemas import make_folders, missing_schemas
 from memglot.project.snapshot import Snapshot, snapshot_of
+from memglot.project.storage.files import drop_tool_index
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.journal import Content, change_files, finish_change, recovery_folder
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER, memory_path
+from memglot.project.storage.schemas import make_folders, missing_schemas
 from memglot.settings import export_time
 
 
@@ -124,8 +125,7 @@ class _Plan:
         log = self._files.pop(EVENTS)
         change_files(self._project.folder, {**self._files, EVENTS: log})
         self._files[EVENTS] = log
-        # The original tool would keep answering from an index that lacks this save; without one it builds a new one.
-        (self._project.folder / TOOLS_OWN).unlink(missing_ok=True)
+        drop_tool_index(self._project.folder)
         try:
             self._snapshot.refresh(self._files)
         except apsw.Error:

@@ -6,9 +6,9 @@ import errno
 import os
 from pathlib import Path
 
-from memglot.files import replace_file, sync_file, sync_folder
+from memglot.files import replace_file, sqlite_files, sync_file, sync_folder
 from memglot.project.storage.errors import unsafe_path
-from memglot.project.storage.paths import FOLDER
+from memglot.project.storage.paths import FOLDER, INDEX, TOOL_INDEX
 
 TEMPORARY_PREFIX = ".memory-tmp-"
 """Prefix of the names of files that are being written."""
@@ -47,3 +47,10 @@ def write_durable(path: Path, content: bytes) -> None:
     with open(path, "xb") as out:
         out.write(content)
         sync_file(out)
+
+
+def drop_tool_index(folder: Path) -> None:
+    """Remove the index of the original tool, which builds a missing one but does not notice that its own is old."""
+    if not (folder / INDEX).is_symlink():
+        for file in sqlite_files(folder / TOOL_INDEX):
+            file.unlink(missing_ok=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memglot.project.map import FIX_MARKERS, NOT_A_FILE, has_own_words
-from memglot.project.markers import AGENT_FILES, GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
-from memglot.project.project import Project
 from memglot.project.storage.files import write_file
-from memglot.project.storage.paths import INDEX
+from memglot.project.storage.markers import AGENT_FILES, GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
+from memglot.project.storage.paths import FOLDER, INDEX
+from memglot.project.storage.product_map import FIX_MARKERS, NOT_A_FILE, has_own_words
 
 GUIDANCE_TEXT = """\
 ## Project memory
@@ -75,21 +74,23 @@ def next_steps(*, in_git: bool, guidance: bool) -> list[str]:
     return steps
 
 
-def write_guidance(project: Project, map_text: str | None, *, dry_run: bool = False) -> list[dict[str, str]]:
-    """Add both blocks to the files that lack them; return the status of each file.
+def write_guidance(
+    root: Path, map_text: str | None, warnings: list[str], *, dry_run: bool = False
+) -> list[dict[str, str]]:
+    """Add both blocks to the files of a project that lack them; return the status of each, and add to `warnings`.
 
     An existing block is not changed: its text may be the original tool's, or the user's own. Nor is the map, if
     `map_text` is None.
     """
-    return [{"path": name, "status": _write_to(project, name, map_text, dry_run=dry_run)} for name in AGENT_FILES]
+    return [{"path": name, "status": _write_to(root, name, map_text, warnings, dry_run)} for name in AGENT_FILES]
 
 
-def _write_to(project: Project, name: str, map_text: str | None, *, dry_run: bool) -> str:
-    path = Path(os.path.realpath(project.root / name))
-    if not path.is_relative_to(os.path.realpath(project.root)):
-        return _skipped(project, f"{name} was not changed: it is a link to a file outside of the project.")
+def _write_to(root: Path, name: str, map_text: str | None, warnings: list[str], dry_run: bool) -> str:
+    path = Path(os.path.realpath(root / name))
+    if not path.is_relative_to(os.path.realpath(root)):
+        return _skipped(warnings, f"{name} was not changed: it is a link to a file outside of the project.")
     if path.exists() and not path.is_file():
-        return _skipped(project, f"{name} was not changed: {NOT_A_FILE}.")
+        return _skipped(warnings, f"{name} was not changed: {NOT_A_FILE}.")
     try:
         present = path.read_bytes().decode(errors="surrogateescape") if path.is_file() else None
         if has_own_words(present or ""):
@@ -97,22 +98,22 @@ def _write_to(project: Project, name: str, map_text: str | None, *, dry_run: boo
                 f"{name} was not changed: it already mentions project memory in its own words. For the product map, "
                 "add the lines `<!-- memory:map:start -->` and `<!-- memory:map:end -->` to it."
             )
-            return _skipped(project, note)
+            return _skipped(warnings, note)
         text = _with_blocks(present or "", map_text)
         if text is None:
             note = f"{name} was not changed: the markers of project memory in it are not one pair. {FIX_MARKERS}"
-            return _skipped(project, note)
+            return _skipped(warnings, note)
         if text == present:
             return "unchanged"
         if not dry_run:
-            write_file(path, text.encode(errors="surrogateescape"), project.folder / INDEX)
+            write_file(path, text.encode(errors="surrogateescape"), root / FOLDER / INDEX)
     except OSError as error:
-        return _skipped(project, f"{name} was not changed: {error.strerror or error}.")
+        return _skipped(warnings, f"{name} was not changed: {error.strerror or error}.")
     return "updated" if present is not None else "created"
 
 
-def _skipped(project: Project, note: str) -> str:
-    project.warnings.append(note)
+def _skipped(warnings: list[str], note: str) -> str:
+    warnings.append(note)
     return "skipped"
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import cached_property, lru_cache
 
-from memglot.project.glob_matcher import RepeatMatcher
-from memglot.project.glob_syntax import (
+from memglot.project.storage.glob_matcher import RepeatMatcher
+from memglot.project.storage.glob_syntax import (
     MAX_CHARACTERS,
     MAX_TOKENS,
     CharacterClass,

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memglot.project.git_output import FileChange, read_files, read_raw, read_status
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.git_output import FileChange, read_files, read_raw, read_status
 from memglot.project.storage.paths import FOLDER
 from memglot.settings import git_environment
 

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from memglot.project.glob_syntax import CharacterClass, Repeat, Row, Token, Wild
+from memglot.project.storage.glob_syntax import CharacterClass, Repeat, Row, Token, Wild
 
 MAX_STEPS = 1_000_000
 """Maximum number of steps of one glob over all paths; after that it matches nothing more."""

@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from memglot.project.glob_syntax import MAX_CHARACTERS
-from memglot.project.globs import Glob, compile_glob, is_glob, literal_prefix
 from memglot.project.storage.errors import ProjectError, issue
+from memglot.project.storage.glob_syntax import MAX_CHARACTERS
+from memglot.project.storage.globs import Glob, compile_glob, is_glob, literal_prefix
 from memglot.project.storage.paths import FOLDER
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
