@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from memglot.project.check.run import check
+from memglot.project.check.run import check, check_project
+from memglot.project.init import init
 from memglot.project.project import Project
+from memglot.project.rebuild import rebuild
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.git import Git
-from repo_stores import SCHEMAS, git, put, write_config, write_link, write_node, write_store
+from repo_stores import git, put, write_config, write_link, write_node, write_store
 
 Found = list[tuple[str, str]]
 
@@ -75,6 +78,22 @@ ERRORS: dict[str, tuple[Callable[[Path], Any], Found]] = {
     "extra key in the config": (
         lambda root: write_config(root, more=1),
         [("SchemaAdditionalProperty", "config.json")],
+    ),
+    "missing schema": (
+        lambda root: (root / ".memory/schema/patch.schema.json").unlink(),
+        [("SchemaFileMissing", "schema/patch.schema.json")],
+    ),
+    "no schemas": (
+        lambda root: shutil.rmtree(root / ".memory/schema"),
+        [("CanonicalDirectoryMissing", "schema")],
+    ),
+    "no folder for relations": (
+        lambda root: shutil.rmtree(root / ".memory/relations"),
+        [("CanonicalDirectoryMissing", "relations")],
+    ),
+    "unmerged marker": (
+        lambda root: put(root, "sync-state.json", "{\n<<<<<<< HEAD\n}"),
+        [("MemoryConflictDetected", "sync-state.json")],
     ),
     "schema that is a list": (
         lambda root: put(root, "schema/event.schema.json", "[]"),
@@ -280,14 +299,15 @@ WARNINGS: dict[str, tuple[Callable[[Path], Any], Found]] = {
         lambda root: put(root, "sync-state.json", '{"version": 1, "last_sync_commit": "' + "a1" * 20 + '"}'),
         [],
     ),
-    "missing schema": (
-        lambda root: (root / ".memory/schema/patch.schema.json").unlink(),
-        [("SchemaFileMissing", "schema/patch.schema.json")],
+    "torn marker": (
+        lambda root: put(root, "sync-state.json", '{"version": 1'),
+        [("SyncMarkerInvalid", "sync-state.json")],
     ),
-    "kind folders that git did not keep": (
-        lambda root: (root / ".memory/memory/features").mkdir(),
-        [("CanonicalDirectoryMissing", f"memory/{name}") for name in ("decisions", "gotchas", "questions")],
+    "marker of another version": (
+        lambda root: put(root, "sync-state.json", '{"version": 2, "last_sync_commit": "' + "a1" * 20 + '"}'),
+        [("SyncMarkerInvalid", "sync-state.json")],
     ),
+    "kind folders that git did not keep": (lambda root: (root / ".memory/memory/features").mkdir(), []),
     "what is generated or kept aside": (
         lambda root: [put(root, name, f"<<<<<<< HEAD\n{KEY}") for name in ASIDE],
         [],
@@ -369,18 +389,30 @@ def test_a_check_handles_any_content(project: Project, path: str, content: bytes
     (project.root / ".memory" / path).unlink()
 
 
-def test_a_store_without_schemas_is_valid(project: Project) -> None:
-    for name in SCHEMAS:
-        (project.root / f".memory/schema/{name}.schema.json").unlink()
-    (project.root / ".memory/schema").rmdir()
-    assert codes(project, "errors") == []
-    found = codes(project, "warnings")
-    assert found == [("CanonicalDirectoryMissing", "schema")]
+def test_missing_schemas_and_folders_are_repaired(project: Project) -> None:
+    for command in (init, rebuild):
+        shutil.rmtree(project.root / ".memory/schema")
+        shutil.rmtree(project.root / ".memory/relations", ignore_errors=True)
+        assert [code for code, _ in codes(project, "errors")] == ["CanonicalDirectoryMissing"] * 2
+        command(Project(project.root, None))
+        assert codes(project, "errors") == []
+
+
+def test_a_project_without_the_files_for_agents_has_no_map(project: Project) -> None:
+    found = check_project(project)
+    assert [(issue["code"], issue["path"]) for issue in found["warnings"]] == [
+        ("ProductMapMissing", "AGENTS.md"),
+        ("ProductMapMissing", "CLAUDE.md"),
+    ]
+    assert found["valid"]
 
 
 @pytest.mark.skipif(not (SHARED / "fixtures/repo").is_dir(), reason="the shared fixtures are not here")
 @pytest.mark.parametrize("store", ["store-a", "store-flat-layout"])
 def test_stores_of_the_original_tool_are_valid(store: str) -> None:
     found = check(Project(SHARED / "fixtures/repo" / store, None))
-    assert found["errors"] == []
-    assert {issue["code"] for issue in found["warnings"]} <= {"SchemaFileMissing", "CanonicalDirectoryMissing"}
+    # The fixtures are stored without their schemas.
+    assert [(issue["code"], issue["path"]) for issue in found["errors"]] == [
+        ("CanonicalDirectoryMissing", ".memory/schema")
+    ]
+    assert found["warnings"] == []

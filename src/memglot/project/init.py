@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memglot.project.check.run import check
+from memglot.project.check.run import REPAIRABLE, check
 from memglot.project.map import map_of, unreadable_nodes
 from memglot.project.project import Project
 from memglot.project.reset import has_store, reset
@@ -20,7 +20,7 @@ from memglot.project.storage.layout import Layout
 from memglot.project.storage.lock import locked
 from memglot.project.storage.markdown import lines_of
 from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
-from memglot.project.storage.schemas import NAMES, make_folders, missing_schemas, schema_of, schema_path
+from memglot.project.storage.schemas import NAMES, has_folders, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 from memglot.settings import export_time
 
@@ -40,10 +40,11 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, forc
         project.warnings.append("Memory is already initialized; existing valid storage was left unchanged.")
     elif not is_cleared:
         _refuse_uncommitted(project)
-    files = _missing_node(project) if exists else {**_new_store(project), **_schemas(project, is_cleared)}
+    files = _missing_node(project) if exists else _new_store(project)
+    files |= _schemas(project, is_cleared)
     if not exists and not is_cleared:
         _refuse_partial_store(project, files)
-    if files and not dry_run:
+    if not dry_run and (files or not has_folders(project.folder)):
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
     built, map_text = False, None
@@ -84,9 +85,9 @@ def _create(project: Project, files: dict[str, bytes]) -> None:
     with locked(project.folder, "init"):
         finish_change(project.folder)
         # Another process may have created it while this one waited.
-        if not any((project.folder / path).exists() for path in files):
+        if files and not any((project.folder / path).exists() for path in files):
             change_files(project.folder, files)
-            make_folders(project.folder, Layout())
+        make_folders(project.folder, Layout())
 
 
 def _identity(project: Project) -> dict[str, str]:
@@ -139,9 +140,9 @@ def _missing_node(project: Project) -> dict[str, bytes]:
 def _check_existing(project: Project) -> None:
     """Raise `ProjectError` if the existing store is invalid."""
     project.config  # noqa: B018 - another version is refused
-    found = check(project)
-    if found["errors"]:
-        raise _already_invalid(found["errors"])
+    errors = [found for found in check(project)["errors"] if found["code"] not in REPAIRABLE]
+    if errors:
+        raise _already_invalid(errors)
 
 
 def _refuse_uncommitted(project: Project) -> None:

@@ -23,7 +23,6 @@ from memglot.project.storage.paths import (
     EVENTS,
     FOLDER,
     INDEX,
-    KIND_FOLDERS,
     NODES,
     RELATIONS,
     SCHEMAS,
@@ -31,13 +30,16 @@ from memglot.project.storage.paths import (
     memory_path,
 )
 from memglot.project.storage.product_map import has_odd_markers, has_own_words, render_map
-from memglot.project.storage.reader import check_version, to_config
+from memglot.project.storage.reader import check_version, decode_json, to_config
 from memglot.project.storage.schemas import NAMES, schema_path
 from memglot.project.storage.shapes import Config, MemoryEvent
 from memglot.project.storage.vocabulary import COMMIT
 
 _COMMIT = re.compile(COMMIT)
 _EVENT = msgspec.json.Decoder(MemoryEvent)
+_CREATED_BY = "the next save, `memglot repo init` or `memglot repo rebuild` creates it"
+REPAIRABLE = frozenset(("CanonicalDirectoryMissing", "SchemaFileMissing"))
+"""Codes of errors that a save, `init` and `rebuild` repair."""
 
 
 def check_project(project: Project) -> dict[str, Any]:
@@ -64,9 +66,7 @@ def _inputs(project: Project) -> dict[str, Any]:
     missing, stale = [], []
     for name in AGENT_FILES:
         path = project.root / name
-        if not path.is_file():
-            continue  # Projects without guidance have no such file.
-        found = extract_section(path.read_bytes().decode(errors="replace"), MAP)
+        found = extract_section(path.read_bytes().decode(errors="replace"), MAP) if path.is_file() else None
         if found is None:
             missing.append(name)
         elif found != text:
@@ -134,24 +134,18 @@ def _check_config(findings: Findings) -> Config | None:
 
 
 def _check_folders(findings: Findings) -> None:
-    by_kind = f"{NODES}/project.json" in findings.files or any(
-        f"{NODES}/{name}" in findings.folders for name in KIND_FOLDERS.values()
-    )
-    kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if by_kind else []
-    for path in (NODES, *kinds, RELATIONS, SCHEMAS):
+    for path in (NODES, RELATIONS, SCHEMAS):
         if path not in findings.folders:
-            message = "This folder is missing; the next save, or `memglot repo rebuild`, creates it."
-            findings.warn("CanonicalDirectoryMissing", message, path)
+            findings.error("CanonicalDirectoryMissing", f"This folder is missing; {_CREATED_BY}.", path)
 
 
 def _check_schemas(findings: Findings) -> None:
-    """Check the schemas in the store: missing ones are written again, but broken ones stop the original tool."""
+    """Check the schemas in the store: without all of them, every command of the original tool fails."""
     for path in map(schema_path, NAMES):
         if path not in findings.files:
-            # If the folder is missing, one warning about it is enough.
+            # If the folder is missing, one error about it is enough.
             if SCHEMAS in findings.folders:
-                message = "This schema is missing; the next save, or `memglot repo rebuild`, writes it."
-                findings.warn("SchemaFileMissing", message, path)
+                findings.error("SchemaFileMissing", f"This schema is missing; {_CREATED_BY}.", path)
         elif (schema := findings.json(path)) is not None and not isinstance(schema, (dict, bool)):
             findings.error("SchemaFileInvalid", "A schema must be a JSON object or a boolean.", path)
 
@@ -192,11 +186,17 @@ def _check_event(findings: Findings, number: int, line: bytes) -> None:
 def _check_sync_marker(findings: Findings) -> None:
     if SYNC_MARKER not in findings.files:
         return
-    fields = findings.json(SYNC_MARKER)
+    found = findings.text(SYNC_MARKER)
+    if found is None:
+        return
+    try:
+        fields = decode_json(SYNC_MARKER, found[0])
+    except FileFault:
+        fields = None
     known = fields if isinstance(fields, dict) else {}
     version, commit = known.get("version"), known.get("last_sync_commit")
     is_valid = version == 1 and version is not True and isinstance(commit, str) and _COMMIT.fullmatch(commit)
-    if fields is not None and not is_valid:
+    if not is_valid:
         message = "This does not name the last synced commit; the next sync verifies every anchor and writes it again."
         findings.warn("SyncMarkerInvalid", message, SYNC_MARKER)
 
@@ -222,6 +222,7 @@ def _missing_map(project: Project, path: str) -> dict[str, Any]:
     try:
         contents = (project.root / path).read_bytes().decode(errors="replace")
     except OSError:
+        message = "This file is missing, and the product map with it; `memglot repo init` creates both."
         return issue("ProductMapMissing", message, path)
     if has_odd_markers(contents):
         message = (

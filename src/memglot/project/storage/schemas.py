@@ -49,6 +49,11 @@ def make_folders(folder: Path, layout: Layout) -> None:
         (folder / path).mkdir(exist_ok=True)
 
 
+def has_folders(folder: Path) -> bool:
+    """Return True if a store has the folders that every store needs."""
+    return all((folder / path).is_dir() for path in (NODES, RELATIONS))
+
+
 def schema_of(name: str) -> bytes:
     """Return the content of a schema file."""
     found: dict[str, Any] = _patch() if name == "patch" else msgspec.json.schema(_SHAPES[name])
