@@ -480,7 +480,6 @@ def test_a_node_with_relations_of_others_is_kept(tmp_path: Path, memory: Memory)
     sidecar(tmp_path, "theirs")
     ends = {"from": "gotcha.theirs", "to": "gotcha.one", "predicate": "affects", "status": "active"}
     times = {"created_at": "2026-03-05T00:00:00+00:00", "updated_at": "2026-03-05T00:00:00+00:00"}
-    (tmp_path / ".memory/relations").mkdir()
     (tmp_path / ".memory/relations/x.json").write_bytes(stable_json({"id": "rel.x", **ends, **times}))
     memory.delete(*(record.id for record in list(memory.list())))
     memory.export(tmp_path, format="repo")
@@ -520,6 +519,8 @@ def test_a_plain_store_has_no_key_of_ours(tmp_path: Path, memory: Memory) -> Non
         "config.json",
         "events.jsonl",
         "memory",
+        "relations",
+        "schema",
     ]
     assert result.losses["kind"] == 1
 

@@ -4,7 +4,9 @@ Features, decisions, gotchas and questions are nodes of their own kind, with the
 and origin. A memory of any other kind (a fact, a preference, a note) becomes a gotcha: a query finds it, and it stays
 out of the product map. Its true kind, and everything else that a sidecar has no field for, is carried in
 `.memory/memglot/carry.jsonl`, since sidecars allow no additional keys. What belongs to no memory is stored in
-`.memory/.memglot.json`. Unchanged nodes are written byte for byte as they were; the event log only grows.
+`.memory/.memglot.json`. Unchanged nodes are written byte for byte as they were; the event log only grows. The schemas,
+the folders and the product map that the original tool expects are written too, and its index, which would not find new
+nodes, is removed.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ from memglot.formats.core.target import Target
 from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
+from memglot.formats.repo.setup import complete_store
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
 from memglot.project.storage.lock import exclusive
-from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, RELATIONS
+from memglot.project.storage.paths import CONFIG, FOLDER, NODES, OWN_FOLDER, RELATIONS, SCHEMAS
 from memglot.report import Report, SourceReport
 
 
@@ -46,15 +49,17 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None:
         raise NeedsFolder("repo", "standard output")
     folder = FORMAT.folder.find_in(target.path)
-    for name in ("", NODES, RELATIONS, OWN_FOLDER):
+    for name in ("", NODES, RELATIONS, SCHEMAS, OWN_FOLDER):
         refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
+    is_new = not (folder / CONFIG).exists()
     with exclusive(folder), open_note_folder(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
             writer.add(bundle)
         writer.finish()
         report.proof = notes.finish("repo", report)
+        complete_store(folder, report, is_new=is_new)
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:

@@ -18,7 +18,7 @@ from memglot.project.storage import paths, shapes, vocabulary
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import stable_json
 from memglot.project.storage.ids import project_name, project_slug
-from memglot.project.storage.reader import StoreReader
+from memglot.project.storage.reader import StoreReader, to_config
 from memglot.report import SourceReport
 
 TABLES = {"config": paths.CONFIG, "sync": paths.SYNC_MARKER}
@@ -137,9 +137,12 @@ def event_of(blob: Blob) -> tuple[str, int, str, bool] | None:
 
 
 def is_config(blob: Blob) -> bool:
-    """Return True if a blob contains valid settings of a store."""
-    value = _value(bytes_of(blob))
-    return isinstance(value, dict) and value.get("version") == vocabulary.STORAGE_VERSION
+    """Return True if a blob contains valid settings of a store; with others, every command of the tool fails."""
+    try:
+        to_config(_value(bytes_of(blob)))
+    except FileFault:
+        return False
+    return True
 
 
 def project_of(config: bytes) -> str:

@@ -222,6 +222,8 @@ class StorageWriter:
             blobs = self._files[table]
             own = blobs.pop(self._origin, None)
             raw = config if table == "config" else None if own is None else bytes_of(own)
+            if own is not None and table == "config" and not is_config(own):
+                self._notes.add_leftover(own, self._report)
             if self._existing.has_file(path) and not self._notes.is_new:
                 self._notes.prove(path)
             elif raw is not None:

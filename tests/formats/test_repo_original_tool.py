@@ -1,0 +1,156 @@
+"""Exported stores work in the original tool at once: its rules are applied here to every file that it reads."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from conftest import SHARED
+from memglot import Memory
+from memglot.project.check.run import check_project
+from memglot.project.query import query
+from repo_projects import copied_store, do, feature, git, new_project, saved
+from repo_stores import write_config, write_store
+
+NAMES = ("config", "object", "relation", "event", "patch")
+MARKER = re.compile(r"<<<<<<< .+|=======|>>>>>>> .+|\|\|\|\|\|\|\| .+")
+STORE_A = SHARED / "fixtures/repo/store-a"
+
+
+def refusals(root: Path) -> Iterator[str]:
+    """Yield what the original tool refuses in a store: it then fails `check`, and `query` builds no index."""
+    folder = root / ".memory"
+    yield from (name for name in ("config.json", "events.jsonl") if not (folder / name).is_file())
+    yield from (name for name in ("memory", "relations", "schema") if not (folder / name).is_dir())
+    schemas = {name: folder / f"schema/{name}.schema.json" for name in NAMES}
+    if missing := [name for name, path in schemas.items() if not path.is_file()]:
+        yield f"schemas {missing}"
+        return
+    rules: dict[str, Any] = {name: json.loads(path.read_bytes()) for name, path in schemas.items()}
+    for rule in rules.values():
+        Draft202012Validator.check_schema(rule)
+    checked = [("config", json.loads((folder / "config.json").read_bytes()))]
+    checked += [("event", json.loads(line)) for line in (folder / "events.jsonl").read_text("utf-8").splitlines()]
+    checked += [("relation", json.loads(path.read_bytes())) for path in (folder / "relations").rglob("*.json")]
+    for path in (folder / "memory").rglob("*.json"):
+        sidecar = json.loads(path.read_bytes())
+        checked.append(("object", sidecar))
+        body = (folder / sidecar["body_path"]).read_bytes().decode().removeprefix("\ufeff")
+        lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if lines[0] == "---" and {"---", "..."} & set(lines[1:]):
+            yield f"front matter in {path.name}"
+    for name, value in checked:
+        yield from (f"{name}: {error.message}" for error in Draft202012Validator(rules[name]).iter_errors(value))
+    for path in (*folder.rglob("*.md"), *folder.rglob("*.json"), *folder.rglob("*.jsonl")):
+        yield from (f"marker in {path.name}" for line in path.read_text("utf-8").splitlines() if MARKER.fullmatch(line))
+
+
+def map_in(root: Path, name: str = "AGENTS.md") -> str:
+    found = re.search(
+        "<!-- memory:map:start -->\n(.*)\n<!-- memory:map:end -->", (root / name).read_text("utf-8"), re.S
+    )
+    assert found is not None
+    return found[1]
+
+
+def checked(root: Path) -> tuple[list[str], list[str]]:
+    """The codes of our own errors and warnings."""
+    found = do(root, check_project)["data"]
+    return [issue["code"] for issue in found["errors"]], [issue["code"] for issue in found["warnings"]]
+
+
+def test_a_new_store_has_everything_that_the_tool_needs(tmp_path: Path, memory: Memory) -> None:
+    memory.add("Tea at four.")
+    memory.add("Retries run in a worker. Always.", title="Retries", kind="feature")
+    result = memory.export(tmp_path / "out", format="repo")
+    assert list(refusals(tmp_path / "out")) == []
+    assert checked(tmp_path / "out") == ([], ["ProjectNodeMissing"])
+    assert "**Idea:** retries — Retries run in a worker." in map_in(tmp_path / "out")
+    assert map_in(tmp_path / "out", "CLAUDE.md") == map_in(tmp_path / "out")
+    assert result.notes == ["2 files for agents got the product map: AGENTS.md, CLAUDE.md"]
+    assert memory.export(tmp_path / "out", format="repo").notes == []
+    saved(tmp_path / "out", nodes=[feature("Later")])
+    assert list(refusals(tmp_path / "out")) == []
+
+
+@pytest.mark.parametrize("name", ["config.json", "schema"])
+def test_an_export_repairs_what_the_tool_would_refuse(name: str, tmp_path: Path, memory: Memory) -> None:
+    write_store(tmp_path / "one")
+    if name == "schema":
+        shutil.rmtree(tmp_path / "one/.memory/schema")
+    else:
+        write_config(tmp_path / "one", colour="red")
+    memory.import_from(tmp_path / "one")
+    memory.export(tmp_path / "out", format="repo")
+    assert list(refusals(tmp_path / "out")) == []
+    with Memory.open(":memory:") as other:
+        assert other.import_from(tmp_path / "out").failed == 0
+        again = other.import_from(tmp_path / "one")
+        assert (again.imported, again.merged, again.conflicts) == (0, 0, 0)
+
+
+def test_an_export_into_a_store_is_found_there(tmp_path: Path, memory: Memory) -> None:
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("Old", anchors=["gone/"])])
+    for name in ("memory.sqlite", "memory.sqlite-journal"):
+        (root / ".memory/index" / name).write_bytes(b"of the original tool")
+    schema = root / ".memory/schema/object.schema.json"
+    schema.write_bytes(b"true\n")
+    memory.add("It glows.", title="Lamp", kind="feature")
+    memory.export(root, format="repo", force=True)
+    assert not list((root / ".memory/index").glob("memory.sqlite*"))
+    assert schema.read_bytes() == b"true\n"
+    assert "lamp — It glows." in map_in(root)
+    assert "**Stale:** feature.old — anchor gone/ matches no files" in map_in(root)
+    assert checked(root) == ([], ["AnchorOrphaned"])
+    assert do(root, query, "lamp")["data"]["included_ids"] == ["feature.lamp"]
+    assert list(refusals(root)) == []
+
+
+def test_files_for_agents_are_not_added_to_an_existing_store(tmp_path: Path, memory: Memory) -> None:
+    write_store(tmp_path)
+    (tmp_path / "AGENTS.md").write_text("Mine.\n")
+    memory.add("It glows.", title="Lamp", kind="feature")
+    notes = memory.export(tmp_path, format="repo", force=True).notes
+    assert notes == [
+        "AGENTS.md was not refreshed because Memory map markers are missing or ambiguous. "
+        "Run `memglot repo init` to install them."
+    ]
+    assert (tmp_path / "AGENTS.md").read_text() == "Mine.\n"
+    assert not (tmp_path / "CLAUDE.md").exists()
+
+
+def test_the_map_is_kept_while_a_node_cannot_be_read(tmp_path: Path, memory: Memory) -> None:
+    root = new_project(tmp_path)
+    before = map_in(root)
+    (root / ".memory/memory/torn.json").write_bytes(b"{")
+    memory.add("It glows.", title="Lamp", kind="feature")
+    notes = memory.export(root, format="repo", force=True).notes
+    assert notes == ["1 node file cannot be read, so the product map was kept: .memory/memory/torn.json"]
+    assert map_in(root) == before
+
+
+@pytest.mark.skipif(not STORE_A.is_dir(), reason="the shared fixtures are not here")
+def test_a_store_of_the_tool_keeps_its_map_and_gets_its_schemas(tmp_path: Path, memory: Memory) -> None:
+    root = copied_store(STORE_A, tmp_path)
+    for path in ("services/billing/src/webhooks/a.ts", "apps/editor/a.ts"):
+        (root / path).parent.mkdir(parents=True)
+        (root / path).write_text("x")
+    git(root, "add", "-A")
+    before = map_in(root)
+    memory.import_from(root)
+    memory.export(root, format="repo", force=True)
+    assert map_in(root) == before
+    memory.add("It glows.", title="Lamp", kind="feature")
+    memory.export(root, format="repo")
+    assert "lamp — It glows." in map_in(root)
+    assert list(refusals(root)) == []
+    errors, warnings = checked(root)
+    assert (errors, set(warnings)) == ([], {"AnchorOrphaned"})
