@@ -17,7 +17,7 @@ from memglot import Memory
 from memglot.project.check.run import check_project
 from memglot.project.query import query
 from repo_projects import copied_store, do, feature, git, new_project, saved
-from repo_stores import write_config, write_store
+from repo_stores import write_config, write_node, write_store
 
 NAMES = ("config", "object", "relation", "event", "patch")
 MARKER = re.compile(r"<<<<<<< .+|=======|>>>>>>> .+|\|\|\|\|\|\|\| .+")
@@ -154,3 +154,61 @@ def test_a_store_of_the_tool_keeps_its_map_and_gets_its_schemas(tmp_path: Path, 
     assert list(refusals(root)) == []
     errors, warnings = checked(root)
     assert (errors, set(warnings)) == ([], {"AnchorOrphaned"})
+
+
+REFUSED = {
+    "front matter": "---\nx: y\n---\nText",
+    "front matter with dots": "\ufeff---\r\nx: y\r\n...\r\nText",
+    "conflict": "<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> other",
+    "underlined heading": "Heading\n=======\nText",
+    "markers after other line ends": "a\r=======\r\n||||||| base\r\n",
+    "both": "---\n<<<<<<< HEAD\n---\n=======\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=list(REFUSED))
+def test_a_text_that_the_tool_refuses_is_kept_in_full(
+    text: str, tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_store(tmp_path)
+    one = memory.add(text, title="Notes", kind="decision")
+    assert memory.export(tmp_path, format="repo", force=True).notes == []
+    assert list(refusals(tmp_path)) == []
+    assert checked(tmp_path)[0] == []
+    with Memory.open(":memory:") as other:
+        other.import_from(tmp_path)
+        assert other.get(one.id) == memory.get(one.id)
+        other.export(tmp_path / "again", format="repo")
+        # Reading and writing it again changes nothing, on any machine.
+        again = memory.import_from(tmp_path / "again")
+        assert (again.imported, again.merged, again.conflicts, again.skipped) == (4, 0, 0, 1)
+        before = (tmp_path / ".memory/memory/notes.md").read_bytes()
+        assert (tmp_path / "again/.memory/memory/notes.md").read_bytes() == before
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "4000000000")
+    # Another title, given there, does not change the text.
+    saved(tmp_path, nodes=[{"id": "decision.notes", "title": "Better notes"}])
+    assert memory.import_from(tmp_path).conflicts == 0
+    found = memory.get(one.id)
+    assert found is not None and (found.title, found.content) == ("Better notes", text)
+    # Another text does.
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "4000000001")
+    saved(tmp_path, nodes=[{"id": "decision.notes", "body": "Short."}])
+    memory.import_from(tmp_path)
+    found = memory.get(one.id)
+    assert found is not None and found.content == "Short."
+
+
+def test_a_plain_export_reports_texts_that_it_changed(tmp_path: Path, memory: Memory) -> None:
+    one = memory.add(REFUSED["front matter"], title="Notes")
+    (note, *_) = memory.export(tmp_path / "out", format="repo", plain=True).notes
+    assert note.startswith("1 memory has front matter or conflict markers") and one.id in note
+    assert list(refusals(tmp_path / "out")) == []
+
+
+def test_a_text_in_a_store_is_not_changed_only_because_it_is_refused(tmp_path: Path, memory: Memory) -> None:
+    write_store(tmp_path / "one")
+    write_node(tmp_path / "one", "gotcha.odd", REFUSED["front matter"])
+    memory.import_from(tmp_path / "one")
+    notes = memory.export(tmp_path / "out", format="repo").notes
+    assert (tmp_path / "out/.memory/memory/odd.md").read_text() == REFUSED["front matter"]
+    assert any("run `memglot repo check`" in note for note in notes)

@@ -2,10 +2,11 @@
 
 Sidecars allow no additional keys, so what is carried for a node is stored here, by the node's id:
 
-- `{"node", "of", "memglot", "made"?, "bare"?, "at"?}`: the carry slot of a memory. `of` is the time at which the node
-  was created, since another node may have the id by now. `made` has the fields that the sidecar requires and the memory
-  does not have; if one of them differs, somebody edited the node, and the node is right. `bare` says that the memory
-  has no record of the node's path and bytes; `at` is the time that the carried clocks belong to.
+- `{"node", "of", "memglot", "made"?, "bare"?, "at"?, "content"?}`: the carry slot of a memory. `of` is the time at
+  which the node was created, since another node may have the id by now. `made` has the fields that the sidecar requires
+  and the memory does not have; if one of them differs, somebody edited the node, and the node is right. `bare` says
+  that the memory has no record of the node's path and bytes; `at` is the time that the carried clocks belong to.
+  `content` is the exact text of a memory whose text the original tool would refuse (`accepted_body`).
 - `{"link", "of", "relation"}`: a relation whose file stores only a part of it, and the hash of that file.
 - `{"head": {"space"?, "made"?}}`: the space that the files were exported from, and the files that memglot made up.
 """
@@ -50,6 +51,7 @@ class CarryLine(msgspec.Struct, omit_defaults=True):
     made: dict[str, Any] = {}
     bare: bool = False
     at: str = ""
+    content: str = ""
     relation: Relation | None = None
     head: CarryHead | None = None
 

@@ -21,6 +21,7 @@ from memglot.model.record_errors import bad_item, bad_syntax
 from memglot.project.storage import paths
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.ids import is_id
+from memglot.project.storage.markdown import accepted_body
 from memglot.project.storage.paths import JOURNAL
 from memglot.project.storage.reader import StoreReader, decode_json, to_relation, to_sidecar
 from memglot.report import SourceReport
@@ -155,6 +156,8 @@ class _StoreImport:
         node = NodeFiles(shown, body, path.removesuffix(".json"))
         bare = line is not None and (line.bare or bool(line.made))
         record = record_of(node, self._space, None if bare else raw)
+        if line is not None and line.content and accepted_body(line.content).encode() == body:
+            record.content = line.content
         attached = (take_slot({KEY: slot}, record, self._report) or []) if slot else []
         if fields["type"] == "project":
             self._project = max(self._project or 0, record.updated_at)

@@ -24,6 +24,7 @@ from memglot.model import Record, parse_time
 from memglot.project.storage import shapes, vocabulary
 from memglot.project.storage.hashes import body_hash, node_hash, stable_json
 from memglot.project.storage.ids import kind_of
+from memglot.project.storage.markdown import accepted_body
 
 _TAG = re.compile(vocabulary.TAG)
 _MAX_TITLE = 80
@@ -75,7 +76,7 @@ def is_unchanged(record: Record) -> bool:
     for foreign in record.foreign:
         if foreign.tool == TOOL:
             fields = _as_it_was(record, foreign.id, _body_path(residue, place))
-            if residue.get("of") == digest_of(fields, _body(record)):
+            if any(residue.get("of") == digest_of(fields, body) for body in _bodies(record)):
                 return True
     return False
 
@@ -97,10 +98,13 @@ class NodePlan(NamedTuple):
 def node_of(record: Record, plan: NodePlan) -> WrittenNode:
     """Return the files of a memory's node."""
     id, place, body_path, tool_hash, *_ = plan
-    residue, body = residue_of(record), _body(record)
+    residue, (plain, body) = residue_of(record), _bodies(record)
     by_tool = residue.get("rule") == "tool" if residue else tool_hash
     fields = _as_it_was(record, id, body_path)
     made: dict[str, Any] = {}
+    if residue.get("of") == digest_of(fields, plain):
+        # A file that others wrote is not changed only because the original tool refuses it.
+        body = plain
     untouched = bool(residue) and residue.get("of") == digest_of(fields, body)
     if untouched and "text" in residue:
         raw = residue["text"].encode()
@@ -123,10 +127,13 @@ def _body_path(residue: dict[str, Any], place: str) -> str:
     return str(residue.get("body") or f"{place}.md")
 
 
-def _body(record: Record) -> bytes:
+def _bodies(record: Record) -> tuple[bytes, bytes]:
+    """Return the text of a node, as it is and as the original tool accepts it."""
     # The content of a node without a text is its title, as long as nobody changed either.
-    empty = record.content == residue_of(record).get("empty") == record.title
-    return b"" if empty else original_content(record, TOOL, surrogates=False).encode()
+    if record.content == residue_of(record).get("empty") == record.title:
+        return b"", b""
+    content = original_content(record, TOOL, surrogates=False)
+    return content.encode(), accepted_body(content).encode()
 
 
 def _as_it_was(record: Record, id: str, body_path: str) -> dict[str, Any]:

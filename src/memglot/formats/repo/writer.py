@@ -54,6 +54,7 @@ class StorageWriter:
         self._deletions, self._deleted_ids = Deletions(), DiskMap()
         self._loose: DiskList[str] = DiskList()
         self._doubtful: list[str] = []
+        self._altered: list[str] = []
         self._pairs: DiskList[list[Any]] = DiskList()
         self._lines = CarryLines()
         self._links = RelationWriter(notes, self._existing, self._names, self._lines, report, plain=options.plain)
@@ -115,6 +116,8 @@ class StorageWriter:
         self._leave_ends()
         if self._doubtful:
             self._report.note(_doubtful(self._doubtful))
+        if self._altered:
+            self._report.note(_altered(self._altered))
         if undone := [self._names.deleted_there[memory] for memory in self._names.deleted_there]:
             self._report.note(
                 f"{plural(len(undone), 'node')} stay deleted, as the repository's log says: {first_few(undone)}"
@@ -189,14 +192,15 @@ class StorageWriter:
         keep = self._existing.is_newer(id, record.updated_at)
         known = residue_of(record).get("of") == self._existing.digest_of(id) if id in self._existing.places else False
         self._pairs.append([place, written.raw.decode(), body_path, written.node.body.decode(), keep, known])
-        self._doubtful += [record.id] if _is_doubtful(record.content) else []
+        self._doubtful += [record.id] if _is_doubtful(written.node.body.decode()) else []
         left = [item for item in attached if not self._is_stored(item, id)]
+        line = _line_of(record, written, self._space)
         if self._options.plain:
+            self._altered += [record.id] if line.content else []
             self._report_losses(record, written, left)
             return
-        line = _line_of(record, written, self._space)
         slot = pack_found(line.memglot, record, left, self._report, plain_only=False)
-        if slot or line.made or line.bare:
+        if slot or line.made or line.bare or line.content:
             fields = written.node.fields
             at = fields["updated_at"] if "clocks" in slot else ""
             self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
@@ -287,7 +291,8 @@ def _line_of(record: Record, written: WrittenNode, space: str) -> CarryLine:
     bare = bool(made) or found.extra.get(BYTES_KEY) != record.extra.get(BYTES_KEY)
     if bare:
         found.extra.pop(BYTES_KEY, None)
-    return CarryLine(memglot=differences(record, found), made=made, bare=bare)
+    content = record.content if node.body and node.body != record.content.encode() else ""
+    return CarryLine(memglot=differences(record, found), made=made, bare=bare, content=content)
 
 
 def _is_doubtful(text: str) -> bool:
@@ -302,3 +307,10 @@ def _doubtful(ids: list[str]) -> str:
     count = "1 memory contains" if len(ids) == 1 else f"{len(ids):,} memories contain"
     what = "what looks like a secret, a merge conflict or front matter"
     return f"{count} {what}; run `memglot repo check` before you commit: {first_few(ids)}"
+
+
+def _altered(ids: list[str]) -> str:
+    """Return a note about memories whose text project memory would refuse, in an export without carried fields."""
+    count = "1 memory has" if len(ids) == 1 else f"{len(ids):,} memories have"
+    what = "front matter or conflict markers, which project memory refuses"
+    return f"{count} {what}; a blank line or spaces were added before them: {first_few(ids)}"

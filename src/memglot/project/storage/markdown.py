@@ -1,11 +1,15 @@
-"""The lines of a Markdown text, its first heading, and whether it has front matter."""
+"""The lines and the first heading of a Markdown text, and what the original tool refuses in one."""
 
 from __future__ import annotations
 
 import re
 
+from memglot.project.storage.hashes import normal_body
+
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*)")
 _CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_MARKER = re.compile(r"(?:\A|(?<=[\r\n]))(?=(?:<{7}|={7}|>{7}|\|{7})(?:[ \t\r\n]|\Z))")
+"""The start of a line that the original tool takes for the marker of a merge conflict: a row of seven, even alone."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -34,6 +38,17 @@ def first_heading(text: str) -> str | None:
 
 
 def has_front_matter(text: str) -> bool:
-    """Return True if a text begins with a block between two `---` lines."""
-    lines = lines_of(text.removeprefix("\ufeff"))
-    return bool(lines) and lines[0].rstrip() == "---" and any(line.rstrip() == "---" for line in lines[1:])
+    """Return True if a text begins with a block between a `---` line and another, or a `...` line."""
+    if not text.removeprefix("\ufeff").startswith("---"):
+        return False
+    first, *rest = (line.rstrip() for line in normal_body(text).split("\n"))
+    return first == "---" and any(line in ("---", "...") for line in rest)
+
+
+def accepted_body(text: str) -> str:
+    """Return a text as a body that the original tool accepts; one such body makes the whole store invalid there.
+
+    Front matter gets a blank line before it, and each line that looks like a conflict marker a space.
+    """
+    text = _MARKER.sub(" ", text)
+    return f"\n{text}" if has_front_matter(text) else text
