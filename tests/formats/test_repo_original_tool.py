@@ -16,6 +16,7 @@ from conftest import SHARED
 from memglot import Memory
 from memglot.project.check.run import check_project
 from memglot.project.query import query
+from memglot.project.storage.hashes import follows_tool
 from repo_projects import copied_store, do, feature, git, new_project, saved
 from repo_stores import write_config, write_node, write_store
 
@@ -212,3 +213,65 @@ def test_a_text_in_a_store_is_not_changed_only_because_it_is_refused(tmp_path: P
     notes = memory.export(tmp_path / "out", format="repo").notes
     assert (tmp_path / "out/.memory/memory/odd.md").read_text() == REFUSED["front matter"]
     assert any("run `memglot repo check`" in note for note in notes)
+
+
+def hash_rules(root: Path) -> dict[str, bool | None]:
+    """True for each node with the hash of the original tool, False for one with the documented hash, by path."""
+    folder = root / ".memory"
+    found = {}
+    for path in (folder / "memory").rglob("*.json"):
+        fields = json.loads(path.read_bytes())
+        found[path.relative_to(folder / "memory").as_posix()] = follows_tool(
+            fields, (folder / fields["body_path"]).read_bytes()
+        )
+    return found
+
+
+def test_an_export_follows_the_style_of_the_store(tmp_path: Path, memory: Memory) -> None:
+    tool, flat = tmp_path / "tool", tmp_path / "flat"
+    for root, place in ((tool, "memory/project"), (flat, "memory/demo")):
+        write_config(root, project={"id": f"project.{root.name}", "name": root.name})
+        write_node(root, f"project.{root.name}", place=place, tool=root is tool)
+    write_node(tool, "feature.alpha", place="memory/features/alpha", tool=True)
+    write_node(flat, "feature.beta")
+    # The original tool saved these two.
+    write_node(flat, "gotcha.theirs", place="memory/gotchas/theirs", tool=True)
+    write_node(flat, "project.flat", place="memory/demo", tool=True)
+    memory.import_from(tool)
+    memory.import_from(flat)
+    memory.add("New.", title="New", kind="gotcha")
+    memory.export(tool, format="repo", force=True)
+    memory.export(flat, format="repo", force=True)
+    assert hash_rules(tool) == {
+        "project.json": True,
+        "features/alpha.json": True,
+        "features/beta.json": True,
+        "gotchas/new.json": True,
+        "gotchas/theirs.json": True,
+        "gotchas/flat.json": True,
+    }
+    assert hash_rules(flat) == {
+        "demo.json": True,
+        "alpha.json": False,
+        "beta.json": False,
+        "new.json": False,
+        "gotchas/theirs.json": True,
+        "tool.json": False,
+    }
+    for root in (tool, flat):
+        assert list(refusals(root)) == []
+        assert (memory.import_from(root).merged, memory.export(root, format="repo").notes) == (0, [])
+
+
+FLAT = SHARED / "fixtures/repo/store-flat-layout"
+
+
+@pytest.mark.skipif(not FLAT.is_dir(), reason="the shared fixtures are not here")
+def test_the_flat_store_stays_flat(tmp_path: Path, memory: Memory) -> None:
+    root = copied_store(FLAT, tmp_path)
+    before = hash_rules(root)
+    memory.import_from(root)
+    memory.add("New.", title="New", kind="gotcha")
+    memory.export(root, format="repo", force=True)
+    assert hash_rules(root) == before | {"new.json": False}
+    assert list(refusals(root)) == []

@@ -16,6 +16,7 @@ from memglot.project.reset import reset, restore
 from memglot.project.status import status
 from memglot.project.sync import sync
 from repo_projects import copied_store, do, events, feature, files_of, git, new_project, saved, sidecar
+from repo_stores import write_node
 
 FIXTURES = SHARED / "fixtures" / "repo"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="the shared fixtures are not here")
@@ -149,12 +150,31 @@ def test_the_flat_store_keeps_each_sidecars_rule(tmp_path: Path) -> None:
     alpha, body = sidecar(root, "memory/alpha.json"), (root / ".memory/memory/alpha.md").read_bytes()
     assert alpha["content_hash"] == tool_hash(alpha, body)
     assert alpha["origin"]["locator"] == "https://e.x"
-    for path in ("memory/q1", "memory/project-page-literal", "memory/gotchas/newer"):
+    # The tool has put a node into `gotchas/`; the store is flat nevertheless.
+    for path in ("memory/q1", "memory/project-page-literal", "memory/newer"):
         assert sidecar(root, path + ".json")["content_hash"] == page_hash((root / f".memory/{path}.md").read_bytes())
     after = files_of(root)
     for path in ("memory/alpha.md", "memory/q1.md", "relations/r1.json", "config.json", "memory/gotchas/new-one.json"):
         assert after[path] == before[path]
     assert events(root)[1]["payload"] == {"a": 1}
+    assert do(root, check_project)["data"]["errors"] == []
+
+
+@pytest.mark.parametrize("project", [True, False])
+def test_a_flat_store_stays_flat_after_a_save_of_the_tool(project: bool, tmp_path: Path) -> None:
+    """The tool's own saves go to a folder of their kind and have its hash, and update the project node in place."""
+    root = new_project(tmp_path)
+    saved(root, nodes=[feature("Flat")])
+    write_node(root, "gotcha.theirs", place="memory/gotchas/theirs", tool=True)
+    if project:
+        write_node(root, "project.acme-render", place="memory/acme-render", tool=True)
+    else:
+        for end in ("json", "md"):
+            (root / f".memory/memory/acme-render.{end}").unlink()
+    saved(root, nodes=[{"kind": "gotcha", "title": "Ours", "body": "n"}, {"id": "gotcha.theirs", "title": "Still"}])
+    assert sidecar(root, "memory/ours.json")["content_hash"] == page_hash(b"n")
+    theirs = sidecar(root, "memory/gotchas/theirs.json")
+    assert theirs["content_hash"] == tool_hash(theirs, b"Text.")
     assert do(root, check_project)["data"]["errors"] == []
 
 

@@ -123,7 +123,7 @@ def _project_node(identity: dict[str, str], place: str, layout: Layout) -> dict[
         "created_at": now,
         "updated_at": now,
     }
-    node["content_hash"] = node_hash(node, body) if layout.tool_hash else body_hash(body)
+    node["content_hash"] = node_hash(node, body) if layout.by_tool else body_hash(body)
     return {place + ".md": body, place + ".json": stable_json(node)}
 
 

@@ -17,10 +17,10 @@ from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.journal import finish_change, has_journal
-from memglot.project.storage.layout import Layout, layout_of
+from memglot.project.storage.layout import Layout, folder_in, layout_of
 from memglot.project.storage.lock import locked
 from memglot.project.storage.node import Link, Node
-from memglot.project.storage.paths import EVENTS, NODES
+from memglot.project.storage.paths import EVENTS
 
 _COLUMNS = "id, kind, status, title, path, body_path, created_at, updated_at, stage, anchors, tags, intent"
 _LINKS = "SELECT id, subject, predicate, object, status, path FROM links"
@@ -130,14 +130,17 @@ class Snapshot:
             (_node(row) for row in self.index.rows(f"SELECT {_COLUMNS} FROM nodes WHERE kind = 'project' LIMIT 1")),
             None,
         )
-        try:
-            folders = {entry.name for entry in os.scandir(self.project.folder / NODES) if entry.is_dir()}
-        except OSError:
-            folders = set()
         if found is None:
-            return layout_of(None, None, folders)
+            return layout_of(None, None, self._folders())
         follows = follows_tool(self.sidecar(found), self.body_bytes(found) or b"")
+        # The project node nearly always decides, and the other paths may be many.
+        folders = self._folders() if follows is False else ()
         return layout_of(found.path.removesuffix(".json"), follows, folders)
+
+    def _folders(self) -> set[str]:
+        """Return the folders of all nodes, as `layout_of` expects them."""
+        places = (path.removesuffix(".json") for (path,) in self.index.rows("SELECT path FROM nodes"))
+        return {folder for place in places if (folder := folder_in(place)) is not None}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from memglot.model import derive_id, parse_time
 from memglot.project.storage import paths
 from memglot.project.storage.faults import FileFault
 from memglot.project.storage.hashes import follows_tool
-from memglot.project.storage.layout import Layout, layout_of
+from memglot.project.storage.layout import Layout, folder_in, layout_of
 from memglot.project.storage.reader import StoreReader, decode_json
 from memglot.report import SourceReport
 
@@ -50,7 +50,8 @@ class ExistingStore:
         folders: set[str] = set()
         for path in self._reader.files(paths.NODES, ".json"):
             place = path.removesuffix(".json")
-            folders.update(place.split("/")[1:2] if place.count("/") > 1 else ())
+            if (folder := folder_in(place)) is not None:
+                folders.add(folder)
             fields = self._fields(path)
             id = fields.get("id")
             # A file that is not a valid sidecar still belongs to somebody.
@@ -97,6 +98,11 @@ class ExistingStore:
         """Return the paths of a node's two files."""
         known = self.places.get(id)
         return () if known is None else (f"{known[0]}.json", known[1])
+
+    def follows_tool(self, id: str) -> bool | None:
+        """Return True if a node has the hash of the original tool, False if it has ours, and None if neither."""
+        files = self.files_of(id)
+        return self._rule(self._fields(files[0])) if files else None
 
     def title_of(self, id: str) -> str | None:
         """Return the title that an earlier export made up for a node; it stays, like the node's id."""

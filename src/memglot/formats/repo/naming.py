@@ -11,7 +11,7 @@ from memglot.formats.repo.sidecars import is_unchanged, kind_for, residue_of, ti
 from memglot.model import Record
 from memglot.project.storage import paths, vocabulary
 from memglot.project.storage.ids import is_id, kind_of, slugify
-from memglot.project.storage.layout import Layout, layout_of
+from memglot.project.storage.layout import Layout, folder_in, layout_of
 
 _MAX_SLUG = 80
 _MAX_NAME = 240
@@ -28,7 +28,7 @@ class NodeNames:
         self._numbers: dict[str, int] = {}
         self._folders: set[str] = set()
         self._project: dict[str, Any] | None = None
-        self._own_project = ""
+        self._own_project, self._spaces = "", frozenset[str]()
         self.layout = existing.layout
         self.to_delete: set[str] = set()
         """Ids of nodes whose memory was deleted."""
@@ -48,9 +48,8 @@ class NodeNames:
         for name in ("path", "body", "rule"):
             if isinstance(residue.get(name), str):
                 fact[name] = residue[name]
-        parts = fact.get("path", "").split("/")
-        if len(parts) > 2:
-            self._folders.add(parts[1])
+        if "path" in fact and (folder := folder_in(fact["path"])) is not None:
+            self._folders.add(folder)
         if record.kind == "project" and fact["nodes"] and self._project is None:
             self._project = fact
         self._facts.append(fact)
@@ -67,7 +66,7 @@ class NodeNames:
 
         `project` is the id of the store's own project.
         """
-        self._own_project = project
+        self._own_project, self._spaces = project, spaces
         if self._existing.config is None:
             self.layout = self._layout()
         for choose in (self._own, self._foreign, self._new):
@@ -139,8 +138,10 @@ class NodeNames:
         known = self._existing.places.get(id)
         if known is not None:
             return known[0], known[1]
-        # The former path fits only the former id.
-        place: str = fact.get("path", "") if any(id == own for _, own in fact["nodes"]) else ""
+        # The former path fits only the former id; a store that exists has a style of its own.
+        spaces = self._spaces if self._existing.config is not None else None
+        fits = any(id == own and (spaces is None or space in spaces) for space, own in fact["nodes"])
+        place: str = fact.get("path", "") if fits else ""
         body: str = fact.get("body", f"{place}.md")
         is_valid = is_valid_path(f"{place}.json") and is_valid_path(body) and body.endswith(".md")
         if not is_valid or self._taken(place, body):

@@ -88,7 +88,7 @@ class NodePlan(NamedTuple):
     place: str
     body_path: str
     tool_hash: bool
-    """True if a new node is hashed by the original tool's rule."""
+    """True if the node is hashed by the original tool's rule."""
     title: str | None = None
     """Title to use if the memory has none."""
     newer: str | None = None
@@ -99,7 +99,6 @@ def node_of(record: Record, plan: NodePlan) -> WrittenNode:
     """Return the files of a memory's node."""
     id, place, body_path, tool_hash, *_ = plan
     residue, (plain, body) = residue_of(record), _bodies(record)
-    by_tool = residue.get("rule") == "tool" if residue else tool_hash
     fields = _as_it_was(record, id, body_path)
     made: dict[str, Any] = {}
     if residue.get("of") == digest_of(fields, plain):
@@ -111,7 +110,7 @@ def node_of(record: Record, plan: NodePlan) -> WrittenNode:
         return WrittenNode(NodeFiles(_decoded(raw, fields), body, place), raw, made)
     if not untouched:
         fields, made = _fields(record, plan)
-    fields["content_hash"] = node_hash(fields, body) if by_tool else body_hash(body)
+    fields["content_hash"] = node_hash(fields, body) if tool_hash else body_hash(body)
     return WrittenNode(NodeFiles(fields, body, place), stable_json(fields), made)
 
 

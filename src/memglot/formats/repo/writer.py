@@ -183,7 +183,7 @@ class StorageWriter:
             id,
             place,
             body_path,
-            self._names.layout.tool_hash,
+            self._is_hashed_by_tool(record, id),
             title=self._existing.title_of(id),
             newer=None if newer is None else self._names.node(newer),
         )
@@ -204,6 +204,15 @@ class StorageWriter:
             fields = written.node.fields
             at = fields["updated_at"] if "clocks" in slot else ""
             self._lines.add(msgspec.structs.replace(line, node=id, of=fields["created_at"], memglot=slot, at=at))
+
+    def _is_hashed_by_tool(self, record: Record, id: str) -> bool:
+        """Return True if a node gets the original tool's hash: as it has, else as it had, else as the store does."""
+        style = self._names.layout.by_tool
+        if self._existing.config is not None:
+            found = self._existing.follows_tool(id)
+            return style if found is None else found
+        residue = residue_of(record)
+        return residue.get("rule") == "tool" if residue else style
 
     def _report_losses(self, record: Record, written: WrittenNode, left: list[Thing]) -> None:
         """Report what the node alone does not store."""

@@ -89,7 +89,7 @@ class Draft:
             sidecar = self._snapshot.sidecar(node)
             body = self._snapshot.body_bytes(node)
             follows = follows_tool(sidecar, body or b"")
-            rule = self._snapshot.layout.tool_hash if follows is None else follows
+            rule = self._snapshot.layout.by_tool if follows is None else follows
             shares = self._snapshot.shares_body(node)
             self._nodes[id] = _DraftNode(sidecar, body, node.path, node.body_path, rule, True, shares_body=shares)
         found = self._nodes[id]
@@ -127,7 +127,7 @@ class Draft:
             "updated_at": self._now,
         }
         sidecar |= {name: change[name] for name in ("stage", "anchors") if change.get(name)}
-        rule = self._snapshot.layout.tool_hash
+        rule = self._snapshot.layout.by_tool
         body = change["body"].encode()
         self._nodes[id] = _DraftNode(sidecar, body, place + ".json", place + ".md", rule, False, True, True)
         self._log("memory.created", id)

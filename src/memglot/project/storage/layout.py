@@ -13,15 +13,16 @@ TOOL_PROJECT = f"{NODES}/project"
 class Layout(NamedTuple):
     """How new files of a store are named and hashed."""
 
-    by_kind: bool = False
-    """True if nodes are in a folder of their kind, as in stores of the original tool."""
-    tool_hash: bool = False
-    """True if new sidecars have the hash of the original tool (`node_hash`), else `body_hash`."""
+    by_tool: bool = False
+    """True for the original tool's style: nodes are in a folder of their kind, and have the hash `node_hash`.
+
+    Otherwise they are as documented: all in one folder, with the hash `body_hash`.
+    """
 
     def place(self, id: str, taken: Callable[[str], bool]) -> str:
         """Return the path of a new node's files below `.memory`, without their endings, that is not `taken`."""
         kind, slug = kind_of(id), file_slug(slug_of(id))
-        if self.by_kind:
+        if self.by_tool:
             place = TOOL_PROJECT if kind == "project" else f"{NODES}/{KIND_FOLDERS[kind]}/{slug}"
             return first_free(place, taken)
         flat = f"{NODES}/{slug}"
@@ -38,7 +39,17 @@ class Layout(NamedTuple):
 def layout_of(project: str | None, follows_tool: bool | None, folders: Collection[str]) -> Layout:
     """Return the layout of a store, from the path and hash of its project node and from its folders.
 
-    `project` is the path without its ending, `folders` are the names of the folders in `memory/`.
+    `project` is the path without its ending; `folders` are the names of the folders in `memory/`, and `""` if there are
+    nodes in `memory/` itself. The original tool adds its folders and hashes to any store, but moves no node.
     """
-    by_tool = project == TOOL_PROJECT or follows_tool is True or any(name in folders for name in KIND_FOLDERS.values())
-    return Layout(by_tool, by_tool if follows_tool is None else follows_tool)
+    if project is not None and project != TOOL_PROJECT:
+        return Layout()
+    if project == TOOL_PROJECT and follows_tool is not False:
+        return Layout(by_tool=True)
+    return Layout("" not in folders and any(name in folders for name in KIND_FOLDERS.values()))
+
+
+def folder_in(place: str) -> str | None:
+    """Return the folder of a node as `layout_of` expects it; None if its place says nothing about the store's style."""
+    parts = place.split("/")
+    return parts[1] if len(parts) > 2 else None if place == TOOL_PROJECT else ""

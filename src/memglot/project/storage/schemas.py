@@ -44,7 +44,7 @@ def missing_schemas(folder: Path) -> dict[str, bytes]:
 
 def make_folders(folder: Path, layout: Layout) -> None:
     """Create the folders of a store; git does not keep empty ones."""
-    kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if layout.by_kind else []
+    kinds = [f"{NODES}/{name}" for name in KIND_FOLDERS.values()] if layout.by_tool else []
     for path in (NODES, *kinds, RELATIONS):
         (folder / path).mkdir(exist_ok=True)
 
