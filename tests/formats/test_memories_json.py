@@ -447,11 +447,21 @@ def test_rows_of_other_scopes_contain_only_the_links_of_the_chain(memory: Memory
     value = export(memory, tmp_path / "a.json", scope="a", include_audit_chain=True)
     assert [one["content"] for one in value["memories"]] == ["one"]
     first, second = value["audit_chain"]
-    assert first["scope_hash"] == "a" and second.keys() == {"seq", "ts", "prev_hash", "this_hash"}
+    links = {"seq", "ts", "prev_hash", "this_hash"}
+    # memoryd refuses a file with a row that has no action or no object as details.
+    left_out = {"action": "left_out", "details": {"memglot": "left_out"}}
+    assert first["scope_hash"] == "a" and second == {**{name: second[name] for name in links}, **left_out}
     assert verify(tmp_path / "a.json").ok
     with Memory.open(":memory:") as other:
-        assert other.sync_import(tmp_path / "a.json").imported == 1
-    value["audit_chain"][0] = {key: value["audit_chain"][0][key] for key in second}
+        result = other.sync_import(tmp_path / "a.json")
+        assert result.imported == 1 and "1 audit row of other scopes" in " ".join(result.notes)
+        assert [found["scope_hash"] for found in other.audit_imported()] == ["a"]
+    # Earlier versions wrote such rows without an action.
+    value["audit_chain"][1] = {name: second[name] for name in links}
+    (tmp_path / "earlier.json").write_text(json.dumps(value))
+    with Memory.open(":memory:") as other:
+        assert other.sync_import(tmp_path / "earlier.json").imported == 1 and len(other.audit_imported()) == 1
+    value["audit_chain"][0] = {**{name: first[name] for name in links}, **left_out}
     del value["export_metadata"]["memglot"]["scope"]
     (tmp_path / "a.json").write_text(json.dumps(value))
     with Memory.open(":memory:") as other:
@@ -464,6 +474,24 @@ def test_own_rows_are_recognized_on_import(audited: tuple[Path, dict[str, Any]],
     before = memory.store.things.count(Blob)
     assert memory.sync_import(path).import_id is None
     assert memory.store.things.count(Blob) == before
+
+
+def test_rows_that_differ_only_in_their_number_are_all_kept(memory: Memory, tmp_path: Path) -> None:
+    event = {"event_type": "denied", "ts": "2026-03-01T06:00:00+00:00", "tool": "x"}
+    link = {"ts": "2026-03-01T06:00:00Z", "action": "denied", "details": {"tool": "x"}, "this_hash": raw_hash(event)}
+    chain = [{"seq": seq, **link, "prev_hash": raw_hash(event)} for seq in (1, 2, 3)]
+    given = put(tmp_path / "in.json", row("x"), audit_chain=chain)
+    memory.sync_import(given)
+    assert sorted(found["origin"]["seq"] for found in memory.audit_imported()) == [1, 2, 3]
+    assert memory.sync_import(given).import_id is None
+    out = export(memory, tmp_path / "out.json", include_audit_chain=True)
+    kept = [found["origin"]["seq"] for found in out["audit_chain"] if found["action"] == "denied"]
+    assert sorted(kept) == [1, 2, 3] and verify(tmp_path / "out.json").ok
+    assert memory.sync_import(tmp_path / "out.json").import_id is None
+    with Memory.open(":memory:") as other:
+        other.sync_import(tmp_path / "out.json")
+        assert [found["action"] for found in other.audit_imported()].count("denied") == 3
+        assert other.sync_import(given).import_id is None
 
 
 # Shapes

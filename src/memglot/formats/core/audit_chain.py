@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from memglot.disk import SortedLines
+from memglot.disk import DiskMap, SortedLines
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.model import Blob, Event, canonical_value, check_value, format_time, parse_time
@@ -25,6 +25,10 @@ ENCRYPTED = "sealed"
 EncryptRow: TypeAlias = Callable[[dict[str, Any], bool], str | None]
 """Encrypts a row that must be hidden; returns `None` for a readable row, empty text for one that must be left out."""
 _LINK = frozenset({"seq", "ts", *_HASHES})
+LEFT_OUT = "left_out"
+# memoryd refuses a file with a row that has no action or no details.
+_LINK_ONLY: dict[str, Any] = {"action": LEFT_OUT, "details": {"memglot": LEFT_OUT}}
+_COPY = "copy"
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
 
@@ -53,7 +57,7 @@ class ChainCheck:
                 self.verified += 1
             else:
                 self.fault("it was edited")
-        elif self._ours and not (self._scoped and row.keys() <= _LINK):
+        elif self._ours and not (self._scoped and _is_link(row)):
             self.fault("it was edited")
         elif _program_hash(row) == this:
             self.verified += 1
@@ -99,7 +103,7 @@ def check_log(source: Source) -> ChainCheck:
 def blob_of(row: dict[str, Any]) -> Blob | None:
     """Return a row as it is stored, under its first hash; `None` for a row that has only hashes."""
     details, event = row.get("details"), row.get("event_type") or row.get("action")
-    if row.keys() <= _LINK or event == ENCRYPTED and ENCRYPTED in _details(details):
+    if _is_link(row) or event == ENCRYPTED and ENCRYPTED in _details(details):
         return None
     origin = row.get("origin")
     if not isinstance(origin, dict) or _bare(origin.get("this_hash")) is None:
@@ -107,11 +111,51 @@ def blob_of(row: dict[str, Any]) -> Blob | None:
     kept = {name: value for name, value in row.items() if name not in ("seq", "hash_rule", *_HASHES)}
     check_value(kept, "the audit row", _DEEPER)
     # A row without a hash, of a broken chain that was accepted, is identified by its content.
-    key = _bare(origin.get("this_hash"))
-    if key is None:
-        key = sha256(canonical_value(kept)).hexdigest()
-        origin = {**origin, "this_hash": key}
-    return Blob(tool=TOOL, table=TABLE, key=key, row=_normal({**kept, "origin": origin}))
+    if _bare(origin.get("this_hash")) is None:
+        origin = {**origin, "this_hash": sha256(canonical_value(kept)).hexdigest()}
+    return Blob(tool=TOOL, table=TABLE, key=_key(origin), row=_normal({**kept, "origin": origin}))
+
+
+class RowBlobs:
+    """Turns the rows of one chain into blobs. Rows that differ only in their number are all kept.
+
+    memoryd hashes neither the number of a row nor the hash of the row before, so such rows have the same hash.
+    """
+
+    def __init__(self) -> None:
+        self._copies = DiskMap()
+        """The rows so far by their keys, with the number of the last copy."""
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._copies.close()
+
+    def add(self, row: dict[str, Any]) -> Blob | None:
+        """Return a row as it is stored; `None` for a row that has only hashes."""
+        blob = blob_of(row)
+        if blob is None:
+            return None
+        key, origin = blob.key, blob.row["origin"]
+        if key in self._copies:
+            copy = self._copies[key] + 1
+            while (other := _key({**origin, _COPY: copy})) in self._copies:
+                copy += 1
+            self._copies[key] = copy
+            blob.key, blob.row["origin"] = other, {**origin, _COPY: copy}
+        self._copies[blob.key] = 1
+        return blob
+
+
+def _key(origin: dict[str, Any]) -> str:
+    """Return the key of a row: its first hash, with a number if an earlier row of the chain has the same hash."""
+    copy, hash = origin.get(_COPY), _bare(origin["this_hash"]) or ""
+    return f"{hash}#{copy}" if isinstance(copy, int) and not isinstance(copy, bool) else hash
+
+
+def _is_link(row: dict[str, Any]) -> bool:
+    """Return True if a row only links the chain. Earlier versions wrote such rows without an action."""
+    rest = {name: value for name, value in row.items() if name not in _LINK}
+    return not rest or rest == _LINK_ONLY
 
 
 def blob_of_event(event: Event) -> Blob:
@@ -167,7 +211,7 @@ class ChainWriter:
             previous = _own_hash(row)
             row["this_hash"] = _PREFIX + previous
             if hidden or only is not None and scope_of(row) != only and row["event_type"] != ENCRYPTED:
-                row = {name: row[name] for name in ("seq", "ts", *_HASHES)}
+                row = {name: row[name] for name in ("seq", "ts", *_HASHES) if name in row} | _LINK_ONLY
             yield row
         self.head = _PREFIX + previous if seq else None
 

@@ -11,7 +11,7 @@ from memglot.disk import DiskList, DiskMap
 from memglot.display import first_few
 from memglot.errors import BadRecord
 from memglot.formats.base import ReadOptions
-from memglot.formats.core.audit_chain import blob_of, encrypted_part
+from memglot.formats.core.audit_chain import RowBlobs, encrypted_part
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.source import Source
@@ -75,7 +75,7 @@ class _FileReader:
         self._header, cipher = scan_file(source, report, options)
         self._file = RowContext(path=given.path if given.on_disk else None, cipher=cipher)
         self._file.lacks_encryption_block = self._header.key_block() is None
-        self._in_sections = DiskMap()
+        self._in_sections, self._audit_rows = DiskMap(), RowBlobs()
         self._waiting: DiskList[str] = DiskList()
         self._predicates: set[str] = set()
         self._links = self._encrypted = 0
@@ -90,6 +90,7 @@ class _FileReader:
             yield from self._from_rows()
         finally:
             self._in_sections.close()
+            self._audit_rows.close()
         self._finish()
 
     def _apply_header(self, header: Header) -> None:
@@ -146,7 +147,7 @@ class _FileReader:
                 self._encrypted += 1
                 return
             row = msgspec.json.decode(self._file.cipher.decrypt(blob, KEY), type=dict[str, Any])
-        found = blob_of(row)
+        found = self._audit_rows.add(row)
         self._links += found is None
         yield from [] if found is None else [found]
 
