@@ -497,6 +497,37 @@ def test_rows_that_differ_only_in_their_number_are_all_kept(memory: Memory, tmp_
 # Shapes
 
 
+@pytest.mark.parametrize("place", ["frontmatter", "metadata"])
+def test_a_row_without_a_body_has_its_title_as_content(memory: Memory, tmp_path: Path, place: str) -> None:
+    given = row("", **{place: {"title": "only a title"}})
+    assert memory.sync_import(put(tmp_path / "in.json", given)).imported == 1
+    (record,) = memory.list()
+    assert (record.content, record.title) == ("only a title", "only a title")
+    (out,) = export(memory, tmp_path / "out.json")["memories"]
+    assert (out["content"], out["content_hash"]) == ("", given["content_hash"])
+    assert memory.sync_import(tmp_path / "out.json").import_id is None and verify(tmp_path / "out.json").ok
+    memory.export(tmp_path / "v5.json", format="mcp-memory-v5")
+    assert json.loads((tmp_path / "v5.json").read_text())["memories"][0]["content"] == "only a title"
+    memory.update(record.id, content="a body")
+    (out,) = export(memory, tmp_path / "out.json")["memories"]
+    assert out["content"] == "a body" and out["content_hash"] == "sha256:" + sha("a body")
+
+
+def test_an_encrypted_row_without_a_body_has_its_title_as_content(memory: Memory, tmp_path: Path) -> None:
+    given = row("", frontmatter={"title": "only a title"}, scope="sec", sensitive=True)
+    del given["content_hash"]
+    memory.sync_import(put(tmp_path / "in.json", given))
+    export(memory, tmp_path / "out.json", passphrase="p")
+    with Memory.open(":memory:") as other:
+        assert other.sync_import(tmp_path / "out.json", passphrase="p").imported == 1
+        assert [record.content for record in other.list()] == ["only a title"]
+
+
+def test_a_row_without_a_body_and_a_title_is_refused(memory: Memory, tmp_path: Path) -> None:
+    (fault,) = memory.sync_import(put(tmp_path / "in.json", row("", frontmatter={"title": ""}))).errors
+    assert "content" in str(fault)
+
+
 def test_a_file_gives_the_same_result_from_every_input(tmp_path: Path) -> None:
     text = put(tmp_path / "in.json", row("x")).read_bytes()
     (tmp_path / "bom.json").write_bytes(b"\xef\xbb\xbf" + text)

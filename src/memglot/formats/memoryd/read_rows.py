@@ -16,7 +16,7 @@ from memglot.formats.core.sidecar import kind_name
 from memglot.formats.core.vectors import numbers_of, vector_of
 from memglot.formats.memoryd.chunks import has_chunk, read_chunk
 from memglot.formats.memoryd.encryption import Cipher, cannot_open, needs_passphrase
-from memglot.formats.memoryd.tool_keys import MEMORYD, SERVICE, RowLinks, read_tool_keys
+from memglot.formats.memoryd.tool_keys import EMPTY, MEMORYD, ROW_DETAILS, SERVICE, RowLinks, read_tool_keys
 from memglot.formats.memoryd.values import hash_matches, is_milliseconds, parse_tags, row_times, seconds
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import (
@@ -77,7 +77,7 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
         row = {_EMERGENCY.get(key, key): value for key, value in row.items()}
     row, bound = _decrypted(row, file, report)
     content = _content(row, file, report, bound)
-    record = Record(content=content, tags=parse_tags(row.get("tags")))
+    record = Record(content=content or _title(row), tags=parse_tags(row.get("tags")))
     repair_content(record, MEMORYD)
     check_content(record.content)
     kind = row.get("memory_type")
@@ -91,6 +91,8 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
     if attached is None:
         attached = []
         read_tool_keys(record, row, file.links, strict=file.strict)
+        if not content:
+            record.extra[ROW_DETAILS] = {**record.extra.get(ROW_DETAILS, {}), EMPTY: True}
         check_record(record)
     if row.get("sensitive") is True or row.get("encrypted") is True:
         report.inputs.sensitive.add(record.scope)
@@ -145,6 +147,14 @@ def _content(row: dict[str, Any], file: RowContext, report: SourceReport, bound:
     if file.strict and given not in (None, "") and found and not hash_matches(found, given):
         raise _wrong_hash()
     return found
+
+
+def _title(row: dict[str, Any]) -> str:
+    """Return the title of a row, which is the content of a memory without a body; empty if there is none."""
+    front, metadata = row.get("frontmatter"), row.get("metadata")
+    slot = metadata.get(KEY) if isinstance(metadata, dict) else None
+    found = (place.get("title") for place in (slot, front, metadata) if isinstance(place, dict))
+    return next((title for title in found if isinstance(title, str) and title), "")
 
 
 def _stored_apart(row: dict[str, Any], file: RowContext, report: SourceReport) -> str | None:

@@ -27,6 +27,8 @@ from memglot.model import (
 MEMORYD, SERVICE = "memoryd", "mcp-memory"
 ROW_DETAILS = "memoryd.json"
 """Key of `extra` for the form of a row: its hash, the keys it repeated or left empty, its tags and times."""
+EMPTY = "empty"
+"""Key of these details for a row without a body; its content is its title."""
 TIMES = ("created_at", "updated_at")
 RowLinks: TypeAlias = list[Relation | Supersession]
 """Relations and supersessions found in rows."""

@@ -16,6 +16,7 @@ from memglot.formats.memoryd.chunks import ChunkWriter
 from memglot.formats.memoryd.encryption import Cipher
 from memglot.formats.memoryd.read_rows import BASE, ENCRYPTED, REPEATS, UNTAGGED, show_row, visible_values
 from memglot.formats.memoryd.tool_keys import (
+    EMPTY,
     KNOWN_KEYS,
     MEMORYD,
     ROW_DETAILS,
@@ -253,7 +254,10 @@ class RowBuilder:
         blank = residue.get("blank")
         if isinstance(blank, dict):
             row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
-        if hash_matches(row["content"], given := original_hash(record)):
+        given = original_hash(record)
+        if residue.get(EMPTY) is True and record.content == record.title:
+            row |= {"content": "", "content_hash": given if hash_matches("", given) else hash_content("")}
+        elif hash_matches(row["content"], given):
             row["content_hash"] = given
 
     def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
