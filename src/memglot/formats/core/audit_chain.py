@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -29,6 +30,8 @@ LEFT_OUT = "left_out"
 # memoryd refuses a file with a row that has no action or no details.
 _LINK_ONLY: dict[str, Any] = {"action": LEFT_OUT, "details": {"memglot": LEFT_OUT}}
 _COPY = "copy"
+# Keys of an event that do not go into the details of its exported row.
+_NOT_DETAILS = frozenset({"ts", "prev_hash", "event_type", "action", "target_id"})
 _NAMED = frozenset({"seq", "ts", "actor", "event_type", "action", "scope_hash", "target_id", "details"})
 
 
@@ -98,6 +101,53 @@ def check_log(source: Source) -> ChainCheck:
     # No later event has the hash of the last one.
     check.verified, check.linked = max(check.count - 1, 0), min(check.count, 1)
     return check
+
+
+def log_rows(source: Source) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """Yield the events of memoryd's log with their line numbers, each as memoryd exports it and as it is.
+
+    Lines that cannot be read are skipped; `check_log` finds them.
+    """
+    for number, line in enumerate((line for line in source.stream if line.strip()), 1):
+        try:
+            event = msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        yield number, _exported_row(event, number), event
+    source.close()
+
+
+def _exported_row(event: dict[str, Any], number: int) -> dict[str, Any]:
+    rest = {name: value for name, value in event.items() if name not in _NOT_DETAILS}
+    return {
+        "seq": event.get("seq") or number,
+        "ts": _with_z(event.get("ts")),
+        "action": event.get("event_type") or event.get("action") or "unknown",
+        "target_id": event.get("target_id") or event.get("slug"),
+        "details": event.get("details") or rest,
+        "prev_hash": event.get("prev_hash"),
+        "this_hash": raw_hash(event),
+    }
+
+
+def lost_in_export(event: dict[str, Any]) -> bool:
+    """Return True if the exported row of an event lacks some of its values: memoryd replaces them by its details."""
+    named = (
+        {"seq", "slug", "details", *_NOT_DETAILS} if not event.get("target_id") else {"seq", "details", *_NOT_DETAILS}
+    )
+    return bool(event.get("details")) and not event.keys() <= named
+
+
+def _with_z(ts: Any) -> Any:
+    """Return a time as memoryd exports it: in UTC, with `Z`; a time without an offset is in UTC."""
+    try:
+        at = datetime.fromisoformat(ts) if isinstance(ts, str) else None
+    except ValueError:
+        at = None
+    if at is None:
+        return ts
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return at.isoformat().replace("+00:00", "Z")
 
 
 def blob_of(row: dict[str, Any]) -> Blob | None:

@@ -169,6 +169,11 @@ def _check_audit(
         check = _checker(header)
     if not check.end(head) and header.own is None:
         report.note(f"the audit chain of {name} does not end with the row that its head names")
+    judge_chain(check, name, report, options)
+
+
+def judge_chain(check: ChainCheck, name: str, report: SourceReport, options: ReadOptions) -> None:
+    """Note the result of a check; raise `Unreadable` for a broken chain, unless the user accepts it."""
     if check.broken is not None:
         number, reason = check.broken
         if not options.accept_broken_audit:

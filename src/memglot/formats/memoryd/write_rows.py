@@ -177,6 +177,14 @@ def original_hash(record: Record) -> Any:
     return residue["content_hash"] if same else None
 
 
+def _original_content(record: Record, residue: dict[str, Any], content: str) -> dict[str, Any]:
+    """Return the content and hash of an unchanged record as they were read, where they differ from ours."""
+    given = original_hash(record)
+    if residue.get(EMPTY) is True and record.content == record.title:
+        return {"content": "", "content_hash": given if hash_matches("", given) else hash_content("")}
+    return {"content_hash": given} if hash_matches(content, given) else {}
+
+
 def source_machine(record: Record, machine: str) -> str:
     """Return the machine that a record came from, or the default."""
     own = record.source.get("machine") if record.source else None
@@ -254,11 +262,7 @@ class RowBuilder:
         blank = residue.get("blank")
         if isinstance(blank, dict):
             row |= {key: value for key, value in blank.items() if key not in row and key != "memory_type"}
-        given = original_hash(record)
-        if residue.get(EMPTY) is True and record.content == record.title:
-            row |= {"content": "", "content_hash": given if hash_matches("", given) else hash_content("")}
-        elif hash_matches(row["content"], given):
-            row["content_hash"] = given
+        row |= _original_content(record, residue, row["content"])
 
     def _set_front(self, row: dict[str, Any], record: Record, residue: dict[str, Any], known: dict[str, Any]) -> None:
         own = record.extra.get(MEMORYD)
