@@ -12,6 +12,7 @@ from memglot.merging.memory_state import link_time
 from memglot.merging.records import join_lists
 from memglot.merging.registers import digest
 from memglot.model import (
+    DEFAULT_SCOPE,
     LINK_KINDS,
     Blob,
     Document,
@@ -147,7 +148,7 @@ def join_things(one: Thing, other: Thing) -> Thing:
     return max(one, other, key=_rank)
 
 
-def _rank(thing: Thing) -> tuple[float, bytes]:
+def _rank(thing: Thing) -> tuple[float, bool, bytes]:
     match thing:
         case Relation():
             time: Any = thing.updated_at
@@ -163,7 +164,12 @@ def _rank(thing: Thing) -> tuple[float, bytes]:
             time = max((one for one in found if isinstance(one, (int, float))), default=0)
         case _:
             time = 0
-    return time or 0, digest(thing)
+    return time or 0, _has_scope(thing), digest(thing)
+
+
+def _has_scope(thing: Thing) -> bool:
+    """Return True if a thing names its scope; a tool's export may not, although the tool knows it."""
+    return getattr(thing, "scope", DEFAULT_SCOPE) != DEFAULT_SCOPE
 
 
 _DESCRIPTION = ("name", "type", "scope", "confidence")
@@ -189,9 +195,9 @@ def _known_times(*times: int | None) -> list[int]:
     return [time for time in times if time is not None]
 
 
-def _last_seen_rank(entity: Entity) -> tuple[int, bytes]:
+def _last_seen_rank(entity: Entity) -> tuple[int, bool, bytes]:
     described = [getattr(entity, name) for name in _DESCRIPTION]
-    return _NEVER if entity.last_seen is None else entity.last_seen, digest(described)
+    return _NEVER if entity.last_seen is None else entity.last_seen, _has_scope(entity), digest(described)
 
 
 def _join_objects(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
