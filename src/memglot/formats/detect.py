@@ -13,10 +13,14 @@ from memglot.formats.syntax.sqlite_input import is_database, schema_of
 
 _MAX_NAMES = 1_000
 _HEAD = 1 << 14
+# The only format that is compressed in this way is memoryd's bundle.
+_GZIP = b"\x1f\x8b"
 
 
 def detect(source: Source) -> Format:
     """Return the format of a source. Raise `Unreadable` if it is empty and has no extension."""
+    if source.head.startswith(_GZIP):
+        return registry.get("memoryd-folder")
     if is_database(source.head):
         # The tables of a database may be anywhere in it, or still in its log.
         return _by_shape(source.head + schema_of(source), registry.get("agentos-sqlite"))

@@ -34,6 +34,7 @@ _BUILT_IN: dict[str, Entry] = {
     "csv": Entry("csv.format", "csv", (".csv", ".tsv")),
     "json": Entry("memory_engine.json", "json", (".json",)),
     "memories-json": Entry("memoryd.memories_json", "json", (".json",)),
+    "memoryd-folder": Entry("memoryd.folder", "memoryd", (".tar.gz",), folder_order=1),
     "mcp-memory-v5": Entry("memoryd.mcp_memory_v5", "json", (".json",)),
     "chatgpt": Entry("chatgpt.format", "json", (".json",), folder_order=3),
     "markdown": Entry("memory_engine.markdown", "markdown", (".md", ".markdown"), ("md",), folder_order=2),

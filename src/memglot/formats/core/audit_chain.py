@@ -121,7 +121,7 @@ def _exported_row(event: dict[str, Any], number: int) -> dict[str, Any]:
     rest = {name: value for name, value in event.items() if name not in _NOT_DETAILS}
     return {
         "seq": event.get("seq") or number,
-        "ts": _with_z(event.get("ts")),
+        "ts": exported_time(event.get("ts")),
         "action": event.get("event_type") or event.get("action") or "unknown",
         "target_id": event.get("target_id") or event.get("slug"),
         "details": event.get("details") or rest,
@@ -131,22 +131,20 @@ def _exported_row(event: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def lost_in_export(event: dict[str, Any]) -> bool:
-    """Return True if the exported row of an event lacks some of its values: memoryd replaces them by its details."""
-    named = (
-        {"seq", "slug", "details", *_NOT_DETAILS} if not event.get("target_id") else {"seq", "details", *_NOT_DETAILS}
-    )
-    return bool(event.get("details")) and not event.keys() <= named
+    """Return True if the exported row of an event lacks some of its values: the event's own details replace them."""
+    shown = {"seq", "details", *_NOT_DETAILS} | (set() if event.get("target_id") else {"slug"})
+    return bool(event.get("details")) and not event.keys() <= shown
 
 
-def _with_z(ts: Any) -> Any:
-    """Return a time as memoryd exports it: in UTC, with `Z`; a time without an offset is in UTC."""
+def exported_time(text: Any) -> Any:
+    """Return a time as memoryd exports it: in UTC, with `Z`. A time without an offset is in UTC."""
     try:
-        at = datetime.fromisoformat(ts) if isinstance(ts, str) else None
-    except ValueError:
-        at = None
-    if at is None:
-        return ts
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
+        if at is None:
+            return text
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return text
     return at.isoformat().replace("+00:00", "Z")
 
 

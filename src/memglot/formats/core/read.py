@@ -21,7 +21,7 @@ from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encodi
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.sidecar import read_sidecar, sidecar_path
 from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Source, walk
-from memglot.formats.core.zip import BROKEN, is_zip, zip_head, zip_names, zip_proofs, zip_sources
+from memglot.formats.core.zip import BROKEN, is_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record
 from memglot.report import Place, Report, SourceReport
@@ -79,6 +79,11 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
 
 def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     format = used = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
+    if format is not None and format.folder.read is not None and not format.folder.folder_name:
+        with tempfile.TemporaryDirectory(prefix="memglot-") as unpacked:
+            unpack(path, str(path), Path(unpacked), report)
+            yield from _read_format_folder(Path(unpacked), format, report, options, str(path))
+        return
     known = frozenset(format.extensions) if format else registry.extensions()
     if format is None or format.folder.read_files is None:
         known |= {SIDECAR}
@@ -211,17 +216,19 @@ def _folder_format(folder: Path, proof: FolderProof | None) -> Format | None:
         raise Unreadable(str(folder), str(error), "choose another format with `--format`") from error
 
 
-def _read_format_folder(folder: Path, format: Format, report: Report, options: ReadOptions) -> Iterator[Read]:
-    """Read what a format keeps in a folder of its own name."""
+def _read_format_folder(
+    folder: Path, format: Format, report: Report, options: ReadOptions, shown: str | None = None
+) -> Iterator[Read]:
+    """Read a folder that a format reads itself; `shown` is its name in reports."""
     assert format.folder.read is not None
     proof = FolderProof.at(folder)
-    before, faults = report.read, len(report.errors)
-    reading = _begin(str(folder), format, report)
+    before, faults, name = report.read, len(report.errors), shown or str(folder)
+    reading = _begin(name, format, report)
     yield from _counted(format.folder.read(folder, reading, options), reading)
     if proof is not None:
-        yield from _read_proof(proof, str(folder), format, report)
+        yield from _read_proof(proof, name, format, report)
     if report.read == before and len(report.errors) == faults:
-        report.note(_no_records(str(folder)))
+        report.note(_no_records(name))
 
 
 class _Files:

@@ -190,14 +190,14 @@ class _Replay(io.RawIOBase):
 
 def walk(
     folder: Path,
-    extensions: frozenset[str],
+    extensions: frozenset[str] | None,
     report: Report,
     *,
     accepts: Callable[[str], bool] | None = None,
     vault: bool = False,
     own: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
-    """Yield the files below `folder` with a known extension, ordered by path.
+    """Yield the files below `folder` with a known extension, ordered by path; all files if `extensions` is `None`.
 
     Hidden files and folders are skipped and links are never followed, so that nothing outside the folder is read.
     With `vault`, the case of an extension does not matter, and the note calls other files attachments. The real paths
@@ -256,12 +256,13 @@ class _Skipped:
 def _is_accepted(
     entry: os.DirEntry[str],
     folder: Path,
-    extensions: frozenset[str],
+    extensions: frozenset[str] | None,
     accepts: Callable[[str], bool] | None,
     vault: bool,
 ) -> bool:
     extension = os.path.splitext(entry.name)[1]
-    if (extension.lower() if vault else extension) not in extensions or not entry.is_file(follow_symlinks=False):
+    known = extensions is None or (extension.lower() if vault else extension) in extensions
+    if not known or not entry.is_file(follow_symlinks=False):
         return False
     return accepts is None or accepts(Path(entry.path).relative_to(folder).as_posix())
 

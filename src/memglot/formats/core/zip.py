@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import shutil
 import stat
 import zipfile
 import zlib
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from memglot.errors import Unreadable
-from memglot.formats.core.source import FOLDER_PROOF, Source, note_links, note_unknown_files
+from memglot.formats.core.source import BOM, FOLDER_PROOF, Source, note_links, note_unknown_files
 from memglot.report import Report
 from memglot.settings import MAX_ZIP_BYTES, MAX_ZIP_FILES
 
@@ -47,11 +48,11 @@ def zip_head(path: Path, name: str, size: int = 1 << 14) -> bytes:
 def zip_sources(
     path: Path,
     shown: str,
-    extensions: frozenset[str],
+    extensions: frozenset[str] | None,
     report: Report,
     accepts: Callable[[str], bool] | None = None,
 ) -> Iterator[Source]:
-    """Yield the files of a zip with a known extension, ordered by path. Raise `Unreadable`."""
+    """Yield the files of a zip with a known extension, or all files, ordered by path. Raise `Unreadable`."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
@@ -81,6 +82,22 @@ def zip_sources(
         report.note(note_links(links))
 
 
+def unpack(path: Path, shown: str, folder: Path, report: Report) -> None:
+    """Unpack a zip into a folder, except links, hidden files and paths that leave it. Raise `Unreadable`."""
+    for source in zip_sources(path, shown, None, report):
+        place = folder / str(source.path)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with open(place, "wb") as out:
+                # A byte order mark is not part of the stream, but of the file.
+                out.write(BOM if source.start else b"")
+                shutil.copyfileobj(source.stream, out, 1 << 20)
+        except BROKEN as error:
+            report.fault(Unreadable(source.name, str(error).lower()), source.name)
+        finally:
+            source.close()
+
+
 def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the names and texts of the folder proofs in a zip."""
     with zipfile.ZipFile(path) as archive:
@@ -90,7 +107,7 @@ def zip_proofs(path: Path) -> Iterator[tuple[str, bytes]]:
                     yield info.filename, archive.read(info)
 
 
-def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
+def _kind(info: zipfile.ZipInfo, extensions: frozenset[str] | None) -> str:
     """Return what to do with an entry."""
     name = PurePosixPath(info.filename)
     if name.is_absolute() or ".." in name.parts or "\\" in info.filename:
@@ -99,7 +116,7 @@ def _kind(info: zipfile.ZipInfo, extensions: frozenset[str]) -> str:
         return "hidden"
     if stat.S_ISLNK(info.external_attr >> 16):
         return "link"
-    return "known" if name.suffix in extensions else "other"
+    return "known" if extensions is None or name.suffix in extensions else "other"
 
 
 def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:
