@@ -499,7 +499,7 @@ def test_rows_that_differ_only_in_their_number_are_all_kept(memory: Memory, tmp_
 
 @pytest.mark.parametrize("place", ["frontmatter", "metadata"])
 def test_a_row_without_a_body_has_its_title_as_content(memory: Memory, tmp_path: Path, place: str) -> None:
-    given = row("", **{place: {"title": "only a title"}})
+    given = {**row(""), place: {"title": "only a title"}}
     assert memory.sync_import(put(tmp_path / "in.json", given)).imported == 1
     (record,) = memory.list()
     assert (record.content, record.title) == ("only a title", "only a title")

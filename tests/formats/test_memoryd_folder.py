@@ -111,8 +111,8 @@ def make_index(path: Path) -> None:
         db.execute("INSERT INTO sensitive_scopes VALUES (?, '/secret', '2026-01-01')", (SECRET,))
         at = "2026-02-01T00:00:00.123456+00:00"
         db.execute(
-            "INSERT INTO entities VALUES ('entity:library:solid', 'Solid', 'library', '[\"SolidJS\"]', 'ctx', ?, ?, 3, ?, 'dim')",
-            (at, at, A),
+            "INSERT INTO entities VALUES (?, 'Solid', 'library', '[\"SolidJS\"]', 'ctx', ?, ?, 3, ?, 'dim')",
+            ("entity:library:solid", at, at, A),
         )
         for object, superseded in (("entity:library:solid", None), ("memory:two", "2026-03-01T00:00:00+00:00")):
             db.execute(
@@ -443,8 +443,8 @@ def test_memories_that_memoryd_imported_and_never_showed(memory: Memory, folder:
     db = sqlite3.connect(folder / "index.db")
     with db:
         db.execute(
-            "CREATE TABLE sync_imported_memories (id TEXT PRIMARY KEY, scope_hash TEXT, content TEXT, content_hash TEXT,"
-            " updated_at REAL, tags_json TEXT, metadata_json TEXT)"
+            "CREATE TABLE sync_imported_memories (id TEXT PRIMARY KEY, scope_hash TEXT, content TEXT,"
+            " content_hash TEXT, updated_at REAL, tags_json TEXT, metadata_json TEXT)"
         )
         for id in ("one", "six", "abcd"):
             row = (id, A, f"side {id}", "abcd", 1770000000.5, '["x"]', '{"k": 1}')
@@ -458,8 +458,16 @@ def test_memories_that_memoryd_imported_and_never_showed(memory: Memory, folder:
 
 
 def test_what_is_not_understood_is_kept_or_reported(memory: Memory, folder: Path) -> None:
-    for name in ("scopes/_conflicts/one.md-1a2b3c4d", "profile/history/2026-W01.md", "notes.txt", "logs/x.log",
-                 f"scopes/{A}/forgotten/one.md", f"scopes/{SECRET}/plain.txt", "grants/a.json", "milvus.db"):  # fmt: skip
+    for name in (
+        "scopes/_conflicts/one.md-1a2b3c4d",
+        "profile/history/2026-W01.md",
+        "notes.txt",
+        f"scopes/{A}/forgotten/one.md",
+        f"scopes/{SECRET}/plain.txt",
+        "grants/a.json",
+        "logs/x.log",
+        "milvus.db",
+    ):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}")

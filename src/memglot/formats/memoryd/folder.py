@@ -18,7 +18,7 @@ from memglot.formats.base import FolderSupport, Format, Glimpse, ReadOptions
 from memglot.formats.core.audit_chain import RowBlobs, check_log, log_rows, lost_in_export
 from memglot.formats.core.source import Source, walk
 from memglot.formats.memoryd.bundle import unpack_bundle
-from memglot.formats.memoryd.folder_index import INDEX, PROFILES, TABLES, Index, open_index
+from memglot.formats.memoryd.folder_index import INDEX, PROFILES, TABLES, MemorydIndex, open_index
 from memglot.formats.memoryd.folder_memory import MemoryFile, ScopeKeys, memory_row, split_file
 from memglot.formats.memoryd.graph import record_id
 from memglot.formats.memoryd.read_rows import RowContext, read_row
@@ -127,7 +127,7 @@ class _FolderReader:
 
     # Files
 
-    def _read(self, place: Path, index: Index) -> Iterator[Item]:
+    def _read(self, place: Path, index: MemorydIndex) -> Iterator[Item]:
         """Yield the items of one file."""
         report = self._report
         report.start_source(self._name(place))
@@ -146,7 +146,7 @@ class _FolderReader:
         except OSError as error:
             report.failed_record(Unreadable(report.source, (error.strerror or str(error)).lower()))
 
-    def _memory(self, file: MemoryFile, raw: bytes, index: Index) -> Iterator[Item]:
+    def _memory(self, file: MemoryFile, raw: bytes, index: MemorydIndex) -> Iterator[Item]:
         text = self._decrypted(file, raw) if file.encrypted else raw
         if text is None:
             self._slugs[file.slug] = file.path
@@ -238,7 +238,7 @@ class _FolderReader:
 
     # The index and the log
 
-    def _without_file(self, index: Index) -> Iterator[Item]:
+    def _without_file(self, index: MemorydIndex) -> Iterator[Item]:
         """Yield the memories of which the index has only a title, and those that memoryd imported and never showed."""
         missing = 0
         self._report.start_source(self._name(self._root / INDEX))
@@ -272,7 +272,7 @@ class _FolderReader:
         except BadRecord as error:
             self._report.failed_record(error)
 
-    def _graph(self, index: Index) -> Iterator[Item]:
+    def _graph(self, index: MemorydIndex) -> Iterator[Item]:
         """Yield the graph; of what front matter says, only what the index lacks."""
         known: set[tuple[str, str]] = set()
         for item in index.graph():
@@ -283,7 +283,7 @@ class _FolderReader:
             if not isinstance(link, Supersession) or (link.newer, link.older) not in known:
                 yield link
 
-    def _other_rows(self, index: Index) -> Iterator[Item]:
+    def _other_rows(self, index: MemorydIndex) -> Iterator[Item]:
         hidden = 0
         for blob in index.other_rows():
             scope = blob.row.get("scope_hash")

@@ -50,7 +50,7 @@ _STATISTICS = frozenset({"trigger_stats"})
 _GRAPH = ("entities", "relations", "supersedes_chain")
 
 
-class Index:
+class MemorydIndex:
     """What an index says. A missing or damaged one says less, and a note says so."""
 
     def __init__(self, db: apsw.Connection | None, name: str, report: SourceReport) -> None:
@@ -134,7 +134,7 @@ class Index:
 
 
 @contextmanager
-def open_index(path: Path, name: str, report: SourceReport) -> Iterator[Index]:
+def open_index(path: Path, name: str, report: SourceReport) -> Iterator[MemorydIndex]:
     """Read an index at one moment, from a copy, so that memoryd can go on writing."""
     import apsw
 
@@ -153,7 +153,7 @@ def open_index(path: Path, name: str, report: SourceReport) -> Iterator[Index]:
         except Unreadable as error:
             copy = None
             report.note(_unreadable(name, error.reason))
-        yield Index(copy, name, report)
+        yield MemorydIndex(copy, name, report)
 
 
 @contextmanager
