@@ -509,6 +509,12 @@ def test_files_with_bad_text(memory: Memory, folder: Path) -> None:
     assert (result.imported, result.failed) == (6, 1)
 
 
+def test_a_file_that_cannot_be_read_is_not_replaced_by_its_title(memory: Memory, folder: Path) -> None:
+    (folder / path_of(MEMORIES[0])).write_bytes(b"\xff")
+    result = memory.import_from(folder, passphrase=PASSPHRASE)
+    assert (result.imported, result.failed) == (3, 1) and "one" not in by_slug(memory)
+
+
 def test_a_broken_audit_log_is_refused_unless_accepted(memory: Memory, folder: Path) -> None:
     log = folder / "audit/audit.jsonl"
     log.write_text(log.read_text().replace('"tool": "show"', '"tool": "x"'))

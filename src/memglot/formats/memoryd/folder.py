@@ -141,10 +141,12 @@ class _FolderReader:
                 yield from self._memory(MemoryFile(path), place.read_bytes(), index)
             elif path != _LOG and path not in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm", f"{INDEX}-journal"):
                 yield from self._other_file(path, place)
-        except BadRecord as error:
-            report.failed_record(error)
-        except OSError as error:
-            report.failed_record(Unreadable(report.source, (error.strerror or str(error)).lower()))
+        except (BadRecord, OSError) as error:
+            if _FILE.fullmatch(path):
+                # It has a file, although that cannot be read.
+                self._slugs[MemoryFile(path).slug] = path
+            reason = error if isinstance(error, BadRecord) else (error.strerror or str(error)).lower()
+            report.failed_record(reason)
 
     def _memory(self, file: MemoryFile, raw: bytes, index: MemorydIndex) -> Iterator[Item]:
         text = self._decrypted(file, raw) if file.encrypted else raw
@@ -156,8 +158,11 @@ class _FolderReader:
         slug = given if isinstance(given, str) and given else file.slug
         found = index.memory(slug) or {}
         if slug in self._slugs or self._is_elsewhere(found.get("body_path"), file.path):
-            # The copy that memoryd shows is the memory.
-            yield self._keep(file.path, raw, record_id(slug))
+            # The copy that memoryd shows is the memory. Without it, nothing would protect a sensitive copy.
+            if file.scope in self._locked:
+                self._skipped.append(file.path)
+            else:
+                yield self._keep(file.path, raw, record_id(slug))
             return
         self._slugs[slug] = file.path
         sensitive = file.encrypted or bool(found.get("scope_sensitive"))
