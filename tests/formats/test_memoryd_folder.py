@@ -134,11 +134,11 @@ def zulu(text: str | None) -> datetime | None:
     return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def make_export(root: Path, out: Path) -> Path:
+def make_export(root: Path, out: Path, passphrase: str = PASSPHRASE) -> Path:
     """Write the memories.json that memoryd exports from a data folder; sensitive bodies are plain without a phrase."""
     db = sqlite3.connect(root / "index.db")
     db.row_factory = sqlite3.Row
-    key = Cipher(PASSPHRASE, SECRET.encode(), 600_000)
+    key = Cipher(passphrase, SECRET.encode(), 600_000)
     rows = []
     for row in db.execute("SELECT * FROM memories ORDER BY created_at"):
         raw = (root / row["body_path"]).read_text()
@@ -564,6 +564,18 @@ def test_the_real_folder_is_read_completely(memory: Memory, given: str) -> None:
     assert len(memory.audit_imported()) == 9
     assert [scope.scope for scope in memory.scopes() if scope.sensitive] == [SECRET]
     assert memory.import_from(REAL / given, passphrase=REAL_PASSPHRASE).import_id is None
+
+
+@real
+def test_the_real_folder_and_its_export_are_the_same_memories(memory: Memory, tmp_path: Path) -> None:
+    shutil.copytree(REAL / "data", tmp_path / "data", copy_function=shutil.copyfile)
+    export = make_export(tmp_path / "data", tmp_path / "memories.json", REAL_PASSPHRASE)
+    memory.import_from(tmp_path / "data", passphrase=REAL_PASSPHRASE)
+    graph = [*memory.store.things.select(Entity), *memory.store.things.select(Relation)]
+    result = memory.import_from(export)
+    assert (result.imported, result.failed, result.conflicts) == (0, 0, 0)
+    assert [*memory.store.things.select(Entity), *memory.store.things.select(Relation)] == graph
+    assert len(memory.audit_imported()) == 9 and memory.import_from(export).import_id is None
 
 
 @real
