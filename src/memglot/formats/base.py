@@ -135,6 +135,8 @@ class MergeSupport:
     """Whether a record has the time of its last edit."""
     by_hand: bool = False
     """Whether people edit its files, so that a value may change without any time."""
+    source: str = ""
+    """Name of the source if its files say values in other words than others of the tool; by default, the tool."""
     carries_all: bool = False
     """Whether every record has a carry slot, so that the store need not remember what was written."""
     tools: frozenset[str] = frozenset()

@@ -39,12 +39,8 @@ class Source(NamedTuple):
 
 
 def tool_format(format: Format) -> ToolFormat:
-    """Return what merging must know about a format.
-
-    Notes are a source of their own: they say the same values in other words than the files of their tool.
-    """
-    source = format.name if format.merging.by_hand else format.tool
-    return ToolFormat(source, format.tool, format.fields, format.merging)
+    """Return what merging must know about a format."""
+    return ToolFormat(format.merging.source or format.tool, format.tool, format.fields, format.merging)
 
 
 class ToolFormat(NamedTuple):

@@ -269,5 +269,7 @@ FORMAT = Format(
     dialects=("program",),
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
-    merging=MergeSupport(by_hand=True, bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION}),
+    merging=MergeSupport(
+        by_hand=True, source=PLACE, bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION}
+    ),
 )

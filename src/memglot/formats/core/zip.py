@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from memglot.errors import Unreadable
-from memglot.formats.core.source import BOM, FOLDER_PROOF, Source, note_links, note_unknown_files
+from memglot.formats.core.encoding import BOM
+from memglot.formats.core.source import FOLDER_PROOF, Source, note_links, note_unknown_files
 from memglot.report import Report
 from memglot.settings import MAX_ZIP_BYTES, MAX_ZIP_FILES
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from memglot.disk import DiskMap
 from memglot.display import first_few, plural, quoted
 from memglot.errors import GIVE_PASSPHRASE, BadRecord, Unreadable
-from memglot.formats.base import FolderSupport, Format, Glimpse, ReadOptions
+from memglot.formats.base import FolderSupport, Format, Glimpse, MergeSupport, ReadOptions
 from memglot.formats.core.audit_chain import RowBlobs, check_log, log_rows, lost_in_export
 from memglot.formats.core.source import Source, walk
 from memglot.formats.memoryd.bundle import unpack_bundle
@@ -23,7 +23,7 @@ from memglot.formats.memoryd.folder_memory import MemoryFile, ScopeKeys, memory_
 from memglot.formats.memoryd.graph import record_id
 from memglot.formats.memoryd.read_rows import RowContext, read_row
 from memglot.formats.memoryd.scan import judge_chain
-from memglot.formats.memoryd.tool_keys import MEMORYD
+from memglot.formats.memoryd.tool_keys import BOOKKEEPING, MEMORYD, TOOLS
 from memglot.model import Blob, Document, Item, Supersession, check_text, identity_document
 from memglot.report import SourceReport
 
@@ -131,6 +131,7 @@ class _FolderReader:
         """Yield the items of one file."""
         report = self._report
         report.start_source(self._name(place))
+        report.modified_at = place.stat().st_mtime_ns // 1000
         path = place.relative_to(self._root).as_posix() if place.is_relative_to(self._root) else ""
         try:
             check_text(place.name, "the path")
@@ -359,5 +360,6 @@ FORMAT = Format(
     read=read,
     write=None,
     conflict="merge",
+    merging=MergeSupport(has_edit_times=True, by_hand=True, tools=TOOLS, bookkeeping=BOOKKEEPING),
     folder=FolderSupport(recognise=recognise_folder, read=read_folder),
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.source import Source
-from memglot.formats.memoryd.tool_keys import SERVICE
+from memglot.formats.memoryd.tool_keys import MERGING, SERVICE
 from memglot.formats.memoryd.write_rows import NATIVE_FIELDS
 from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item
@@ -44,5 +44,6 @@ FORMAT = Format(
     read=read,
     write=None,
     conflict="merge",
+    merging=MERGING,
     recognise=recognise,
 )

@@ -52,9 +52,8 @@ BOOKKEEPING = {
     **{f"extra.memoryd.frontmatter.{name}": MergeRule.LATEST for name in _RECALLS},
 }
 """Values that the tools change by themselves."""
-MERGING = MergeSupport(
-    has_edit_times=True, carries_all=True, tools=frozenset({MEMORYD, SERVICE}), bookkeeping=BOOKKEEPING
-)
+TOOLS = frozenset({MEMORYD, SERVICE})
+MERGING = MergeSupport(has_edit_times=True, carries_all=True, tools=TOOLS, bookkeeping=BOOKKEEPING)
 _OPTIONAL = frozenset(
     """
     memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest
