@@ -141,6 +141,8 @@ class MergeSupport:
     """Whether every record has a carry slot, so that the store need not remember what was written."""
     tools: frozenset[str] = frozenset()
     """Other tools whose files have this format too."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Values that a tool gives to a memory that has none."""
     bookkeeping: Mapping[str, MergeRule] = field(default_factory=dict)
     """Values that a tool keeps for itself, by name, with the rule that merges them; they never conflict."""
 

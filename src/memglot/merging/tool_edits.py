@@ -221,13 +221,18 @@ class _Merge:
     def run_by_time(self) -> ToolMerge:
         """Merge by the time of the last edit; values that the tool did not change since the last exchange stay."""
         rules = self._format.merging.bookkeeping
-        kept, unchanged = [], []
+        kept, unchanged, layouts = [], [], []
         for path, register in self._theirs.registers.items():
             name, now = path_name(path), _fingerprint(path, register)
             if name in rules:
                 kept.append(path)
-            elif self._base is not None and now != self._here(path) and now == self._history(name)[-1]:
+            elif is_layout(path):
+                layouts.append(name)
+            elif self._base is not None and now == self._history(name)[-1]:
                 unchanged.append(name)
+        if len(kept) + len(unchanged) + len(layouts) == len(self._theirs.registers):
+            # The tool changed nothing, so how it spells the values does not matter.
+            unchanged += layouts
         remote = _without(self._remote, [*map(path_name, kept), *unchanged])
         self._local, self._known = merge_records(self._local, remote, self._policy, self._known)
         self._mine, self._clock = split_record(self._local), self._local.updated_at
@@ -286,34 +291,44 @@ class _Merge:
         rule = self._format.merging.bookkeeping.get(name)
         if now == here:
             self._remember(name, now, here, rule)
+        elif here == ABSENT and theirs is not None and self._format.merging.defaults.get(name) == theirs.value:
+            # The tool gives this value to a memory that has none.
+            return
         elif rule is not None:
             self._merge_bookkeeping(path, name, theirs, now, rule)
         elif self._policy != "merge":
             if self._policy == "prefer-remote" or self._is_unset(path):
                 self._take(path, theirs)
             self._remember(name, now, self._here(path))
-        elif self._is_known(name):
+        elif self._is_known:
             self._merge_change(path, name, theirs, now, here)
         else:
             self._fill(path, name, theirs, now, here)
 
-    def _is_known(self, name: str) -> bool:
-        """Return True if it is known what the tool said before."""
+    @property
+    def _is_known(self) -> bool:
+        """Whether it is known what the tool said before."""
         return self._base is not None or self._edits is not None
 
     def _history(self, name: str) -> list[str]:
         """Return what the tool said before, the newest last."""
-        before = self._said.get(name, [])
-        if self._edits is not None:
-            return [*before, self._edits[name]]
-        return before or [ABSENT]
+        said = self._said.get(name, [])
+        if self._edits is not None and (written := self._edits[name]) not in said:
+            # Memglot wrote the carry slot after the last exchange that this store knows of.
+            return [*said, written]
+        return said or [ABSENT]
+
+    def _held_before(self, name: str) -> str:
+        """Return what this store had at the last exchange."""
+        said, last = self._said.get(name, []), self._history(name)[-1]
+        return self._held.get(name, last) if said and said[-1] == last else last
 
     def _merge_change(self, path: Path, name: str, theirs: Register | None, now: str, here: str) -> None:
         history = self._history(name)
         if now in history:
             self.went_back += now != history[-1] and self._edits is None
             return
-        held = history[-1] if self._edits is not None else self._held.get(name, history[-1])
+        held = self._held_before(name)
         clock = clock_of(self._local, name)
         if self._is_dated:
             is_taken, conflicts = self._remote.updated_at > clock, self._remote.updated_at == clock
@@ -363,9 +378,9 @@ class _Merge:
 
     def _merge_bookkeeping(self, path: Path, name: str, theirs: Register | None, now: str, rule: str) -> None:
         """Merge a value that the tool keeps for itself, by its own rule; it never conflicts."""
-        if now not in self._history(name) and not self._is_older(name):
+        if theirs is not None and now not in self._history(name) and not self._is_older(name):
             mine = self._mine.registers.get(path)
-            if rule != MergeRule.LATEST and mine is not None and theirs is not None:
+            if rule != MergeRule.LATEST and mine is not None:
                 values = [mine.value, theirs.value]
                 theirs = Register(0, max(values) if rule == MergeRule.MAXIMUM else join_lists(*values))
             self._take(path, theirs, is_edit=False)
@@ -394,15 +409,14 @@ class _Merge:
         found = mine
         if self._policy == "prefer-remote":
             found = theirs
-        elif self._policy == "merge" and (not self._is_known(name) or rule == MergeRule.UNION):
+        elif self._policy == "merge" and (not self._is_known or rule == MergeRule.UNION):
             found = join_lists(mine, theirs)
         elif self._policy == "merge":
             history = self._history(name)
             if now in history:
                 self.went_back += now != history[-1] and self._edits is None
                 return
-            held = history[-1] if self._edits is not None else self._held.get(name, history[-1])
-            found = theirs if held == here else join_lists(mine, theirs)
+            found = theirs if self._held_before(name) == here else join_lists(mine, theirs)
         if list_fingerprint(found) != here:
             # A list has no clock of its own.
             self._clock = max(self._clock, _edit_clock(self._local, self._remote, self._at))
@@ -416,9 +430,7 @@ class _Merge:
 
     def _remember(self, name: str, now: str, here: str, rule: str | None = None) -> None:
         """Remember what the tool says now, and what is stored here, if that is something else."""
-        before = self._said.get(name)
-        if before is None:
-            before = [ABSENT] if self._base is not None and now != ABSENT else []
+        before = self._history(name) if self._is_known else []
         if rule is not None:
             before = before[-_KEPT_STATES:]
         if not before or before[-1] != now:

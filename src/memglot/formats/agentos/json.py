@@ -19,7 +19,16 @@ from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, PAGE, TOOL, Trace, read_trace, trace_from_record
+from memglot.formats.core.trace import (
+    BOOKKEEPING,
+    NATIVE_FIELDS,
+    PAGE,
+    TOOL,
+    TOOL_DEFAULTS,
+    Trace,
+    read_trace,
+    trace_from_record,
+)
 from memglot.formats.core.trace_fields import parse_trace
 from memglot.formats.core.vectors import numbers_of
 from memglot.formats.syntax.json_shape import first_keys
@@ -128,5 +137,5 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     writing=WriteSupport(needs_ids=True),
-    merging=MergeSupport(bookkeeping=BOOKKEEPING),
+    merging=MergeSupport(defaults=TOOL_DEFAULTS, bookkeeping=BOOKKEEPING),
 )

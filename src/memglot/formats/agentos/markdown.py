@@ -46,6 +46,7 @@ from memglot.formats.core.trace import (
     NATIVE_FIELDS,
     NOTES,
     TOOL,
+    TOOL_DEFAULTS,
     Trace,
     read_trace,
     trace_from_record,
@@ -270,6 +271,9 @@ FORMAT = Format(
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
     merging=MergeSupport(
-        by_hand=True, source=PLACE, bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION}
+        by_hand=True,
+        source=PLACE,
+        defaults=TOOL_DEFAULTS,
+        bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION},
     ),
 )

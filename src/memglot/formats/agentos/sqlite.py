@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, TOOL
+from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, TOOL, TOOL_DEFAULTS
 from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item
 from memglot.report import Report, SourceReport
@@ -43,5 +43,5 @@ FORMAT = Format(
     conflict="merge",
     recognise=is_database,
     writing=WriteSupport(needs_ids=True, includes_vectors=True),
-    merging=MergeSupport(bookkeeping=BOOKKEEPING),
+    merging=MergeSupport(defaults=TOOL_DEFAULTS, bookkeeping=BOOKKEEPING),
 )

@@ -36,6 +36,8 @@ _HASHES = ("contentHash", "content_hash", "import_hash")
 _OWN = frozenset({"entities", "decay"})
 BOOKKEEPING = dict.fromkeys(("strength", "extra.agentos.decay", "extra.agentos.hashes"), MergeRule.LATEST)
 """Values that AgentOS changes by itself, for example with each recall."""
+TOOL_DEFAULTS = {"strength": 1.0}
+"""Values that AgentOS gives to a memory that has none."""
 _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
 _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
 

@@ -10,7 +10,7 @@ from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import BOOKKEEPING
+from memglot.formats.core.trace import BOOKKEEPING, TOOL_DEFAULTS
 from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
@@ -169,5 +169,5 @@ FORMAT = Format(
     write=write,
     dedup="content",
     conflict="merge",
-    merging=MergeSupport(by_hand=True, has_edit_times=True, bookkeeping=BOOKKEEPING),
+    merging=MergeSupport(by_hand=True, has_edit_times=True, defaults=TOOL_DEFAULTS, bookkeeping=BOOKKEEPING),
 )
