@@ -10,6 +10,7 @@ import tempfile
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -548,3 +549,100 @@ def test_what_cannot_be_restored_is_reported(tmp_path: Path) -> None:
     with Memory.open(":memory:") as memory:
         notes = memory.import_from(path).notes
     assert any("memory_traces.n" in note for note in notes) and any("table memglot" in note for note in notes)
+
+
+def damaged(source: Path, target: Path, seed: int) -> Path:
+    """Overwrite some bytes of a database: single ones, many, or a few runs."""
+    random = Random(seed)
+    data = bytearray(source.read_bytes())
+    for _ in range((1, 20, 200, 5)[seed % 4]):
+        place = random.randrange(100, len(data))
+        length = random.randrange(1, 400) if seed % 4 == 3 else 1
+        data[place : place + length] = random.randbytes(len(data[place : place + length]))
+    target.write_bytes(data)
+    return target
+
+
+def large_brain(path: Path) -> Path:
+    """Make a brain with rows in several tables, over many pages."""
+    traces = [trace(f"mt_{number}", f"memory {number} " + "word " * 60) for number in range(80)]
+    nodes = [
+        f"INSERT INTO knowledge_nodes (brain_id, id, type, label, created_at) VALUES ('brain', 'n{n}', 'x', 'n', 1);"
+        for n in range(40)
+    ]
+    return make_brain(path, *traces, *nodes, "INSERT INTO brain_meta VALUES ('brain', 'k', 'v');")
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["own", "real"])
+def test_no_damage_ends_in_an_internal_error(tmp_path: Path, ours: bool) -> None:
+    if not ours and not FIXTURE.exists():
+        pytest.skip("no fixture here")
+    plain = large_brain(tmp_path / "plain.sqlite") if ours else FIXTURE
+    exported = tmp_path / "exported.sqlite"
+    there_and_back(plain, exported)
+    found = 0
+    for seed in range(120):
+        items, report = read(damaged(exported if seed % 2 else plain, tmp_path / "brain.sqlite", seed))
+        found += bool(items and len(report.errors))
+    assert found > 20
+
+
+@pytest.mark.skipif(not (SHARED / "fixtures/damaged").exists(), reason="no fixture here")
+@pytest.mark.parametrize("name", ["traceback-4d6a038c", "traceback-d65ca244", "traceback-dfddbc6f"])
+def test_readable_rows_of_a_damaged_brain_are_imported(name: str) -> None:
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(SHARED / "fixtures/damaged" / name / "in.sqlite")
+        assert result.imported and result.errors
+
+
+def test_rows_around_a_damaged_page_are_imported(tmp_path: Path) -> None:
+    path = large_brain(tmp_path / "brain.sqlite")
+    data = path.read_bytes()
+    page = data.index(b"memory 40 ") // 4096 * 4096
+    lost = {number for number in range(80) if page <= data.index(b"memory %d " % number) < page + 4096}
+    path.write_bytes(data[:page] + b"\xff" * 4096 + data[page + 4096 :])
+    items, report = read(path)
+    assert {item.foreign[0].id for item in items if isinstance(item, Record)} == {
+        f"mt_{number}" for number in range(80) if number not in lost
+    }
+    assert sum(isinstance(item, Entity) for item in items) == 40
+    (fault,) = report.faults()
+    assert "memory_traces: some rows cannot be read" in fault.error and fault.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"CREATE TABLE documents", b"CREATE \xffABLE documents", "the definition of table `documents` is damaged"),
+        (b"retrieval_count INTEGER", b"retrieval_\xffount INTEGER", "memory_traces: 1 column has a name that is not"),
+        (b"brainmt_1", b"br\xffinmt_1", "invalid UTF-8"),
+        (b"brainmy_key", b"br\xffinmy_key", "brain_meta: invalid UTF-8"),
+        (b'item{"blob"', b'item{"bl\xffb"', "memglot: the row is damaged"),
+        (b'item{"blob"', b'ixem{"blob"', "memglot: "),
+    ],
+)
+def test_damaged_names_and_ids_affect_only_their_rows(tmp_path: Path, old: bytes, new: bytes, reason: str) -> None:
+    plain, target = brains(tmp_path)
+    make_brain(plain, trace("mt_1"), trace("mt_2", "y"), "INSERT INTO brain_meta VALUES ('brain', 'my_key', 'v');")
+    with Memory.open(":memory:") as memory:
+        memory.import_from(plain)
+        memory.store.things.put([Blob(tool="other", table="t", key="k", row=1)])
+        memory.export(target, format="agentos-sqlite")
+    data = target.read_bytes()
+    assert old in data
+    target.write_bytes(data.replace(old, new))
+    items, report = read(target)
+    assert sum(isinstance(item, Record) for item in items) >= 1
+    assert [fault for fault in report.faults() if reason in fault.error]
+
+
+def test_a_further_column_of_the_settings_survives_a_round_trip(tmp_path: Path) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        "ALTER TABLE brain_meta ADD COLUMN more;",
+        trace("mt_1"),
+        "INSERT INTO brain_meta VALUES ('brain', 'mine', 'v', 1);",
+    )
+    there_and_back(source, target)
+    assert {"key": "mine", "value": "v", "more": 1} in rows(target)["brain_meta"]

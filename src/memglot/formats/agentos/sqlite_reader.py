@@ -15,7 +15,10 @@ from memglot.formats.agentos.graph import EDGES, NODES
 from memglot.formats.agentos.other_tables import META, json_value
 from memglot.formats.agentos.sqlite_rows import (
     BRAIN,
+    DAMAGE,
+    RECOVER,
     RowReader,
+    Rows,
     Table,
     damaged_row,
     digest,
@@ -23,7 +26,7 @@ from memglot.formats.agentos.sqlite_rows import (
     row_with_surrogates,
     table_rows,
 )
-from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, own_meta, quoted
+from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, VERSION, own_meta, quoted
 from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, DEFAULTS, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.sidecar import decode_item
@@ -61,8 +64,11 @@ class _BrainReader:
 
     def __init__(self, db: apsw.Connection, source: Source, report: SourceReport, space: str | None) -> None:
         self._db, self._report = db, report
-        self.tables, self._virtual = list_tables(db)
+        self.tables, self._virtual, damaged = list_tables(db)
+        self._report_damaged(damaged)
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
+            if damaged or TRACES in self.tables and self.tables[TRACES].damaged:
+                raise Unreadable(source.name, "the definition of table `memory_traces` is damaged", RECOVER)
             raise Unreadable(
                 source.name,
                 "it is neither a memglot store nor an AgentOS brain: it has no table `memory_traces`",
@@ -76,26 +82,53 @@ class _BrainReader:
         self._space = space or next(self._lines(SPACE), None) or self._main
         self._row_reader = RowReader(self._space)
         self._usual: dict[str, str] = {}
-        self._replacements = _Replacements(self._lines(INSTEAD))
+        self._replacements = _Replacements(self._lines(INSTEAD), report)
+
+    def _report_damaged(self, tables: list[str]) -> None:
+        """Report what cannot be read because its name or definition is damaged."""
+        for name in tables:
+            if name != TRACES:
+                self._report.fault(BadRecord(f"the definition of table `{name}` is damaged", RECOVER))
+        for table in self.tables.values():
+            if table.damaged:
+                names = plural(table.damaged, "column has a name that is", "columns have names that are")
+                self._report.fault(f"{table.name}: {names} not valid UTF-8")
+
+    def _rows(self, table: Table, columns: list[str], condition: str = "TRUE") -> Rows:
+        """Return the rows of a table, and report where some are missing."""
+
+        def found_damage(reason: str) -> None:
+            self._report.fault(BadRecord(f"{table.name}: some rows cannot be read: {reason}", RECOVER))
+
+        return table_rows(self._db, table, columns, found_damage, condition)
 
     def _main_brain(self, stem: str) -> str:
         """Return the brain that the file is named after, if it exists, else the one with the most traces."""
         found: Counter[str] = Counter()
         for name in (TRACES, META):
             if name in self.tables and BRAIN in self.tables[name].names:
-                sql = f"SELECT {BRAIN}, {'count(*)' if name == TRACES else '0'} FROM {name} GROUP BY 1"
-                for brain, count in self._db.execute(sql):
+                for brain, count in self._brains_in(name):
                     if isinstance(brain, str) and brain:
-                        found[brain] += count
+                        found[brain] += count if name == TRACES else 0
         if not found or stem in found:
             return stem
         return max(sorted(found), key=lambda brain: found[brain])
 
+    def _brains_in(self, name: str) -> list[tuple[Any, int]]:
+        """Return the brains that have rows in a table, each with their number."""
+        try:
+            return list(self._db.execute(f"SELECT {BRAIN}, count(*) FROM {name} NOT INDEXED GROUP BY 1"))
+        except (UnicodeDecodeError, *DAMAGE):
+            rows = table_rows(self._db, self.tables[name], [BRAIN], lambda reason: None)
+            return list(Counter(values[0] for _, values in rows if values).items())
+
     def _lines(self, kind: str) -> Iterator[str]:
         if self._ours:
-            for (value,) in self._db.execute(f"SELECT value FROM {OURS} WHERE kind = ? ORDER BY rowid", (kind,)):
-                if isinstance(value, str):
-                    yield value
+            for number, values in self._rows(self.tables[OURS], ["value"], f"kind = '{kind}'"):
+                if values is None:
+                    self._report.fault(f"{OURS}: the row is damaged", item=number)
+                elif isinstance(values[0], str):
+                    yield values[0]
 
     # Traces
 
@@ -108,7 +141,7 @@ class _BrainReader:
         columns += [quoted(name) for name in strange]
         columns.append(BRAIN if BRAIN in table.names else "NULL")
         report = self._report
-        for item, (number, values) in enumerate(table_rows(self._db, table, columns), 1):
+        for item, (number, values) in enumerate(self._rows(table, columns), 1):
             report.item = item
             try:
                 if values is None:
@@ -117,8 +150,8 @@ class _BrainReader:
                 continue
             except BadRecord as error:
                 report.failed_record(error)
-            row = table.row(damaged_row(self._db, table, number), self._main)
-            yield self._row_reader.blob(table, row, number)
+            if (found := damaged_row(self._db, table, number)) is not None:
+                yield self._row_reader.blob(table, table.row(found, self._main), number)
         report.item = None
 
     def _trace(self, values: tuple[Any, ...], strange: list[str]) -> Iterator[Item]:
@@ -149,11 +182,13 @@ class _BrainReader:
             return
         yield from self._schema(table)
         report = self._report
-        for item, (number, values) in enumerate(table_rows(self._db, table, list(map(quoted, table.names))), 1):
+        for item, (number, values) in enumerate(self._rows(table, list(map(quoted, table.names))), 1):
             report.item = item
             if values is None:
                 values = damaged_row(self._db, table, number)
                 report.fault(f"{name}: {self._invalid_text(table, number)}", item=item)
+                if values is None:
+                    continue
             row = table.row(values, self._main)
             if name == META and self._is_usual(row):
                 continue
@@ -182,7 +217,10 @@ class _BrainReader:
         if BRAIN in row:
             return False
         if not self._usual:
-            self._usual = own_meta(self._db, self.tables[TRACES].names)
+            try:
+                self._usual = own_meta(self._db, self.tables[TRACES].names)
+            except DAMAGE:
+                self._usual = {"schema_version": VERSION}
         return row.get("key") == "schema_version" or self._usual.get(str(row.get("key"))) == row.get("value")
 
     def own(self) -> Iterator[Item]:
@@ -194,6 +232,10 @@ class _BrainReader:
             except BadRecord as error:
                 self._report.fault(f"{OURS}: {error}", item=number)
         self._report.item = None
+        if self._ours:
+            known = ", ".join(f"'{kind}'" for kind in (ITEM, INSTEAD, SPACE, END))
+            for number, _ in self._rows(self.tables[OURS], ["0"], f"kind IS NULL OR kind NOT IN ({known})"):
+                self._report.fault(f"{OURS}: {bad_item('row', 'its kind is unknown')}", item=number)
         for line in self._lines(END):
             try:
                 self._report.inputs.proof = msgspec.json.decode(line, type=Proof)
@@ -204,10 +246,11 @@ class _BrainReader:
         """Report the columns and tables that cannot be restored."""
         if OURS in self.tables and not self._ours:
             self._report.dropped(f"table {OURS}", OURS)
-        sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)"
+        sql = "SELECT CAST(name AS BLOB) FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)"
         for table in self.tables:
             for (column,) in list(self._db.execute(sql, (table,))):
-                self._report.dropped(f"{table}.{column}, which is computed from others", table)
+                name = column.decode(errors="replace")
+                self._report.dropped(f"{table}.{name}, which is computed from others", table)
 
     def report_omitted(self) -> None:
         """Note other parts of the database that were left out."""
@@ -217,9 +260,13 @@ class _BrainReader:
                 f"left out {plural(len(strange), 'virtual table')} without rows of their own: {first_few(strange)}"
             )
         found: Counter[str] = Counter()
-        sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('view', 'trigger', 'index')"
-        for kind, name in self._db.execute(sql):
-            found[str(kind)] += kind != "index" or f"INDEX {name} " not in INDEXES
+        sql = "SELECT type, CAST(name AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL "
+        try:
+            for kind, name in self._db.execute(sql + "AND type IN ('view', 'trigger', 'index')"):
+                found[str(kind)] += kind != "index" or f"INDEX {(name or b'').decode(errors='replace')} " not in INDEXES
+        except DAMAGE:
+            # A damaged list of tables was reported already.
+            return
         if found := +found:
             self._report.note(_not_kept(found))
 
@@ -227,17 +274,18 @@ class _BrainReader:
 class _Replacements:
     """Blobs to return instead of rows that cannot hold all of them, by the digest of the row."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
+    def __init__(self, lines: Iterator[str], report: SourceReport) -> None:
         self._blobs: DiskMap | None = None
         for line in lines:
             try:
                 value = msgspec.json.decode(line, type=_Replacement)
-            except (msgspec.MsgspecError, RecursionError):
+            except (msgspec.MsgspecError, RecursionError) as error:
+                report.fault(f"{OURS}: {bad_item('row', str(error))}")
                 continue
             if self._blobs is None:
                 self._blobs = DiskMap()
             if value.of not in self._blobs:
-                self._blobs[value.of] = value.blob
+                self._blobs[value.of] = msgspec.to_builtins(value.blob)
 
     def of(self, item: Item | None) -> Iterator[Item]:
         """Yield the item that a row holds, or its replacement."""
@@ -251,7 +299,7 @@ class _Replacements:
 
 class _Replacement(msgspec.Struct):
     of: str
-    blob: Any = None
+    blob: Blob | None = None
 
 
 def _not_kept(found: dict[str, int]) -> str:

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import apsw
 import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import EDGES, NODES, KnowledgeGraph
 from memglot.formats.agentos.other_tables import json_value, row_blob
-from memglot.formats.agentos.sqlite_schema import OURS, known_columns, quoted, unquoted
+from memglot.formats.agentos.sqlite_schema import FULL_TEXT, OURS, known_columns, quoted, unquoted
 from memglot.formats.core.trace import TOOL
 from memglot.model import Blob, Item, canonical
 from memglot.model.record_errors import bad_bytes, bad_item
 
-if TYPE_CHECKING:
-    import apsw
-
 SCHEMA = "sqlite_schema"
 BRAIN = "brain_id"
+DAMAGE = (apsw.CorruptError, apsw.SQLError, apsw.IOError, apsw.FormatError, apsw.TooBigError, apsw.ConstraintError)
+"""Errors of SQLite for a part of a database that is damaged; other parts may be readable."""
+Rows: TypeAlias = Iterator[tuple[int, tuple[Any, ...] | None]]
+"""Rows with their numbers; `None` for a row that cannot be read."""
+RECOVER = "`sqlite3 FILE .recover` may recover more of the database"
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 class Table(NamedTuple):
-    """A table: its columns and the name of its row number, if it has one."""
+    """A table: its columns, the name of its row number, if it has one, and how many columns cannot be read."""
 
     name: str
     columns: tuple[dict[str, Any], ...]
     rowid: str | None
+    damaged: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -71,61 +76,158 @@ class Table(NamedTuple):
         return row
 
 
-def list_tables(db: apsw.Connection) -> tuple[dict[str, Table], list[str]]:
-    """Return the ordinary tables of a database by name, and the names of its virtual tables."""
+class TableList(NamedTuple):
+    """The ordinary tables of a database by name, and the names of its virtual and its damaged tables."""
+
+    tables: dict[str, Table]
+    virtual: list[str]
+    damaged: list[str]
+
+
+def list_tables(db: apsw.Connection) -> TableList:
+    """Return the tables of a database; those whose definition is damaged cannot be read."""
     found: dict[str, Table] = {}
     virtual: list[str] = []
-    sql = "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
-    for name, kind, without_rowid in list(db.execute(sql)):
+    damaged: list[str] = []
+    sql = "SELECT CAST(name AS BLOB), type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
+    listed = {bytes(name): (kind, bool(without_rowid)) for name, kind, without_rowid in list(db.execute(sql))}
+    for raw, (kind, without_rowid) in listed.items():
+        name = _text(raw)
         if kind == "virtual":
-            virtual.append(name)
-        elif kind == "table" and not name.startswith("sqlite_"):
-            found[name] = describe_table(db, name, bool(without_rowid))
-    return found, virtual
+            virtual.append(raw.decode(errors="replace"))
+        elif not isinstance(name, str):
+            damaged.append(raw.decode(errors="replace"))
+        elif kind == "table" and not name.startswith(("sqlite_", FULL_TEXT)):
+            found[name] = describe_table(db, name, without_rowid)
+    try:
+        for (raw,) in db.execute("SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE type = 'table'"):
+            if raw is not None and raw not in listed and not raw.startswith(FULL_TEXT.encode()):
+                damaged.append(raw.decode(errors="replace"))
+    except DAMAGE:
+        damaged.append(SCHEMA)
+    return TableList(found, virtual, damaged)
 
 
 def describe_table(db: apsw.Connection, name: str, without_rowid: bool = False) -> Table:
-    """Return the columns of a table."""
-    sql = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
+    """Return the columns of a table; a column whose name is not text cannot be read."""
+    sql = 'SELECT CAST(name AS BLOB), CAST(type AS BLOB), pk, "notnull" FROM pragma_table_info(?)'
     columns = [
-        {"name": column, "type": type, "pk": pk, "notnull": notnull}
+        {"name": _text(column), "type": type.decode(errors="replace"), "pk": pk, "notnull": notnull}
         for column, type, pk, notnull in list(db.execute(sql, (name,)))
     ]
-    taken = {str(column["name"]).lower() for column in columns}
+    readable = tuple(column for column in columns if isinstance(column["name"], str))
+    taken = {column["name"].lower() for column in readable}
     free = next((alias for alias in ("rowid", "_rowid_", "oid") if alias not in taken), None)
-    return Table(name, tuple(columns), None if without_rowid else free)
+    return Table(name, readable, None if without_rowid else free, len(columns) - len(readable))
 
 
-def table_rows(db: apsw.Connection, table: Table, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
-    """Yield the rows of a table in order, each with its number; `None` for a row with invalid UTF-8.
+def table_rows(
+    db: apsw.Connection,
+    table: Table,
+    columns: list[str],
+    found_damage: Callable[[str], None],
+    condition: str = "TRUE",
+) -> Rows:
+    """Yield the rows of a table in order.
 
-    `columns` are SQL expressions.
+    `columns` and `condition` are SQL expressions. Call `found_damage` with the reason where rows are skipped because
+    their number cannot be read either.
     """
-    number = table.rowid or "0"
-    start: int | None = None
-    passed = 0
-    while True:
-        where = f"WHERE {number} > {start}" if start is not None and table.rowid else ""
-        order = f"ORDER BY {table.rowid}" if table.rowid else ""
-        skip = f"LIMIT -1 OFFSET {passed}" if passed and not table.rowid else ""
+    if table.rowid is None:
+        yield from _rows_without_number(db, table, columns, found_damage, condition)
+        return
+    start = _LOWEST
+    sql = f"SELECT {table.rowid}, {', '.join(columns)} {_from(table, condition)}"
+    while start <= _HIGHEST:
         try:
-            sql = f"SELECT {number}, {', '.join(columns)} FROM main.{quoted(table.name)} {where} {order} {skip}"
-            for start, *values in db.execute(sql):
-                passed += 1
-                yield start if table.rowid else passed, tuple(values)
+            for number, *values in db.execute(sql, (start,)):
+                if number < start:
+                    raise _out_of_order()
+                start = number + 1
+                yield number, tuple(values)
             return
         except UnicodeDecodeError:
-            where = f"WHERE {number} > {start}" if start is not None and table.rowid else ""
-            sql = f"SELECT {number} FROM main.{quoted(table.name)} {where} {order} LIMIT 1"
-            start = next((place for (place,) in db.execute(sql)), start)
+            reason = "invalid UTF-8"
+        except DAMAGE as error:
+            reason = str(error)
+        try:
+            bad = _first_number(db, table, start, condition)
+        except DAMAGE:
+            found_damage(reason)
+            start = _end_of_gap(db, table, start)
+            continue
+        if bad is None:
+            return
+        start = bad + 1
+        yield bad, None
+
+
+def _from(table: Table, condition: str) -> str:
+    """Return the end of a query for the rows of a table from a number on."""
+    # An index may be damaged even if the table is not.
+    source = f"FROM main.{quoted(table.name)} NOT INDEXED"
+    return f"{source} WHERE {table.rowid} >= ? AND ({condition}) ORDER BY {table.rowid}"
+
+
+def _first_number(db: apsw.Connection, table: Table, start: int, condition: str = "TRUE") -> int | None:
+    """Return the number of the first row from a number on, if there is one."""
+    for (number,) in db.execute(f"SELECT {table.rowid} {_from(table, condition)} LIMIT 1", (start,)):
+        if number < start:
+            raise _out_of_order()
+        return int(number)
+    return None
+
+
+def _out_of_order() -> apsw.Error:
+    return apsw.CorruptError("the rows are not in order")
+
+
+def _end_of_gap(db: apsw.Connection, table: Table, start: int) -> int:
+    """Return a number after damaged rows from which on the next row can be found; a search, so it may miss some."""
+
+    def is_damaged(number: int) -> bool:
+        try:
+            _first_number(db, table, number)
+        except DAMAGE:
+            return True
+        return False
+
+    damaged, step = max(start, 0), 1
+    while is_damaged(damaged + step):
+        damaged, step = damaged + step, step * 2
+        if damaged + step > _HIGHEST:
+            return _HIGHEST + 1
+    end = damaged + step
+    while end - damaged > 1:
+        middle = (end + damaged) // 2
+        damaged, end = (middle, end) if is_damaged(middle) else (damaged, middle)
+    return end
+
+
+def _rows_without_number(
+    db: apsw.Connection, table: Table, columns: list[str], found_damage: Callable[[str], None], condition: str
+) -> Rows:
+    """Yield the rows of a table without row numbers up to the first that is damaged."""
+    passed = 0
+    while True:
+        sql = f"SELECT {', '.join(columns)} FROM main.{quoted(table.name)} WHERE {condition} LIMIT -1 OFFSET {passed}"
+        try:
+            for values in db.execute(sql):
+                passed += 1
+                yield passed, tuple(values)
+            return
+        except UnicodeDecodeError:
             passed += 1
-            yield start or 0 if table.rowid else passed, None
+            yield passed, None
+        except DAMAGE as error:
+            found_damage(str(error))
+            return
 
 
-def damaged_row(db: apsw.Connection, table: Table, number: int) -> tuple[Any, ...]:
-    """Return a row with invalid UTF-8; invalid texts are returned as bytes."""
+def damaged_row(db: apsw.Connection, table: Table, number: int) -> tuple[Any, ...] | None:
+    """Return a row with invalid UTF-8, whose texts are bytes where they are invalid; `None` if it cannot be read."""
     values = _raw_values(db, table, number, list(map(quoted, table.names)))
-    return tuple(_text(value) if kind == "text" else value for kind, value in values)
+    return None if values is None else tuple(_text(value) if kind == "text" else value for kind, value in values)
 
 
 def row_with_surrogates(
@@ -133,10 +235,12 @@ def row_with_surrogates(
 ) -> tuple[Any, ...]:
     """Return a row with invalid UTF-8 if all that is invalid are lone surrogates in the column `content`.
 
-    Raise `BadRecord` with the column and the byte for anything else.
+    Raise `BadRecord` with the column and the byte for anything else, and for a row that SQLite cannot read.
     """
-    found = []
-    for column, (kind, value) in zip(columns, _raw_values(db, table, number, columns), strict=True):
+    found, values = [], _raw_values(db, table, number, columns)
+    if values is None:
+        raise BadRecord("the row is damaged", RECOVER)
+    for column, (kind, value) in zip(columns, values, strict=True):
         try:
             errors = "surrogatepass" if column == content else "strict"
             found.append(value.decode("utf-8", errors) if kind == "text" else value)
@@ -145,17 +249,20 @@ def row_with_surrogates(
     return tuple(found)
 
 
-def _raw_values(db: apsw.Connection, table: Table, number: int, columns: list[str]) -> list[tuple[str, Any]]:
-    """Return the types and values of a row; texts are returned as bytes."""
+def _raw_values(db: apsw.Connection, table: Table, number: int, columns: list[str]) -> list[tuple[str, Any]] | None:
+    """Return the types and values of a row, with texts as bytes; `None` if it cannot be read."""
     parts = []
     for column in columns:
         parts += [
             f"typeof({column})",
             f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END",
         ]
-    where = f"WHERE {table.rowid} = {number}" if table.rowid else f"LIMIT 1 OFFSET {number - 1}"
-    (found,) = db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where}")
-    return list(zip(found[::2], found[1::2], strict=True))
+    where = f"NOT INDEXED WHERE {table.rowid} = {number}" if table.rowid else f"LIMIT 1 OFFSET {number - 1}"
+    try:
+        found = next(iter(db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where}")), None)
+    except DAMAGE:
+        return None
+    return None if found is None else list(zip(found[::2], found[1::2], strict=True))
 
 
 def _text(value: bytes) -> str | bytes:

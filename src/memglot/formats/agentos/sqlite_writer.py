@@ -259,8 +259,9 @@ class _BrainWriter:
         for value in self._relations:
             self._relation(msgspec.convert(value, Relation))
         self._finish_schemas()
+        sql = f"INSERT OR IGNORE INTO brain_meta ({BRAIN}, key, value) VALUES (?, ?, ?)"
         for key, text in own_meta(self._db).items():
-            self._db.execute("INSERT OR IGNORE INTO brain_meta VALUES (?, ?, ?)", (self._name, key, text))
+            self._db.execute(sql, (self._name, key, text))
         end = self._prover.end(alone=True)
         if not self._plain:
             if self._space not in (None, self._name):

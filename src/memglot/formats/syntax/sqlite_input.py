@@ -95,12 +95,19 @@ def _unchanging(path: Path) -> apsw.Connection:
 
 
 def _ready(db: apsw.Connection) -> apsw.Connection:
+    import apsw
+
     db.set_busy_timeout(_BUSY_MILLISECONDS)
     # The file is untrusted: its functions, views and triggers are never run.
     db.execute("PRAGMA trusted_schema = OFF")
     # All tables are read as they are now, whatever the program that has the database open writes meanwhile.
     db.execute("BEGIN")
-    db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except apsw.CorruptError:
+        # With this, SQLite skips the tables whose definition is damaged; the database stays read-only.
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("SELECT count(*) FROM pragma_table_list").fetchall()
     return db
 
 
