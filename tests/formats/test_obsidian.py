@@ -474,3 +474,83 @@ def test_a_link_leads_to_its_own_note_once_that_is_not_a_duplicate(memory: Memor
     (relation,) = memory.relations()
     assert memory.get(relation.object.id).content == "s"
     assert memory.import_from(folder, format="obsidian").import_id is None
+
+
+def write_files(folder: Path, texts: dict[str, str]) -> Path:
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+    return folder
+
+
+AGENTOS_NOTES = {
+    "user/semantic/mt_1.md": "---\nid: mt_1\ntype: semantic\nscope: user\nstrength: 0.5\ntags:\n  - a b\n  - c\n"
+    "createdAt: 1760000002000\n---\nOne\n\n#a-b #c\n",
+    "user/episodic/mt_2.md": "---\nid: mt_2\ntype: episodic\nscope: user\nstrength: 1\ntags:\n  - 'it''s'\n"
+    "createdAt: 1760000003000\n---\n  Two\n\n\n\n#it's\n",
+    "user/episodic/mt_3.md": "---\nid: mt_3\ntype: episodic\nscope: user\nstrength: 1\ntags: []\n"
+    "createdAt: 1760000004000\n---\nThree\n",
+}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("dialect", [None, "program"])
+@pytest.mark.parametrize("format", ["obsidian", "agentos-markdown"])
+@pytest.mark.parametrize("corpus", ["own", "real"])
+def test_a_vault_of_agentos_without_links_never_grows(
+    corpus: str, format: str, dialect: str | None, plain: bool, tmp_path: Path
+) -> None:
+    source = write_files(tmp_path / "0" / "vault", AGENTOS_NOTES)
+    if corpus == "real":
+        real = SHARED / "fixtures/agentos/obsidian"
+        if not real.exists():
+            pytest.skip("no fixture here")
+        for path in real.rglob("*.md"):
+            if b"[[" not in path.read_bytes():
+                copy = source / path.relative_to(real)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
+    for round in range(1, 4):
+        with Memory.open(":memory:") as memory:
+            result = memory.import_from(tmp_path / str(round - 1) / "vault")
+            assert {"One", "  Two\n\n", "Three"} <= {record.content for record in memory.list()}
+            assert round > 1 or result.format == "obsidian"
+            memory.export(tmp_path / str(round) / "vault", format=format, dialect=dialect, plain=plain)
+        if round > 1:
+            assert notes(tmp_path / str(round) / "vault") == notes(tmp_path / str(round - 1) / "vault")
+
+
+def test_one_note_of_such_a_vault_is_read_without_its_tag_line(memory: Memory, tmp_path: Path) -> None:
+    note = write_files(tmp_path, AGENTOS_NOTES) / "user" / "semantic" / "mt_1.md"
+    assert memory.import_from(note).format == "obsidian"
+    assert [record.content for record in memory.list()] == ["One"]
+
+
+def test_a_line_of_tags_in_one_text_does_not_make_a_vault(memory: Memory, tmp_path: Path) -> None:
+    texts = {key: text.replace("\n\n#it's\n", "\n") for key, text in AGENTOS_NOTES.items()}
+    texts["user/episodic/mt_4.md"] = texts["user/episodic/mt_2.md"].replace("mt_2", "mt_4").replace("Two", "Four")
+    assert memory.import_from(write_files(tmp_path / "v", texts)).format == "agentos-markdown"
+    assert "One\n\n#a-b #c" in {record.content for record in memory.list()}
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "One\n\n#a-b\n\n#a-b #c\n",
+        "One\n\n#a-b #c\n\n#a-b #c\n\n**Related:**\n- [[mt_2]]\n",
+        "One\n\n#a-b #c\n\n**Related:**\n- [[mt_2]]\n\n#a-b #c\n\n**Related:**\n- [[mt_2]]\n- [[mt_3]]\n",
+    ],
+)
+def test_blocks_that_agentos_read_as_content_and_added_again_are_not_content(
+    again: str, memory: Memory, tmp_path: Path
+) -> None:
+    texts = AGENTOS_NOTES | {
+        "user/semantic/mt_1.md": AGENTOS_NOTES["user/semantic/mt_1.md"].replace("One\n\n#a-b #c\n", again),
+        "user/semantic/mt_5.md": "---\nid: mt_5\n---\nFive\n\n**Related:**\n- [[mt_1]]\n\n**Related:**\n- [[mt_1]]\n",
+    }
+    folder = write_files(tmp_path / "v", texts)
+    memory.import_from(folder)
+    assert {"One", "Five"} <= {record.content for record in memory.list()}
+    assert len(list(memory.relations())) == 1 + len({part[:4] for part in again.split("[[")[1:]})
+    memory.export(tmp_path / "out", format="obsidian")
+    assert notes(tmp_path / "out") == notes(folder)

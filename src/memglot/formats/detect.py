@@ -42,8 +42,12 @@ def other_shape(head: bytes, format: Format) -> Format:
     """Return the format of another tool with the same name, if the input has that shape."""
     if format.name not in registry.SHARED_NAMES:
         return format
-    found = _by_shape(head, format)
-    return found if found.tool == registry.SHARED_NAMES[format.name] else format
+    tool = registry.SHARED_NAMES[format.name]
+    for other in registry.family(format.family):
+        # A note of AgentOS may also have the shape of a third format, a vault.
+        if other.tool in (format.tool, tool) and other.recognise is not None and other.recognise(head):
+            return other if other.tool == tool else format
+    return format
 
 
 def _sniff(start: bytes) -> str:

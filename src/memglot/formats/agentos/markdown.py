@@ -6,7 +6,6 @@ the latter.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
@@ -51,7 +50,7 @@ from memglot.formats.core.trace import (
     read_trace,
     trace_from_record,
 )
-from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
+from memglot.formats.core.trace_fields import FIELDS, FRONT, is_agentos_note, type_by_folder
 from memglot.formats.syntax.markdown_frame import decode_note, split_note
 from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.formats.syntax.yaml_writer import dump
@@ -61,22 +60,11 @@ from memglot.report import Report, SourceReport
 
 BYTES_KEY, PLACE = "agentos-markdown.note", "agentos-markdown"
 _FRONT = FRONT | {field: field for field in ("created_at", "last_accessed", "retrieval_count")}
-_BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
-_KEYS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
-_TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
-
-
-def recognise(head: bytes) -> bool:
-    """Return True if a note has a type and a scope, or an AgentOS id."""
-    block = _BLOCK.match(head)
-    if block is None:
-        return False
-    return all(key.search(block[1]) for key in _KEYS) or _TRACE_ID.search(block[1]) is not None
 
 
 def recognise_folder(glimpse: Glimpse) -> bool:
     """Return True if a note of the folder is AgentOS's."""
-    return any(map(recognise, glimpse.heads(".md")))
+    return any(map(is_agentos_note, glimpse.heads(".md")))
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
@@ -266,7 +254,7 @@ FORMAT = Format(
     write=write,
     dedup="content",
     conflict="merge",
-    recognise=recognise,
+    recognise=is_agentos_note,
     dialects=("program",),
     folder=FolderSupport(read_files=read_folder, recognise=recognise_folder, digest_file=digest_file),
     writing=WriteSupport(makes_folder=True, needs_ids=True),

@@ -14,8 +14,9 @@ from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
 from memglot.model.record_errors import missing_content, time_out_of_range, wrong_type
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-
-
+_BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
+_KEYS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
+_TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
 TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
 FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")} | {
     "createdAt": "created_at",
@@ -23,6 +24,14 @@ FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emo
     "retrievalCount": "retrieval_count",
 }
 """Front matter keys that AgentOS knows, and the trace fields they set."""
+
+
+def is_agentos_note(head: bytes) -> bool:
+    """Return True if a note has a type and a scope, or an AgentOS id."""
+    block = _BLOCK.match(head)
+    if block is None:
+        return False
+    return all(key.search(block[1]) for key in _KEYS) or _TRACE_ID.search(block[1]) is not None
 
 
 def type_by_folder(path: str, default: str) -> str:

@@ -7,6 +7,7 @@ Other fields are carried under the front matter key `memglot`, or in the proof f
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from memglot.errors import NeedsFolder
@@ -26,12 +27,16 @@ from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, TOOL_DEFAULTS
-from memglot.formats.obsidian.note import TOOL
+from memglot.formats.core.trace_fields import is_agentos_note
+from memglot.formats.obsidian.note import TOOL, has_tag_line
 from memglot.formats.obsidian.reader import read_vault
 from memglot.formats.obsidian.writer import VaultWriter
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
+_SAMPLE = 50
+_HEAD = 1 << 14
+"""A longer note is seen without its end."""
 _WIKILINK = re.compile(rb"\[\[[^\[\]\s][^\[\]\n]*\]\]")
 
 
@@ -55,11 +60,22 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         report.proof = notes.finish("obsidian", report)
 
 
+def recognise(head: bytes) -> bool:
+    """Return True if a note of AgentOS ends with its tags, which only its vaults have."""
+    return is_agentos_note(head) and has_tag_line(head.decode(errors="replace")) is True
+
+
 def recognise_folder(glimpse: Glimpse) -> bool:
-    """Return True if a folder has Obsidian's settings or wikilinks."""
+    """Return True if a folder has Obsidian's settings or wikilinks, or if most notes of AgentOS end with their tags."""
     if any(name.startswith(".obsidian/") or "/.obsidian/" in name for name in glimpse.names):
         return True
-    return any(_WIKILINK.search(head) for head in glimpse.heads(".md"))
+    found: Counter[bool | None] = Counter()
+    for head in glimpse.heads(".md"):
+        if _WIKILINK.search(head):
+            return True
+        if len(head) < _HEAD and found[True] + found[False] < _SAMPLE and is_agentos_note(head):
+            found[has_tag_line(head.decode(errors="replace"))] += 1
+    return found[True] > found[False]
 
 
 FORMAT = Format(
@@ -74,6 +90,7 @@ FORMAT = Format(
     write=write,
     dedup="content",
     conflict="merge",
+    recognise=recognise,
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
     writing=WriteSupport(makes_folder=True, needs_ids=True),

@@ -12,11 +12,14 @@ from memglot.formats.core.file_names import safe_name
 from memglot.formats.core.trace import NOTES, Trace, record_from_trace
 from memglot.formats.core.trace_fields import FIELDS, FRONT, type_by_folder
 from memglot.formats.obsidian.markup import tag_line
+from memglot.formats.syntax.markdown_frame import split_note
+from memglot.formats.syntax.yaml_reader import BrokenYaml
 from memglot.model import DEFAULT_KIND, Foreign, Record, check_value, derive_id
 
 TOOL, BYTES_KEY = "obsidian", "obsidian.note"
 RESERVED = frozenset({*FRONT, "title", "aliases", KEY})
 _HEADING = re.compile(r"(?:## Related|\*\*Related:\*\*)[ \t]*\r?")
+_MAX_REPEATS = 100
 _RELATED = re.compile(r"[ \t]*- \[\[[^\[\]\n]+\]\][^\n]*")
 
 
@@ -32,19 +35,47 @@ class NoteBody(NamedTuple):
 def split_body(body: str, tags: list[str], only: list[str] | None = None) -> NoteBody:
     """Split off what memglot or AgentOS wrote below the content: tags, then related notes.
 
-    `only` names the blocks that were written, if the content itself ends like one.
+    AgentOS reads both as content and writes them again, so they may be there several times. `only` names the blocks
+    that were written, if the content itself ends like one.
     """
-    content, related = body, ""
-    if (only is None or "related" in only) and (start := _related_start(content)) is not None:
-        content, related = content[:start], content[start:].lstrip("\r\n").partition("\n")[2]
     line = tag_line(tags)
-    if tags and (only is None or "tags" in only) and content.endswith(line):
-        before = content[: -len(line)]
-        for newline in ("\r\n\r\n", "\n\n"):
-            if before.endswith(newline):
-                content = before[: -len(newline)]
-                break
+    content, related = _split_related(body) if only is None or "related" in only else (body, "")
+    before = _before_tags(content, line) if only is None or "tags" in only else None
+    content = content if before is None else before
+    for _ in range(_MAX_REPEATS if only is None and len(content) < len(body) else 0):
+        rest, earlier = _split_related(content)
+        before = _before_tags(rest, line, all_tags=False)
+        if before is None and not (earlier and set(earlier.split("\n")) <= set(related.split("\n"))):
+            break
+        content = rest if before is None else before
+        related = "\n".join(dict.fromkeys(filter(None, [*related.split("\n"), *earlier.split("\n")])))
     return NoteBody(content, body[len(content) :], related)
+
+
+def has_tag_line(text: str) -> bool | None:
+    """Return True if a note of AgentOS ends with its tags, as in its vaults; `None` if it has no tags."""
+    try:
+        frame = split_note(text)
+    except (BadRecord, BrokenYaml):
+        return None
+    tags = front_tags(frame.front)
+    if frame.front.get("id") is None or not tags:
+        return None
+    return bool(split_body(text[frame.start : frame.end], tags).own)
+
+
+def _split_related(text: str) -> tuple[str, str]:
+    """Return the text before the closing block of related notes, and its links."""
+    start = _related_start(text)
+    return (text, "") if start is None else (text[:start], text[start:].lstrip("\r\n").partition("\n")[2])
+
+
+def _before_tags(text: str, line: str, *, all_tags: bool = True) -> str | None:
+    """Return the text before a closing line of all tags, or of the first ones; `None` if there is no such line."""
+    before, _, last = text.rpartition("\n")
+    if not last or last != line and (all_tags or not line.startswith(f"{last} ")):
+        return None
+    return next((before[: -len(end)] for end in ("\r\n\r", "\n") if before.endswith(end)), None)
 
 
 def _related_start(text: str) -> int | None:
