@@ -121,3 +121,45 @@ def test_files_in_the_pages_shapes_are_read(memory: Memory) -> None:
     assert "upper case extension" in kinds and "other extension" in kinds
     (odd,) = (record for record in memory.list() if record.content == "String tags")
     assert (odd.tags, odd.strength, odd.meta["custom"]) == (["one", "two"], 0.5, "keepme")
+
+
+@pytest.mark.parametrize("dialect", [None, "program"])
+def test_empty_and_repeated_tags_survive_a_round_trip(dialect: str | None, memory: Memory, tmp_path: Path) -> None:
+    tags = {"mt_1": ["dup", "dup", "b"], "mt_2": [""], "mt_3": ["", "a", ""], "mt_4": ["a"]}
+    source = tmp_path / "in.json"
+    source.write_bytes("\n".join(json.dumps({"id": id, "content": id, "tags": tags[id]}) for id in tags).encode())
+    memory.import_from(source, format="agentos-json")
+    assert sorted(record.tags for record in memory.list()) == [[], ["a"], ["a"], ["dup", "b"]]
+    for target in (tmp_path / "1.json", tmp_path / "2.json"):
+        memory.export(target, format="agentos-json", dialect=dialect)
+        memory = Memory.open(":memory:")
+        memory.import_from(target, format="agentos-json")
+        text = target.read_bytes()
+        found = json.loads(text)["traces"] if dialect else list(map(json.loads, text.splitlines()))
+        decode = json.loads if dialect else list
+        assert {trace["id"]: decode(trace["tags"]) for trace in found} == tags
+    record = next(record for record in memory.list() if "dup" in record.tags)
+    memory.update(record.id, tags=["dup", "b", "c"])
+    memory.export(tmp_path / "3.json", format="agentos-json")
+    assert b'"tags":["dup","b","c"]' in (tmp_path / "3.json").read_bytes()
+    memory.close()
+
+
+@pytest.mark.parametrize(
+    ("time", "exact"),
+    [
+        (1760000002000, True),
+        (1760000002000.125, True),
+        ("2025-10-09T08:53:22.000125Z", True),
+        (1760000002000.1252, False),
+        ("1760000002000.1252", False),
+        ("2025-10-09T08:53:22.000125200Z", False),
+    ],
+)
+def test_digits_beyond_a_microsecond_are_reported(time: Any, exact: bool, memory: Memory) -> None:
+    text = json.dumps({"id": "mt_1", "content": "x", "createdAt": time, "lastAccessed": time}).encode()
+    result = memory.import_from(text, format="agentos-json")
+    (record,) = memory.list()
+    assert record.created_at == record.last_accessed == 1760000002000125 - (125 if time == 1760000002000 else 0)
+    fields = {"created_at (digits beyond a microsecond)", "last_accessed (digits beyond a microsecond)"}
+    assert {field for field in fields if any(field in note for note in result.notes)} == (set() if exact else fields)

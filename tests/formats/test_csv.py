@@ -149,6 +149,11 @@ def test_tags(cell: str, tags: list[str]) -> None:
     assert one(f"content;tags\nx;{cell}").tags == tags
 
 
+def test_repeated_tags_are_kept_for_agentos() -> None:
+    record = one('content;tags;emotions\nx;"[""a"",""b"",""a""]";"{""valence"":1}"')
+    assert record.extra == {"agentos": {"tags": ["a", "b", "a"], "emotions": {"valence": 1}}}
+
+
 def test_values_that_do_not_fit_their_column_are_kept_as_text_with_a_note() -> None:
     (record,), faults, notes = read(
         "content,strength,retrieval_count,tree,deleted,emotions\nx,abc,many,oak tree,maybe,sad\n"

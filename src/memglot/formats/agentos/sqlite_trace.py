@@ -120,7 +120,7 @@ def _quick(row: TraceRow) -> Trace | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     embedding = usual.embedding
-    if embedding is not None and (embedding[:1] == b"[" or len(embedding) % 4) or "" in tags:
+    if embedding is not None and (embedding[:1] == b"[" or len(embedding) % 4):
         return None
     if (
         not isfinite(usual.strength)
@@ -141,7 +141,7 @@ def _quick(row: TraceRow) -> Trace | None:
         scope=usual.scope,
         content=usual.content,
         strength=usual.strength,
-        tags=list(dict.fromkeys(tags)),
+        tags=tags,
         emotions=emotions,
         metadata=metadata,
         created_at=usual.created_at * 1000,
@@ -162,12 +162,15 @@ def parse_row(row: TraceRow) -> Trace:
             raise wrong_type(column, "text" if column not in _NUMBERS else "a number", "bytes")
     data["embedding"] = _vector(data["embedding"])
     try:
-        return parse_trace(data, _FIELDS)
+        trace = parse_trace(data, _FIELDS)
     except BadRecord:
         for column in _JSON:
             if not _is_readable(column, data[column]):
                 data[column] = None
-        return parse_trace(data, _FIELDS)
+        trace = parse_trace(data, _FIELDS)
+    # The value of the column itself is kept.
+    trace.inexact = []
+    return trace
 
 
 def _is_readable(column: str, value: Any) -> bool:

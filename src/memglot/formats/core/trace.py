@@ -60,7 +60,10 @@ NOTES = TraceDialect(default_hashes=(), has_vectors=False, has_escapes=False)
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """One trace. Times are in microseconds; `more` has the keys that AgentOS does not know."""
+    """One trace. Times are in microseconds; `more` has the keys that AgentOS does not know.
+
+    Tags may be empty or repeated. `inexact` names the times that have more digits than microseconds.
+    """
 
     id: str = ""
     type: str = DEFAULT_TYPE
@@ -76,6 +79,7 @@ class Trace(msgspec.Struct, kw_only=True):
     deleted: bool = False
     embedding: bytes | None = None
     more: dict[str, Any] = {}
+    inexact: list[str] = []
 
 
 def identify(foreign_id: str, space: str) -> tuple[str, list[Foreign]]:
@@ -104,6 +108,8 @@ def read_trace(trace: Trace, space: str, dialect: TraceDialect, report: SourceRe
 def items_of_trace(record: Record, trace: Trace, report: SourceReport) -> Iterator[Item]:
     """Yield a memory with its carry slot applied, and its attached items."""
     attached = (take_slot(record.meta, record, report) if KEY in record.meta else None) or []
+    for field in trace.inexact:
+        report.dropped(f"{field} (digits beyond a microsecond)", record.id or trace.id)
     yield record
     if trace.embedding:
         yield Embedding(record=record.id, vector=trace.embedding, dimensions=len(trace.embedding) // 4)
@@ -133,16 +139,15 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
         own["hashes"] = sorted(hashes)
     # The epoch itself is 0, which means no time in the model.
     created_at = 0 if trace.created_at is None else trace.created_at or 1
-    if trace.emotions:
-        own["emotions"] = trace.emotions
-    if trace.more:
-        own["more"] = trace.more
+    tags = _unique(trace.tags)
+    kept = {"emotions": trace.emotions, "more": trace.more, "tags": trace.tags if tags != trace.tags else None}
+    own.update((key, value) for key, value in kept.items() if value)
     record = Record(
         id=id,
         content=trace.content,
         kind=trace.type,
         scope=scope,
-        tags=trace.tags,
+        tags=tags,
         meta=meta,
         status=DELETED if trace.deleted else "active",
         strength=trace.strength,
@@ -156,6 +161,10 @@ def record_from_trace(trace: Trace, space: str, dialect: TraceDialect) -> Record
     )
     repair_content(record, TOOL)
     return record
+
+
+def _unique(tags: list[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, tags)))
 
 
 def _source(meta: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +227,7 @@ def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = 
         scope=scope,
         content=content,
         strength=dialect.default_strength if record.strength is None else record.strength,
-        tags=list(dict.fromkeys(filter(None, record.tags))),
+        tags=_written_tags(record, own),
         emotions=own["emotions"] if isinstance(own.get("emotions"), dict) else {},
         metadata=_metadata(record, content, own, scope_id, dialect),
         # AgentOS stores milliseconds.
@@ -228,6 +237,14 @@ def native_trace(record: Record, dialect: TraceDialect, known: Container[str] = 
         deleted=record.status == DELETED,
         more={key: value for key, value in more.items() if key not in known},
     )
+
+
+def _written_tags(record: Record, own: dict[str, Any]) -> list[str]:
+    """Return the tags as they were read, with empty and repeated ones, while the memory still has the same tags."""
+    tags, read = _unique(record.tags), own.get("tags")
+    if isinstance(read, list) and all(isinstance(tag, str) for tag in read) and _unique(read) == tags:
+        return read
+    return tags
 
 
 def find_space(thing: Record | Entity | Relation, default: str) -> str:

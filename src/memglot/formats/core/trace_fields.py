@@ -3,6 +3,7 @@
 import re
 from base64 import b64decode
 from binascii import Error as BadBase64
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -10,13 +11,15 @@ import msgspec
 from memglot.formats.core.trace import Trace
 from memglot.formats.core.vectors import vector_of
 from memglot.formats.syntax.json_shape import type_name
-from memglot.model import EARLIEST, LATEST, check_text, check_value, parse_time
+from memglot.model import EARLIEST, LATEST, check_text, check_value, finer_than_microseconds, parse_time
 from memglot.model.record_errors import missing_content, time_out_of_range, wrong_type
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _BLOCK = re.compile(rb"---\r?\n(.*?)\r?\n---", re.DOTALL)
 _KEYS = (re.compile(rb"^type:", re.MULTILINE), re.compile(rb"^scope:", re.MULTILINE))
 _TRACE_ID = re.compile(rb"^id: *['\"]?mt_", re.MULTILINE)
+_TIMES = frozenset({"created_at", "last_accessed"})
 TYPES = frozenset({"episodic", "semantic", "procedural", "prospective", "relational"})
 FRONT = {name: name for name in ("id", "type", "scope", "strength", "tags", "emotions", "metadata")} | {
     "createdAt": "created_at",
@@ -46,17 +49,20 @@ def parse_trace(data: dict[str, Any], known: dict[str, str]) -> Trace:
     """Parse a trace from an object; `known` maps keys to trace fields. Raise `BadRecord`."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
+    inexact: list[str] = []
     for key, value in data.items():
         field = known.get(key)
         if field is None:
             more[key] = value
         elif field and value is not None:
             values[field] = FIELDS[field](field, value)
+            if field in _TIMES and not _is_exact(value):
+                inexact.append(field)
     if more:
         check_value(more, "another key")
     if "content" not in values:
         raise wrong_type("content", "text", "null") if "content" in data else missing_content()
-    return Trace(more=more, **values)
+    return Trace(more=more, inexact=inexact, **values)
 
 
 def _text(field: str, value: Any) -> str:
@@ -88,7 +94,7 @@ def _time(field: str, value: Any) -> int:
     """Return microseconds from integer milliseconds or a time as text."""
     if type(value) is int and EARLIEST // 1000 <= value <= LATEST // 1000:
         return value * 1000
-    if isinstance(value, str) and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return parse_time(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
     number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
     microseconds = number * 1000 if number is not None else round(_number(field, value) * 1000)
@@ -97,14 +103,24 @@ def _time(field: str, value: Any) -> int:
     return microseconds
 
 
+def _is_exact(value: Any) -> bool:
+    """Return True if a time that `_time` accepts has no more digits than microseconds."""
+    if isinstance(value, int):
+        return True
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return not finer_than_microseconds(value)
+    microseconds = Decimal(str(value)) * 1000
+    return microseconds == int(microseconds)
+
+
 def _tags(field: str, value: Any) -> list[str]:
     value = _decoded(value, "[")
     if isinstance(value, str):
-        value = [part.strip() for part in value.split(",")]
+        parts = (part.strip() for part in value.split(","))
+        value = list(dict.fromkeys(filter(None, parts)))
     if not isinstance(value, list):
         raise wrong_type(field, "a list of text", type_name(value))
-    found = [_text(field, tag) for tag in value if tag is not None]
-    return list(dict.fromkeys(filter(None, found)))
+    return [_text(field, tag) for tag in value if tag is not None]
 
 
 def _object(field: str, value: Any) -> dict[str, Any]:

@@ -66,10 +66,10 @@ def count(text: str) -> int | None:
 
 
 def tags(text: str) -> list[str]:
-    """Return tags from a JSON list, or words separated by `|` or else by commas."""
+    """Return tags from a JSON list, which may repeat some, or words separated by `|` or else by commas."""
     if text.startswith("["):
         try:
-            return list(dict.fromkeys(check_text(tag, "tags") for tag in msgspec.json.decode(text, type=list[str])))
+            return [check_text(tag, "tags") for tag in msgspec.json.decode(text, type=list[str])]
         except (msgspec.MsgspecError, RecursionError):
             pass
     words = (word.strip() for word in text.split("|" if "|" in text else ","))

@@ -101,7 +101,10 @@ def _deleted(record: Record, text: str, context: CsvContext) -> None:
 
 
 def _tags(record: Record, text: str, context: CsvContext) -> None:
-    record.tags = cells.tags(text)
+    found = cells.tags(text)
+    record.tags = list(dict.fromkeys(found))
+    if found != record.tags:
+        record.extra.setdefault(AGENTOS, {})["tags"] = found
 
 
 def _tree(record: Record, text: str, context: CsvContext) -> None:
@@ -145,7 +148,7 @@ def _emotions(record: Record, text: str, context: CsvContext) -> None:
     if not isinstance(value, dict):
         context.keep_as_text(record, "emotions", text, "a JSON object")
     elif value:
-        record.extra[AGENTOS] = {"emotions": value}
+        record.extra.setdefault(AGENTOS, {})["emotions"] = value
 
 
 # In the order they are applied: `metadata` first, since others add to it; `deleted` overrides `status`.

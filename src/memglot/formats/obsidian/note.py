@@ -115,7 +115,8 @@ def front_record(front: dict[str, Any], content: str, path: str, vault: str) -> 
             properties[key] = value
     values.setdefault("type", type_by_folder(path, DEFAULT_KIND))
     if "id" not in values:
-        values["tags"] = [tag.removeprefix("#") or tag for tag in values.get("tags", [])]
+        tags = (tag.removeprefix("#") or tag for tag in values.get("tags", []))
+        values["tags"] = list(dict.fromkeys(filter(None, tags)))
     record = record_from_trace(Trace(content=content, **values), vault, NOTES)
     if not record.id:
         record.id = derive_id(TOOL, vault, path)

@@ -43,7 +43,7 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
     placed = without_place(record)
     front = _front(placed, layout)
     content = "" if is_empty(record) else record.content
-    own = (f"\n\n{tag_line(record.tags)}" if record.tags else "") + (
+    own = (f"\n\n{tag_line(front['tags'])}" if front["tags"] else "") + (
         f"\n\n{layout.heading}\n{related}" if related else ""
     )
     native = front_record(front, record.content, path, vault)
@@ -61,8 +61,8 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
 def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
     """Return what a reader must know to parse the text correctly."""
     found: dict[str, Any] = {}
-    if split_body(content + own, record.tags).content != content:
-        found["own"] = [name for name, present in (("tags", record.tags), ("related", has_related)) if present]
+    if split_body(content + own, front["tags"]).content != content:
+        found["own"] = [name for name, present in (("tags", front["tags"]), ("related", has_related)) if present]
     if has_markup(content, front):
         found["text"] = text_digest(record)
     return found
