@@ -646,3 +646,83 @@ def test_a_further_column_of_the_settings_survives_a_round_trip(tmp_path: Path) 
     )
     there_and_back(source, target)
     assert {"key": "mine", "value": "v", "more": 1} in rows(target)["brain_meta"]
+
+
+@pytest.mark.parametrize("source", ["first", "second", "neither"])
+@pytest.mark.parametrize("target", ["first", "second", "neither"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_brains_keep_their_ids_under_any_file_name(tmp_path: Path, source: str, target: str, count: int) -> None:
+    path = tmp_path / f"{source}.sqlite"
+    statements = []
+    for brain in ("first", "second")[:count]:
+        statements += [trace("local", f"in {brain}", brain), trace(f"mt_{brain}", brain, brain)]
+        for key, value in (("schema_version", "2"), ("created_at", "1"), ("embedding_dimensions", "8")):
+            statements.append(f"INSERT INTO brain_meta VALUES ('{brain}', '{key}', '{value}');")
+        statements.append(
+            f"INSERT INTO knowledge_nodes (brain_id, id, type, label, created_at) VALUES ('{brain}', 'n', 'x', 'n', 1);"
+        )
+    make_brain(path, *statements)
+    (tmp_path / "out").mkdir()
+    out = tmp_path / "out" / f"{target}.sqlite"
+    with Memory.open(":memory:") as memory:
+        memory.import_from(path)
+        result = memory.export(out, format="agentos-sqlite")
+    assert rows(out, brains=True) == rows(path, brains=True)
+    assert in_order(read(out)[0]) == in_order(read(path)[0])
+    main = "second" if source == "second" and count == 2 else "first"
+    assert any(f"`{main}`" in note for note in result.notes) == (target != main)
+    assert verify_path(out, Report()).state == "whole"
+
+
+def test_new_memories_go_into_the_brain_that_was_imported(tmp_path: Path) -> None:
+    make_brain(tmp_path / "a.sqlite", trace("mt_1", brain="a"), "INSERT INTO brain_meta VALUES ('a', 'k', 'v');")
+    make_brain(tmp_path / "b.sqlite", trace("mt_2", "y", "b"), "INSERT INTO brain_meta VALUES ('b', 'k', 'w');")
+    with Memory.open(":memory:") as memory:
+        memory.import_from(tmp_path / "a.sqlite")
+        memory.add("new")
+        memory.export(tmp_path / "1.sqlite", format="agentos-sqlite")
+        memory.import_from(tmp_path / "b.sqlite")
+        memory.export(tmp_path / "2.sqlite", format="agentos-sqlite")
+    for name, brain in (("1", "a"), ("2", "2")):
+        found = rows(tmp_path / f"{name}.sqlite", brains=True)
+        assert {row["brain_id"] for table in found.values() for row in table} == {brain}
+
+
+def vectors_in(path: Path) -> tuple[dict[str, int], str]:
+    """Return the size of the vector of each trace, and the size in the settings."""
+    with sqlite3.connect(path) as db:
+        sizes = dict(db.execute("SELECT id, length(embedding) / 4 FROM memory_traces WHERE embedding IS NOT NULL"))
+        sql = "SELECT value FROM brain_meta WHERE key = 'embedding_dimensions' ORDER BY brain_id = 'brain' DESC"
+        (dimensions,) = db.execute(sql).fetchone()
+    db.close()
+    return sizes, dimensions
+
+
+@pytest.mark.parametrize("setting", ["2", "1536", None])
+def test_a_brain_gets_vectors_of_one_size(tmp_path: Path, setting: str | None) -> None:
+    source, target = brains(tmp_path)
+    make_brain(
+        source,
+        trace("mt_1", "own", embedding=bytes(8)),
+        f"INSERT INTO brain_meta VALUES ('brain', 'embedding_dimensions', '{setting}');" if setting else "",
+    )
+    other = make_brain(
+        tmp_path / "other.sqlite",
+        *(trace(f"mt_{number}", f"other {number}", "other", embedding=bytes(12)) for number in range(2, 5)),
+    )
+    with Memory.open(":memory:") as memory:
+        memory.import_from(source, other)
+        before = sorted(map(repr, memory.store.things.select(Embedding)))
+        result = memory.export(target, format="agentos-sqlite")
+        plain = memory.export(tmp_path / "plain.sqlite", format="agentos-sqlite", plain=True)
+    if setting == "2":
+        assert vectors_in(target) == ({"mt_1": 2}, "2")
+        assert plain.losses["embedding"] == 3
+    else:
+        assert vectors_in(target) == ({"mt_2": 3, "mt_3": 3, "mt_4": 3}, setting or "3")
+        assert plain.losses["embedding"] == 1
+    assert vectors_in(tmp_path / "plain.sqlite") == vectors_in(target)
+    assert any("kept for memglot only" in note for note in result.notes)
+    with Memory.open(":memory:") as memory:
+        memory.import_from(target)
+        assert sorted(map(repr, memory.store.things.select(Embedding))) == before

@@ -23,7 +23,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a brain of schema version 2, named after its file."""
+    """Write a brain of schema version 2."""
     from memglot.formats.agentos.sqlite_writer import write_brain
 
     write_brain(items, target, report, options)

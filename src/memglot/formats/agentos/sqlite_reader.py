@@ -26,7 +26,7 @@ from memglot.formats.agentos.sqlite_rows import (
     row_with_surrogates,
     table_rows,
 )
-from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, VERSION, own_meta, quoted
+from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, VERSION, quoted
 from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, DEFAULTS, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.sidecar import decode_item
@@ -40,8 +40,8 @@ from memglot.report import Proof, SourceReport
 if TYPE_CHECKING:
     import apsw
 
-ITEM, INSTEAD, SPACE, END = "item", "instead", "space", "end"
-"""Kinds of rows in our own table: items, replacements for rows, the space of ids, and the proof."""
+ITEM, INSTEAD, MAIN, SPACE, END = "item", "instead", "main", "space", "end"
+"""Kinds of rows in our own table: items, replacements for rows, the main brain, the space of ids, and the proof."""
 
 
 def read_brain(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
@@ -81,7 +81,6 @@ class _BrainReader:
         self._main = self._main_brain(source.path.stem if source.path else "")
         self._space = space or next(self._lines(SPACE), None) or self._main
         self._row_reader = RowReader(self._space)
-        self._usual: dict[str, str] = {}
         self._replacements = _Replacements(self._lines(INSTEAD), report)
 
     def _report_damaged(self, tables: list[str]) -> None:
@@ -103,15 +102,16 @@ class _BrainReader:
         return table_rows(self._db, table, columns, found_damage, condition)
 
     def _main_brain(self, stem: str) -> str:
-        """Return the brain that the file is named after, if it exists, else the one with the most traces."""
+        """Return the brain that we wrote as the main one, or that the file is named after, or with the most traces."""
         found: Counter[str] = Counter()
         for name in (TRACES, META):
             if name in self.tables and BRAIN in self.tables[name].names:
                 for brain, count in self._brains_in(name):
                     if isinstance(brain, str) and brain:
                         found[brain] += count if name == TRACES else 0
-        if not found or stem in found:
-            return stem
+        for name in (*self._lines(MAIN), stem):
+            if not found or name in found:
+                return name
         return max(sorted(found), key=lambda brain: found[brain])
 
     def _brains_in(self, name: str) -> list[tuple[Any, int]]:
@@ -190,7 +190,8 @@ class _BrainReader:
                 if values is None:
                     continue
             row = table.row(values, self._main)
-            if name == META and self._is_usual(row):
+            if name == META and row.get("key") == "schema_version" and row.get("value") != VERSION:
+                # A brain is always written in the current version.
                 continue
             try:
                 found = self._row_reader.item(table, row, number)
@@ -212,17 +213,6 @@ class _BrainReader:
         if schema is not None:
             yield from self._replacements.of(schema)
 
-    def _is_usual(self, row: dict[str, Any]) -> bool:
-        """Return True if a row of `brain_meta` has the value that a writer would set by default."""
-        if BRAIN in row:
-            return False
-        if not self._usual:
-            try:
-                self._usual = own_meta(self._db, self.tables[TRACES].names)
-            except DAMAGE:
-                self._usual = {"schema_version": VERSION}
-        return row.get("key") == "schema_version" or self._usual.get(str(row.get("key"))) == row.get("value")
-
     def own(self) -> Iterator[Item]:
         """Yield the items of our own table, and report the proof."""
         for number, line in enumerate(self._lines(ITEM), 1):
@@ -233,7 +223,7 @@ class _BrainReader:
                 self._report.fault(f"{OURS}: {error}", item=number)
         self._report.item = None
         if self._ours:
-            known = ", ".join(f"'{kind}'" for kind in (ITEM, INSTEAD, SPACE, END))
+            known = ", ".join(f"'{kind}'" for kind in (ITEM, INSTEAD, MAIN, SPACE, END))
             for number, _ in self._rows(self.tables[OURS], ["0"], f"kind IS NULL OR kind NOT IN ({known})"):
                 self._report.fault(f"{OURS}: {bad_item('row', 'its kind is unknown')}", item=number)
         for line in self._lines(END):

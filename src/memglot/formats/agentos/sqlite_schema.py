@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
 
 VERSION = "2"
 DIMENSIONS = "1536"
-COLUMNS_ASKED = ("created_at", "embedding")
 TRACES = "memory_traces"
 FULL_TEXT = "memory_traces_fts"
 OURS = "memglot"
@@ -131,11 +129,10 @@ _OLDEST = "CAST(min(CASE WHEN typeof(created_at) IN ('integer', 'real') THEN cre
 _LONGEST = "max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 THEN length(embedding) / 4 END)"
 
 
-def own_meta(db: apsw.Connection, columns: Container[str] = COLUMNS_ASKED) -> dict[str, str]:
-    """Return the default values of `brain_meta`, computed from the traces."""
-    oldest = _OLDEST if "created_at" in columns else "NULL"
-    longest = _LONGEST if "embedding" in columns else "NULL"
-    ((at, dimensions),) = db.execute(f"SELECT {oldest}, {longest} FROM {TRACES}").fetchall()
+def own_meta(db: apsw.Connection, brain: str) -> dict[str, str]:
+    """Return the default values of `brain_meta`, computed from the traces of a brain."""
+    sql = f"SELECT {_OLDEST}, {_LONGEST} FROM {TRACES} WHERE brain_id = ?"
+    ((at, dimensions),) = db.execute(sql, (brain,)).fetchall()
     return {
         "schema_version": VERSION,
         "created_at": str(at or 0),

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from memglot.formats.agentos.other_tables import column_value, row_blob
+from memglot.formats.agentos.other_tables import META, column_value, row_blob
 from memglot.formats.agentos.sqlite_rows import BRAIN, RowReader, Table, describe_table, read_or_keep
 from memglot.formats.agentos.sqlite_schema import OURS, TRACES, known_columns, quoted
 from memglot.formats.agentos.sqlite_trace import fits_column
@@ -115,7 +115,7 @@ class TableWriter:
 
     def insert_blob(self, blob: Blob, row_reader: RowReader) -> tuple[bool, Item | None]:
         """Insert the row of a blob; return False if that is impossible, and the item that a reader will find."""
-        if blob.row.get(BRAIN) == self._name or not self.insert(blob.table, blob.row):
+        if not self.insert(blob.table, blob.row):
             return False, None
         number = self._db.last_insert_rowid()
         shape = self._shape(blob.table)
@@ -136,6 +136,30 @@ class TableWriter:
         """Return True if a row exists."""
         sql = f"SELECT 1 FROM {table} WHERE {BRAIN} = ? AND id = ?"
         return bool(self._db.execute(sql, (brain, id)).fetchall())
+
+    def read_setting(self, brain: str, key: str) -> Any:
+        """Return a setting of a brain."""
+        sql = f"SELECT value FROM {META} WHERE {BRAIN} = ? AND key = ?"
+        return next((value for (value,) in self._db.execute(sql, (brain, key))), None)
+
+    def find_setting(self, brain: str, key: str, row_reader: RowReader) -> Item:
+        """Return the item that a reader will find for a setting of the main brain."""
+        row = {"key": key, "value": self.read_setting(brain, key)}
+        return row_reader.blob(self._shape(META), row, 0)
+
+    def rename_main(self, name: str) -> str:
+        """Name the main brain, with a number if another brain has its name; return the name."""
+        tables = [table for table, columns in self._columns.names.items() if BRAIN in columns]
+        parts = " UNION ".join(f"SELECT {BRAIN} FROM {quoted(table)}" for table in tables)
+        taken = {brain for (brain,) in self._db.execute(parts)}
+        free, number = name, 1
+        while free in taken:
+            number += 1
+            free = f"{name} {number}"
+        for table in tables:
+            self._db.execute(f"UPDATE {quoted(table)} SET {BRAIN} = ? WHERE {BRAIN} = ?", (free, self._name))
+        self._name = free
+        return free
 
     def space_in(self, blob: Blob) -> str | None:
         """Return the space at the start of a blob's key, if any."""

@@ -10,9 +10,11 @@ import apsw
 import msgspec
 
 from memglot.disk import DiskList
+from memglot.display import plural
 from memglot.errors import CannotWrite
 from memglot.formats.agentos.graph import EDGES, NODES, edge_row, node_row, placeholder_node
-from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, SPACE
+from memglot.formats.agentos.other_tables import META
+from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, MAIN, SPACE
 from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, RowReader, digest
 from memglot.formats.agentos.sqlite_schema import (
     INDEXES,
@@ -26,6 +28,7 @@ from memglot.formats.agentos.sqlite_schema import (
 )
 from memglot.formats.agentos.sqlite_tables import RowInserter, TableWriter
 from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, TraceRow, parse_row, restore_columns, trace_row
+from memglot.formats.agentos.vector_sizes import VectorSizes
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, bundles, differences, pack_found
 from memglot.formats.core.proof import Prover
@@ -50,7 +53,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def write_brain(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
-    """Write a brain named after its file; the file is replaced when it is complete."""
+    """Write a brain; the file is replaced when it is complete."""
     name = target.path.stem if target.path else "brain"
     with target.place() as path:
         try:
@@ -70,7 +73,10 @@ class _BrainWriter:
     """Writes one brain."""
 
     def __init__(self, path: Path, name: str, report: Report, options: WriteOptions) -> None:
-        self._name, self._report, self._plain = name, report, options.plain
+        self._stem, self._report, self._plain = name, report, options.plain
+        # The main brain gets its name at the end; one of the same length is replaced fast.
+        self._name = "\1" * len(name.encode())
+        self._names: set[str] = set()
         self._space: str | None = options.space
         self._db = apsw.Connection(str(path))
         for pragma in _PRAGMAS:
@@ -78,7 +84,8 @@ class _BrainWriter:
         self._db.execute("BEGIN")
         self._db.execute(TABLES if self._plain else f"{TABLES};{OWN_TABLE}")
         self._columns = RowInserter(self._db)
-        self._tables = TableWriter(self._db, name, self._columns)
+        self._tables = TableWriter(self._db, self._name, self._columns)
+        self._vectors = VectorSizes(self._db)
         self._written_ids = WrittenIds()
         self._relations: DiskList[Any] = DiskList()
         self._unknown_rows: DiskList[Any] = DiskList()
@@ -111,6 +118,7 @@ class _BrainWriter:
         while True:
             row, trace = self._row((record, rest, last), msgspec.structs.replace(native), brain)
             if self._columns.insert(TRACES, {BRAIN: brain or self._name, **trace.more}, COLUMNS, row):
+                self._vectors.add(brain or self._name, record.id, row[COLUMNS.index("embedding")])
                 break
             # Two spaces may use one id for different memories; the second gets its own id.
             again += 1
@@ -121,12 +129,12 @@ class _BrainWriter:
         own = record.extra.get(TOOL)
         more = own.get("more") if isinstance(own, dict) else None
         brain = more.get(BRAIN) if isinstance(more, dict) else None
-        return brain if isinstance(brain, str) and brain and brain != self._name else None
+        return brain if isinstance(brain, str) and brain else None
 
     def _row(self, bundle: Bundle, trace: Trace, brain: str | None) -> tuple[TraceRow, Trace]:
         """Return the row of a trace: unchanged if the trace is, with a carry slot if needed."""
         record, attached, _ = bundle
-        space = brain or self._space or self._name
+        space = brain or self._space or self._stem
         rest = move_vector(trace, attached)
         made = trace_row(trace)
         kept = record.extra.get(BYTES_KEY)
@@ -194,9 +202,11 @@ class _BrainWriter:
 
     def _blob(self, blob: Blob) -> None:
         """Insert a row into its table; if it cannot hold all of the blob, keep a replacement in our own table."""
-        if self._space is None and not self._plain and BRAIN not in blob.row:
-            self._space = self._tables.space_in(blob)
-        row_reader = RowReader(self._space or self._name)
+        if BRAIN not in blob.row and (space := self._tables.space_in(blob)):
+            self._space = self._space or (None if self._plain else space)
+            if blob.table == META:
+                self._names.add(space)
+        row_reader = RowReader(self._space or self._stem)
         written, found = self._tables.insert_blob(blob, row_reader)
         if not written:
             self._write_item(blob)
@@ -214,7 +224,7 @@ class _BrainWriter:
         brain = own.get(BRAIN) if isinstance(own, dict) and isinstance(own.get(BRAIN), str) else None
         for place in entity.foreign:
             self._choose_space(place.id, [] if brain else [place])
-        space = brain or self._space or self._name
+        space = brain or self._space or self._stem
         row = node_row(entity, space, plain_only=self._plain)
         if not self._tables.insert(NODES, row):
             row = node_row(entity, space, plain_only=self._plain, id=entity.id)
@@ -232,7 +242,7 @@ class _BrainWriter:
         are_entities = [place is not None and end.entity for place, end in zip(found, both, strict=True)]
         for place in relation.foreign:
             self._choose_space(place.id, [] if brain else [place])
-        space = brain or self._space or self._name
+        space = brain or self._space or self._stem
         for id in ends:
             if not self._tables.has_row(NODES, brain or self._name, id):
                 self._tables.insert(
@@ -259,18 +269,44 @@ class _BrainWriter:
         for value in self._relations:
             self._relation(msgspec.convert(value, Relation))
         self._finish_schemas()
-        sql = f"INSERT OR IGNORE INTO brain_meta ({BRAIN}, key, value) VALUES (?, ?, ?)"
-        for key, text in own_meta(self._db).items():
-            self._db.execute(sql, (self._name, key, text))
+        self._move_vectors()
+        name = self._finish_name()
         end = self._prover.end(alone=True)
         if not self._plain:
-            if self._space not in (None, self._name):
+            self._write_own(MAIN, name)
+            if self._space not in (None, name):
                 self._write_own(SPACE, str(self._space))
             self._write_own(END, msgspec.json.encode(end).decode())
         self._db.execute(INDEXES)
         self._db.execute(TEXT)
         self._db.execute("COMMIT")
         return end
+
+    def _move_vectors(self) -> None:
+        """Keep vectors that do not fit the model of their brain outside of the traces, where AgentOS ignores them."""
+        count = 0
+        for vector in self._vectors.remove_others(self._tables):
+            self._write_item(vector)
+            count += 1
+        if count and not self._plain:
+            vectors = plural(count, "vector of another size than the others", "vectors of other sizes than the others")
+            self._report.note(f"{vectors} kept for memglot only: a brain has vectors of one size")
+
+    def _finish_name(self) -> str:
+        """Add missing settings of the main brain, and give it the id it had in the store, or the name of the file."""
+        made = []
+        for key, text in own_meta(self._db, self._name).items():
+            if self._tables.insert(META, {"key": key, "value": text}):
+                made.append(key)
+        name = self._tables.rename_main(self._names.pop() if len(self._names) == 1 else self._stem)
+        row_reader = RowReader(self._space or name)
+        for key in made:
+            self._write_replacement(self._tables.find_setting(name, key, row_reader), None)
+        if name != self._stem:
+            self._report.note(
+                f"1 brain keeps its id `{name}`; AgentOS finds it in a file named `{name}.sqlite`, or with `brainId`"
+            )
+        return name
 
     def _finish_schemas(self) -> None:
         """Keep the schema of each table where a reader would find a different one."""

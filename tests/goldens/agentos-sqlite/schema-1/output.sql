@@ -52,5 +52,9 @@ CREATE TABLE archived_traces (brain_id TEXT NOT NULL, trace_id TEXT NOT NULL, ag
 CREATE TABLE archive_access_log (brain_id TEXT NOT NULL, trace_id TEXT NOT NULL, accessed_at INTEGER NOT NULL,
   request_context TEXT, PRIMARY KEY (brain_id, trace_id, accessed_at));
 CREATE TABLE memglot (kind TEXT, value TEXT);
+INSERT INTO memglot VALUES ('instead', '{"blob":null,"of":"69bbb0559bb71f9a57288457dc0e8cb8"}');
+INSERT INTO memglot VALUES ('instead', '{"blob":null,"of":"6eec6e554dbbce923b12575c63cae1d5"}');
+INSERT INTO memglot VALUES ('instead', '{"blob":null,"of":"c32a2731fd129dd9737e2d4e68a56b93"}');
+INSERT INTO memglot VALUES ('main', 'output');
 INSERT INTO memglot VALUES ('space', 'input');
 INSERT INTO memglot VALUES ('end', '{"count":2,"digest":"sha256:1dab302ea3d49aa10058867ed4184dc0e8d0182d8816d256bad82fbbf472ebc3","alone":true}');
