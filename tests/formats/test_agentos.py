@@ -163,3 +163,18 @@ def test_digits_beyond_a_microsecond_are_reported(time: Any, exact: bool, memory
     assert record.created_at == record.last_accessed == 1760000002000125 - (125 if time == 1760000002000 else 0)
     fields = {"created_at (digits beyond a microsecond)", "last_accessed (digits beyond a microsecond)"}
     assert {field for field in fields if any(field in note for note in result.notes)} == (set() if exact else fields)
+
+
+@pytest.mark.parametrize("format", ["agentos-json", "agentos-markdown", "obsidian"])
+def test_an_export_that_the_program_misreads_has_a_hint(format: str, memory: Memory, tmp_path: Path) -> None:
+    text = b'{"id":"mt_1","content":"x","createdAt":1711234567890}'
+    memory.import_from(text, format="agentos-json")
+    memory.import_from(text.replace(b"mt_1", b"mt_2").replace(b'"x"', b'"y"'), format="agentos-json")
+    notes = memory.export(tmp_path / "default", format=format).notes
+    assert len(notes) == 1 and "--dialect program" in notes[0]
+    assert memory.export(tmp_path / "program", format=format, dialect="program").notes == []
+
+
+def test_a_vault_that_is_not_for_agentos_has_no_hint(memory: Memory, tmp_path: Path) -> None:
+    memory.add("x")
+    assert memory.export(tmp_path / "vault", format="obsidian").notes == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +311,36 @@ def test_the_fixtures_of_agentos(name: str) -> None:
         assert first.content == 'Quoted "inner" and\r\nnewline, comma'
         assert (first.tags, first.meta, first.scope) == (["a", "b|c"], {"k": 1, "author": "ann"}, "thread")
         assert (found[1].content, found[1].status, found[1].tags) == ("  trimmed  ", "deleted", ["one", "two", "three"])
+
+
+def test_the_dialect_of_agentos_has_its_times_and_scopes(tmp_path: Path) -> None:
+    with Memory.open(":memory:") as memory:
+        memory.import_from(
+            b'{"id":"mt_1","content":"x","scope":"user","tags":["a","b"],"metadata":{"scopeId":"id0","k":1},'
+            b'"createdAt":1711234567890,"lastAccessed":1711234600000}',
+            format="agentos-json",
+        )
+        memory.add("y", meta={"scopeId": "mine"})
+        default = memory.export(format="csv")
+        program = memory.export(format="csv", dialect="program")
+        before = list(memory.list())
+    assert default.content is not None and program.content is not None
+    assert any("--dialect program" in note for note in default.notes) and program.notes == []
+    row = next(row for row in csv.DictReader(program.content.decode().splitlines()) if row["content"] == "x")
+    assert (row["scope"], row["created_at"], row["last_accessed"]) == ("user", "1711234567890", "1711234600000")
+    assert json.loads(row["metadata"]) == {"scopeId": "id0", "k": 1}
+    for content in (default.content, program.content):
+        with Memory.open(":memory:") as memory:
+            memory.import_from(content, format="csv")
+            assert list(memory.list()) == before
+
+
+def test_the_second_part_of_a_scope_may_be_in_the_metadata() -> None:
+    record = one('content,scope,metadata\nx,thread,"{""scopeId"":""7"",""k"":1}"')
+    assert (record.scope, record.meta) == ("thread:7", {"k": 1})
+
+
+def test_a_csv_that_is_not_for_agentos_has_no_hint() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add("y")
+        assert memory.export(format="csv").notes == []

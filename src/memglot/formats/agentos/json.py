@@ -22,6 +22,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.trace import (
     BOOKKEEPING,
     NATIVE_FIELDS,
+    NOTE_LINES,
     PAGE,
     TOOL,
     TOOL_DEFAULTS,
@@ -89,6 +90,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
                 out.write(encode_lines(lines))
                 lines.clear()
         out.write(encode_lines(lines))
+    if report.proof is not None and report.proof.count:
+        report.note(NOTE_LINES)
 
 
 def _line(trace: Trace) -> dict[str, Any]:

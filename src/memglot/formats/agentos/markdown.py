@@ -43,6 +43,7 @@ from memglot.formats.core.trace import (
     BOOKKEEPING,
     DEFAULT_TYPE,
     NATIVE_FIELDS,
+    NOTE_TIMES,
     NOTES,
     TOOL,
     TOOL_DEFAULTS,
@@ -190,6 +191,8 @@ def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: Write
         files.put(path, places[0].data(record.content), slot)
     else:
         files.put(path, _text(trace, options).encode())
+        if options.dialect is None and trace.created_at is not None:
+            report.note(NOTE_TIMES)
 
 
 def is_unchanged(record: Record) -> bool:

@@ -42,6 +42,12 @@ _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})
 _UNIQUE = re.compile(r"mt_.*|.*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.*|[0-9a-f]{32,}", re.DOTALL)
 
 
+NOTE_TIMES = (
+    "AgentOS's program ignores the times in this export and uses the time of import; use `--dialect program` for it"
+)
+NOTE_LINES = "AgentOS's program reads JSON of another shape; use `--dialect program` for it"
+
+
 class TraceDialect(NamedTuple):
     """How a format writes traces: hash keys that are always in `metadata`, hash keys that are there by default, the
     strength of a trace without one, whether the format has vectors, and whether its text may have lone surrogates.
@@ -245,6 +251,11 @@ def _written_tags(record: Record, own: dict[str, Any]) -> list[str]:
     if isinstance(read, list) and all(isinstance(tag, str) for tag in read) and _unique(read) == tags:
         return read
     return tags
+
+
+def is_from_agentos(record: Record) -> bool:
+    """Return True if a memory came from AgentOS, so that its files may be meant for it."""
+    return TOOL in record.extra or any(place.tool == TOOL for place in record.foreign)
 
 
 def find_space(thing: Record | Entity | Relation, default: str) -> str:

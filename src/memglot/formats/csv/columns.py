@@ -222,6 +222,7 @@ class CsvHeader:
                     set_field(record, text, context)
                 except BadRecord as error:
                     raise BadRecord(f"`{name}`: {error}", error.hint) from None
+        _join_scope(record)
         for index, name in self._others:
             if text := fields[index]:
                 record.meta[_free(record.meta, name)] = text
@@ -262,6 +263,14 @@ class CsvHeader:
         if attached is None:
             record.meta[_free(record.meta, KEY)] = text
         return attached or []
+
+
+def _join_scope(record: Record) -> None:
+    """Add the second part of a scope, which AgentOS has in the metadata."""
+    scope_id = record.meta.get("scopeId")
+    if isinstance(scope_id, str) and scope_id:
+        record.scope = f"{record.scope}:{scope_id}"
+        del record.meta["scopeId"]
 
 
 def _free(taken: dict[str, Any], name: str) -> str:

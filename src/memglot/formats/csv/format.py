@@ -1,4 +1,8 @@
-"""CSV with one memory per row: `content` and any other columns; other fields are carried in the column `memglot`."""
+"""CSV with one memory per row: `content` and any other columns; other fields are carried in the column `memglot`.
+
+AgentOS's program reads such files too, but only times in milliseconds, and half of a scope from `metadata.scopeId`;
+`--dialect program` writes these.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +14,7 @@ from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import BOOKKEEPING, TOOL_DEFAULTS
+from memglot.formats.core.trace import BOOKKEEPING, NOTE_TIMES, TOOL_DEFAULTS, is_from_agentos
 from memglot.formats.csv.cells import tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
@@ -94,7 +98,7 @@ class _RowWriter:
     """Builds rows; fields that the columns cannot express are carried in the last column."""
 
     def __init__(self, report: Report, options: WriteOptions) -> None:
-        self._report, self._plain = report, options.plain
+        self._report, self._plain, self._is_program = report, options.plain, options.dialect == "program"
         self._columns = CsvHeader(HEADER)
         # Rows are read back to find what the columns lose; notes about that are discarded.
         self._context = CsvContext("", SourceReport())
@@ -102,7 +106,9 @@ class _RowWriter:
     def row(self, bundle: Bundle, end: Proof | None) -> list[str]:
         """Return the cells of a record."""
         record, attached, _ = bundle
-        cells = _cells(record, self._plain)
+        cells = _cells(record, self._plain, for_program=self._is_program)
+        if not self._is_program and record.created_at and is_from_agentos(record):
+            self._report.note(NOTE_TIMES)
         native, _ = self._columns.record(cells, self._context)
         if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
             # Ids depend on the file's name, which may change, so the id itself is carried.
@@ -116,23 +122,27 @@ class _RowWriter:
         return cells
 
 
-def _cells(record: Record, plain_only: bool) -> list[str]:
-    created = _time_cell(record.created_at or None)
+def _cells(record: Record, plain_only: bool, *, for_program: bool) -> list[str]:
+    time_cell = _milliseconds if for_program else _time_cell
+    created = time_cell(record.created_at or None)
+    scope, meta = record.scope, record.meta
+    if for_program and (parts := scope.partition(":"))[0] and parts[2]:
+        scope, meta = parts[0], {**meta, "scopeId": parts[2]}
     return [
         _id_cell(record, plain_only),
         original_content(record, TOOL, surrogates=False),
         record.title or "",
         record.kind,
-        record.scope,
+        scope,
         record.tree,
         _tags_cell(record.tags),
         record.status,
         "" if record.strength is None else repr(record.strength),
         created,
-        created if record.updated_at == record.created_at else _time_cell(record.updated_at or None),
-        _time_cell(record.last_accessed),
+        created if record.updated_at == record.created_at else time_cell(record.updated_at or None),
+        time_cell(record.last_accessed),
         str(record.access_count) if record.access_count else "",
-        canonical_value(record.meta).decode() if record.meta else "",
+        canonical_value(meta).decode() if meta else "",
         "",
     ]
 
@@ -157,6 +167,10 @@ def _time_cell(time: int | None) -> str:
     return "" if time is None else format_time(time)
 
 
+def _milliseconds(time: int | None) -> str:
+    return "" if time is None else str(time // 1000)
+
+
 FORMAT = Format(
     name="csv",
     title="CSV, one memory a row",
@@ -169,5 +183,6 @@ FORMAT = Format(
     write=write,
     dedup="content",
     conflict="merge",
+    dialects=("program",),
     merging=MergeSupport(by_hand=True, has_edit_times=True, defaults=TOOL_DEFAULTS, bookkeeping=BOOKKEEPING),
 )

@@ -14,7 +14,7 @@ from memglot.formats.core.note_files import NoteFiles
 from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace, has_note_values, note_slot, places_of
 from memglot.formats.core.sidecar import decode_item, encode_item
-from memglot.formats.core.trace import written_id
+from memglot.formats.core.trace import NOTE_TIMES, is_from_agentos, written_id
 from memglot.formats.obsidian.links import is_in_text
 from memglot.formats.obsidian.note import BYTES_KEY, TOOL, default_path, split_body
 from memglot.formats.obsidian.reader import own_state
@@ -94,6 +94,8 @@ class VaultWriter:
         layout = RenderOptions(path, self._vault, self._options.dialect, self._options.plain)
         text = render(record, attached, related, layout, self._report)
         self._files.put(path, text.encode())
+        if self._options.dialect is None and record.created_at and is_from_agentos(record):
+            self._report.note(NOTE_TIMES)
 
 
 def _related_before(places: list[NotePlace]) -> str:
