@@ -116,6 +116,7 @@ def test_metadata_that_is_not_an_object_is_kept_and_bad_json_is_an_error() -> No
         ("1711234567890", "2024-03-23T22:56:07.89Z"),
         ("1711234567890123", "2024-03-23T22:56:07.890123Z"),
         ("-1", "1969-12-31T23:59:59Z"),
+        ("-62135596801", "1968-01-12T20:06:43.199Z"),
     ],
 )
 def test_times(text: str, time: str) -> None:

@@ -26,7 +26,7 @@ from memglot.formats.agentos.sqlite_rows import (
     row_with_surrogates,
     table_rows,
 )
-from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, VERSION, quoted
+from memglot.formats.agentos.sqlite_schema import FULL_TEXT, INDEXES, OURS, TRACES, VERSION, own_meta, quoted
 from memglot.formats.agentos.sqlite_trace import BYTES_KEY, COLUMNS, DEFAULTS, kept_columns, parse_row
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.sidecar import decode_item
@@ -78,7 +78,9 @@ class _BrainReader:
             self._ours = False
         else:
             self._ours = OURS in self.tables
-        self._main = self._main_brain(source.path.stem if source.path else "")
+        stem = source.path.stem if source.path else ""
+        self._main = self._main_brain(stem)
+        self._has_made_settings = self._main == stem and self._are_settings_made()
         self._space = space or next(self._lines(SPACE), None) or self._main
         self._row_reader = RowReader(self._space)
         self._replacements = _Replacements(self._lines(INSTEAD), report)
@@ -190,8 +192,7 @@ class _BrainReader:
                 if values is None:
                     continue
             row = table.row(values, self._main)
-            if name == META and row.get("key") == "schema_version" and row.get("value") != VERSION:
-                # A brain is always written in the current version.
+            if name == META and not self._is_setting_kept(row):
                 continue
             try:
                 found = self._row_reader.item(table, row, number)
@@ -212,6 +213,23 @@ class _BrainReader:
         schema = table.schema()
         if schema is not None:
             yield from self._replacements.of(schema)
+
+    def _are_settings_made(self) -> bool:
+        """Return True if the main brain has just the settings that a writer adds, in a file without our own table."""
+        needed = {BRAIN, "created_at", "embedding"} <= set(self.tables[TRACES].names)
+        if self._ours or not needed or META not in self.tables or BRAIN not in self.tables[META].names:
+            return False
+        try:
+            found = self._db.execute(f"SELECT key, value FROM {META} NOT INDEXED WHERE {BRAIN} = ?", (self._main,))
+            return dict(found) == own_meta(self._db, self._main)
+        except (UnicodeDecodeError, *DAMAGE):
+            return False
+
+    def _is_setting_kept(self, row: dict[str, Any]) -> bool:
+        """Return True unless a setting is one that a writer adds; a brain is always written in the current version."""
+        if self._has_made_settings and BRAIN not in row:
+            return False
+        return row.get("key") != "schema_version" or row.get("value") == VERSION
 
     def own(self) -> Iterator[Item]:
         """Yield the items of our own table, and report the proof."""

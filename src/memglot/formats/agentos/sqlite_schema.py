@@ -131,7 +131,7 @@ _LONGEST = "max(CASE WHEN typeof(embedding) = 'blob' AND length(embedding) % 4 =
 
 def own_meta(db: apsw.Connection, brain: str) -> dict[str, str]:
     """Return the default values of `brain_meta`, computed from the traces of a brain."""
-    sql = f"SELECT {_OLDEST}, {_LONGEST} FROM {TRACES} WHERE brain_id = ?"
+    sql = f"SELECT {_OLDEST}, {_LONGEST} FROM {TRACES} NOT INDEXED WHERE brain_id = ?"
     ((at, dimensions),) = db.execute(sql, (brain,)).fetchall()
     return {
         "schema_version": VERSION,

@@ -20,6 +20,7 @@ _TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: ?(?:Z|UTC)|([+-]\d\d)(?::?(\d\d))?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+_EARLIEST_SECOND = EARLIEST // 1_000_000
 _SECONDS_BELOW = 10**11
 _MILLISECONDS_BELOW = 10**14
 
@@ -33,7 +34,8 @@ def parse_timestamp(text: str) -> tuple[int, bool]:
     if _DIGITS.fullmatch(text):
         value = Decimal(text)
         size = abs(value)
-        value *= 1_000_000 if size < _SECONDS_BELOW else 1_000 if size < _MILLISECONDS_BELOW else 1
+        is_seconds = size < _SECONDS_BELOW and value >= _EARLIEST_SECOND
+        value *= 1_000_000 if is_seconds else 1_000 if size < _MILLISECONDS_BELOW else 1
         if not EARLIEST <= value <= LATEST:
             raise time_out_of_range(int(value))
         return int(value), value == int(value)
