@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
+export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-clients lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
+.PHONY: test test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -39,6 +40,13 @@ $(CLIENTS)/installed: tests/inspector/package-lock.json tests/inspector/package.
 	mkdir -p $(CLIENTS)
 	cp $^ $(CLIENTS)
 	cd $(CLIENTS) && npm ci --loglevel=error
+	touch $@
+
+test-peers: $(PEERS)/installed  ## exchange memories with the real programs of other tools; needs Node.js with npm
+	$(BIN)/pytest tests/peers/drive_agentos.py tests/peers/drive_mcp_memory.py tests/peers/drive_mcp_graph.py
+
+$(PEERS)/installed: $(addprefix tests/peers/,install.sh package-lock.json package.json .npmrc requirements.txt mcp-memory-service.txt) | $(STAMP)
+	bash tests/peers/install.sh $(PEERS)
 	touch $@
 
 fix: $(STAMP)  ## format the code and apply automatic fixes
