@@ -1,6 +1,6 @@
 """Files that real programs wrote before and after their users edited memories; `tests/peers/record.py` records them.
 
-The programs do not record when something was edited. `make test-peers` runs the same loops with the programs themselves.
+The programs do not record when something was edited. `make test-peers` runs the same loops with the programs.
 """
 
 from __future__ import annotations
