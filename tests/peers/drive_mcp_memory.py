@@ -31,6 +31,7 @@ class Service(Peer):
     kinds = ("decision", "learning", "pattern")
     can = frozenset({"retag", "retype", "forget"})
     reports_deletions = False
+    records_edit_times = True
 
     def __init__(self, folder: Path, version: str) -> None:
         folder.mkdir(exist_ok=True)
