@@ -21,6 +21,7 @@ SETTINGS = {
     "HOSTNAME": "workshop",
     "MCP_MEMORY_ALLOW_HASH_EMBEDDINGS": "1",  # No model can be downloaded here.
     "MCP_OAUTH_ENABLED": "false",
+    "MCP_SEMANTIC_DEDUP_ENABLED": "false",  # Before 12.1.0, imports drop texts similar to another of the same day.
 }
 
 
