@@ -43,7 +43,7 @@ $(CLIENTS)/installed: tests/inspector/package-lock.json tests/inspector/package.
 	touch $@
 
 test-peers: $(PEERS)/installed  ## exchange memories with the real programs of other tools; needs Node.js with npm
-	$(BIN)/pytest tests/peers/drive_agentos.py tests/peers/drive_mcp_memory.py tests/peers/drive_mcp_graph.py
+	$(BIN)/pytest -n 2 tests/peers/drive_agentos.py tests/peers/drive_mcp_memory.py tests/peers/drive_mcp_graph.py
 
 $(PEERS)/installed: $(addprefix tests/peers/,install.sh package-lock.json package.json .npmrc requirements.txt mcp-memory-service.txt) | $(STAMP)
 	bash tests/peers/install.sh $(PEERS)
