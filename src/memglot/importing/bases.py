@@ -85,9 +85,9 @@ class Bases:
     def _states_after_imports(self, source: Source, local: Record) -> list[Record]:
         """Return the states of a changed record right after it was imported, and after each later import."""
         past = [one for one in self._store.history.revisions(key=local.id) if one.kind == "record"]
-        befores = [parse_revision(one.before)[0] for one in past if one.before is not None]
-        states = befores[:1] or [local]
-        afters = [*befores[1:], local]
+        earlier = [parse_revision(one.before)[0] for one in past if one.before is not None]
+        states = earlier[:1] or [local]
+        afters = [*earlier[1:], local]
         for revision, after in zip([one for one in past if one.before is not None], afters, strict=True):
             if revision.batch is not None and revision.action == "import":
                 entry = self._imports.get(self._imports_of_batches.get(revision.batch, ""))

@@ -422,8 +422,10 @@ class _Merge:
             self._clock = max(self._clock, _edit_clock(self._local, self._remote, self._at))
         if len(path) == 1:
             self._lists[path[0]] = list(found)
-        else:
+        elif found:
             self._mine.lists[path] = found
+        else:
+            self._mine.lists.pop(path, None)
         self._remember(name, now, list_fingerprint(found))
 
     # The result
