@@ -83,6 +83,14 @@ def test_edits_on_both_sides_are_a_conflict_and_the_local_value_is_used(memory: 
     assert memory.get(ID).content == "theirs"
 
 
+def test_tags_that_both_sides_changed_are_merged_one_by_one(memory: Memory) -> None:
+    say(memory, trace(tags=["a", "b", "c"]))
+    memory.update(ID, tags=["b", "c", "mine"])
+    assert counts(say(memory, trace(tags=["a", "b", "theirs"]))) == (0, 1, 0, 0)
+    assert memory.get(ID).tags == ["b", "mine", "theirs"]
+    assert say(memory, trace(tags=["a", "b", "theirs"])).import_id is None
+
+
 def test_the_same_edit_on_both_sides_is_not_a_conflict(memory: Memory) -> None:
     say(memory, trace("one"))
     memory.update(ID, content="two")

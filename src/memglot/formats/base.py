@@ -143,6 +143,8 @@ class MergeSupport:
     """Other tools whose files have this format too."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values that a tool gives to a memory that has none."""
+    whole_lists: frozenset[str] = frozenset()
+    """Tools with edit times whose lists are complete, so that a missing value was removed; others are united."""
     bookkeeping: Mapping[str, MergeRule] = field(default_factory=dict)
     """Values that a tool keeps for itself, by name, with the rule that merges them; they never conflict."""
 

@@ -22,7 +22,14 @@ from memglot.merging.records import (
 )
 from memglot.merging.registers import REMOVED, Parts, Register, clock_of, join_parts, split_record
 from memglot.model import EDITED_NOTE, LATEST, Conflict, Record, derive_id, has_no_time, to_builtins
-from memglot.model.fingerprints import ABSENT, copy_value, fingerprint, list_fingerprint, parse_name
+from memglot.model.fingerprints import (
+    ABSENT,
+    copy_value,
+    fingerprint,
+    list_fingerprint,
+    merge_lists,
+    parse_name,
+)
 from memglot.model.fingerprints import LISTS as EDITED_LISTS
 from memglot.model.paths import DEFAULTS, SCALARS, Path, is_layout, path_name
 from memglot.store.contract import Base
@@ -104,11 +111,10 @@ def merge_tool_version(
             stamp_tool_edits(remote, at)
             record, conflicts = merge_records(local, remote, policy, known)
             return ToolMerge(record, conflicts, base or _no_base(remote, format))
-        # The text around a note that memglot wrote says nothing new.
-        around = [
-            path_name(path) for path in split_record(remote).registers if format.merging.by_hand and is_layout(path)
-        ]
-        untouched = _without(remote, [*remote.tool_edits, *around])
+        # The text around a note that memglot wrote says nothing new, nor do lists that a tool did not change.
+        around = [path_name(path) for path in split_record(remote).registers if is_layout(path)]
+        known_values = [*(around if format.merging.by_hand else ()), *(() if remote.is_from_memglot else EDITED_LISTS)]
+        untouched = _without(remote, [*remote.tool_edits, *known_values])
         local, known = merge_records(local, untouched, "merge", known)
     elif not has_no_time(remote) and not format.merging.by_hand and format.merging.has_edit_times:
         return _Merge(local, remote, base, format, policy, at, known).run_by_time()
@@ -233,13 +239,18 @@ class _Merge:
         if len(kept) + len(unchanged) + len(layouts) == len(self._theirs.registers):
             # The tool changed nothing, so how it spells the values does not matter.
             unchanged += layouts
-        remote = _without(self._remote, [*map(path_name, kept), *unchanged])
+        whole = self._base is not None and self._base.tool in self._format.merging.whole_lists
+        there = self._their_lists() if whole and self._policy == "merge" else {}
+        lists = [name for name in EDITED_LISTS if (name,) in there]
+        remote = _without(self._remote, [*map(path_name, kept), *unchanged, *lists])
         self._local, self._known = merge_records(self._local, remote, self._policy, self._known)
         self._mine, self._clock = split_record(self._local), self._local.updated_at
         self._lists = {name: list(getattr(self._local, name)) for name in EDITED_LISTS}
         for path in kept:
             self._merge_register(path)
-        return self.only_remember(unchanged)
+        for name in lists:
+            self._merge_list((name,))
+        return self.only_remember([*unchanged, *lists])
 
     def only_remember(self, unchanged: Sequence[str] = ()) -> ToolMerge:
         """Remember what the tool says; the memory was merged by its clocks already."""
@@ -248,6 +259,8 @@ class _Merge:
                 rule = self._format.merging.bookkeeping.get(name)
                 self._remember(name, _fingerprint(path, register), self._here(path), rule)
         for path, values in self._their_lists().items():
+            if path_name(path) in unchanged:
+                continue
             self._remember(path_name(path), list_fingerprint(values), list_fingerprint(self._my_list(path)))
         return self._result(self._joined(), self._known)
 
@@ -416,7 +429,7 @@ class _Merge:
             if now in history:
                 self.went_back += now != history[-1] and self._edits is None
                 return
-            found = theirs if self._held_before(name) == here else join_lists(mine, theirs)
+            found = merge_lists(mine, theirs, history[-1])
         if list_fingerprint(found) != here:
             # A list has no clock of its own.
             self._clock = max(self._clock, _edit_clock(self._local, self._remote, self._at))

@@ -24,6 +24,7 @@ LISTS = ("tags", "triggers")
 ABSENT = ""
 """The fingerprint of a value that is not there."""
 _EXACT = 1 << 53
+_JOIN, _SHORT = "+", 8
 
 
 def fingerprint(value: Any) -> str:
@@ -34,8 +35,21 @@ def fingerprint(value: Any) -> str:
 
 
 def list_fingerprint(values: list[Any]) -> str:
-    """Return the fingerprint of a list whose order does not count."""
-    return fingerprint(sorted({canonical_value(value).decode() for value in values})) if values else ABSENT
+    """Return the fingerprint of a list whose order does not count: those of its values, so that sets can be merged."""
+    return _JOIN.join(sorted(set(map(_short, values))))
+
+
+def merge_lists(mine: list[Any], theirs: list[Any], said: str) -> list[Any]:
+    """Return my values with those that the other side added since it `said` some, and without those that it removed."""
+    known, there = set(said.split(_JOIN)), {_short(value): value for value in theirs}
+    here = {_short(value): value for value in mine}
+    kept = {short: value for short, value in here.items() if short in there or short not in known}
+    found = kept | {short: value for short, value in there.items() if short in here or short not in known}
+    return list(theirs) if found.keys() == there.keys() else list(found.values())
+
+
+def _short(value: Any) -> str:
+    return fingerprint(value)[:_SHORT]
 
 
 def fingerprints(record: Record) -> dict[str, str]:

@@ -66,6 +66,8 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     tool_edits = cast("dict[str, str] | None", None)  # an annotation would make it a field
     """The values that another tool changed since memglot wrote the record, by name, each with the fingerprint of the
     value that memglot wrote; `None` if the carry slot does not say what was written. Not a field."""
+    is_from_memglot = False
+    """Whether memglot itself wrote the file, and not a tool that only kept the carry slot. Not a field."""
     modified_at = 0
     """When the source of the record was modified, in microseconds; 0 if unknown. Not a field."""
 

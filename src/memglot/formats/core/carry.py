@@ -260,7 +260,8 @@ def unpack(slot: dict[str, Any], record: Record, report: SourceReport) -> list[T
     if record.id:
         record.id = check_id(record.id)
     set_times_from_id(record)
-    record.is_carried = True
+    # A slot that only ends the file says nothing about its memory.
+    record.is_carried = slot.keys() != {"end"}
     if carry.base is not None:
         _keep_tool_edits(record, native, carry.base)
     check_record(record)
@@ -308,7 +309,7 @@ def take_slot(holder: dict[str, Any], record: Record, report: SourceReport) -> l
         return None
     for name in record.__struct_fields__:
         setattr(record, name, getattr(trial, name))
-    record.is_carried = True
+    record.is_carried |= trial.is_carried
     if trial.tool_edits is not None:
         record.tool_edits = trial.tool_edits
     return attached

@@ -88,6 +88,7 @@ def read_row(row: Any, file: RowContext, report: SourceReport) -> tuple[Record, 
     attached: list[Thing] | None = None
     if KEY in record.meta:
         attached = _own(record, row, report)
+        record.is_from_memglot = file.ours
     if attached is None:
         attached = []
         read_tool_keys(record, row, file.links, strict=file.strict)

@@ -41,10 +41,28 @@ KNOWN_KEYS = frozenset(
 """Keys that are read into fields or computed, and never written back unchanged."""
 # Our file may nest a value this much deeper than the file it was read from.
 _DEEPER = 8
+_SERVICE_KEYS = (
+    "import_info",
+    "access_count",
+    "access_queries",
+    "last_accessed_at",
+    "last_consolidated_at",
+    "quality_score",
+    "quality_provider",
+    "quality_components",
+    "quality_boost_applied",
+    "quality_boost_connection_count",
+    "quality_boost_date",
+    "quality_boost_reason",
+    "computed_quality",
+    "original_quality_before_boost",
+    "relevance_calculated_at",
+    "relevance_score",
+)
 _RECALLS = ("decay_state", "recall_count", "last_recalled_at")
 BOOKKEEPING = {
-    # mcp-memory-service sets it with each import.
-    "meta.import_info": MergeRule.LATEST,
+    # mcp-memory-service sets these with each import, search and consolidation.
+    **{f"meta.{name}": MergeRule.LATEST for name in _SERVICE_KEYS},
     # memoryd changes these as memories are recalled or fade; it repeats some of them.
     "extra.memoryd.merge_notes": MergeRule.LATEST,
     **{f"meta.{name}": MergeRule.LATEST for name in _RECALLS},
@@ -53,7 +71,14 @@ BOOKKEEPING = {
 }
 """Values that the tools change by themselves."""
 TOOLS = frozenset({MEMORYD, SERVICE})
-MERGING = MergeSupport(has_edit_times=True, carries_all=True, tools=TOOLS, bookkeeping=BOOKKEEPING)
+MERGING = MergeSupport(
+    has_edit_times=True,
+    carries_all=True,
+    tools=TOOLS,
+    # Files of memoryd may come from several devices.
+    whole_lists=frozenset({SERVICE}),
+    bookkeeping=BOOKKEEPING,
+)
 _OPTIONAL = frozenset(
     """
     memory_type source scope frontmatter sensitive encrypted cipher_blob large_file_pointer large_file_manifest

@@ -32,15 +32,16 @@ class NoteBody(NamedTuple):
     """The links of a block of related notes, one per line."""
 
 
-def split_body(body: str, tags: list[str], only: list[str] | None = None) -> NoteBody:
+def split_body(body: str, tags: list[str], only: list[str] | None = None, *, edited: bool = False) -> NoteBody:
     """Split off what memglot or AgentOS wrote below the content: tags, then related notes.
 
     AgentOS reads both as content and writes them again, so they may be there several times. `only` names the blocks
-    that were written, if the content itself ends like one.
+    that were written, if the content itself ends like one. In an `edited` note, tags may have been added to the front
+    matter alone.
     """
     line = tag_line(tags)
     content, related = _split_related(body) if only is None or "related" in only else (body, "")
-    before = _before_tags(content, line) if only is None or "tags" in only else None
+    before = _before_tags(content, line, all_tags=not edited) if only is None or "tags" in only else None
     content = content if before is None else before
     for _ in range(_MAX_REPEATS if only is None and len(content) < len(body) else 0):
         rest, earlier = _split_related(content)
@@ -71,9 +72,9 @@ def _split_related(text: str) -> tuple[str, str]:
 
 
 def _before_tags(text: str, line: str, *, all_tags: bool = True) -> str | None:
-    """Return the text before a closing line of all tags, or of the first ones; `None` if there is no such line."""
+    """Return the text before a closing line of all tags, or of some; `None` if there is no such line."""
     before, _, last = text.rpartition("\n")
-    if not last or last != line and (all_tags or not line.startswith(f"{last} ")):
+    if not last or last != line and (all_tags or not set(last.split(" ")) <= set(line.split(" "))):
         return None
     return next((before[: -len(end)] for end in ("\r\n\r", "\n") if before.endswith(end)), None)
 

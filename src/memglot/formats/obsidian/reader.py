@@ -153,7 +153,7 @@ class _Note:
         if frame.front.get("id") is None:
             return NoteBody(body, "", ""), slot
         only = slot["own"] if isinstance(slot.get("own"), list) else None
-        return split_body(body, front_tags(frame.front), only), slot
+        return split_body(body, front_tags(frame.front), only, edited=self._is_edited), slot
 
     def _apply_slots(self, record: Record, front: dict[str, Any], report: SourceReport) -> list[Thing]:
         attached: list[Thing] = []
