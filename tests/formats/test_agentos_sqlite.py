@@ -616,7 +616,7 @@ def test_rows_around_a_damaged_page_are_imported(tmp_path: Path) -> None:
         (b"CREATE TABLE documents", b"CREATE \xffABLE documents", "the definition of table `documents` is damaged"),
         (b"retrieval_count INTEGER", b"retrieval_\xffount INTEGER", "memory_traces: 1 column has a name that is not"),
         (b"brainmt_1", b"br\xffinmt_1", "invalid UTF-8"),
-        (b"brainmy_key", b"br\xffinmy_key", "brain_meta: invalid UTF-8"),
+        (b"brainmy_key", b"br\xffinmy_key", "brain_meta: `brain_id`: invalid UTF-8"),
         (b'item{"blob"', b'item{"bl\xffb"', "memglot: the row is damaged"),
         (b'item{"blob"', b'ixem{"blob"', "memglot: "),
     ],

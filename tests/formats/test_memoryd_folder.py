@@ -505,8 +505,9 @@ def test_files_with_bad_text(memory: Memory, folder: Path) -> None:
     assert found["plain"].content == "no front matter" and "body" in found["front"].content
     assert (found["plain"].kind, found["plain"].scope) == ("fact", A)
     errors = sorted(str(fault).rpartition("/")[2] for fault in result.errors)
-    assert [error.partition(".md")[0] for error in errors] == ["front", "nul"]
-    assert (result.imported, result.failed) == (6, 1)
+    assert [error.partition(".md")[0] for error in errors] == ["front"]
+    assert found["nul"].content == "a\ufffdb"
+    assert (result.imported, result.failed) == (7, 0)
 
 
 def test_a_file_that_cannot_be_read_is_not_replaced_by_its_title(memory: Memory, folder: Path) -> None:

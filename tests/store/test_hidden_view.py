@@ -163,6 +163,7 @@ CASES: dict[str, list[Case]] = {
         lambda view, _: view.export(format="json", scope=SCOPE),
         lambda view, out: view.export(out / "export", format="sqlite", tree="work"),
     ],
+    "remember_export": [lambda view, _: view.remember_export(view.export(format="agentos-json"))],
     "get": [
         lambda view, _: view.get(OPEN),
         lambda view, _: view.get("0194a000-0003"),

@@ -9,11 +9,11 @@ from typing import Any
 from memglot.errors import UnknownFormat
 from memglot.formats import registry
 from memglot.merging.memory_state import parse_revision
-from memglot.merging.tool_edits import Source, ToolFormat, tool_format
+from memglot.merging.tool_edits import ToolFormat, ToolSource, tool_format
 from memglot.model import Record
 from memglot.model.fingerprints import ABSENT, fingerprints, parse_name
 from memglot.model.paths import Path
-from memglot.store.contract import Base, Import, Origin, Store
+from memglot.store.contract import Base, Import, RecordOrigin, Store
 
 BaseChange = tuple[Base | None, Base]
 """A base before and after an exchange; `None` if there was none."""
@@ -29,7 +29,7 @@ class Bases:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._stored: dict[tuple[str, str, str], Base] = {}
-        self._origins: dict[str, Origin] = {}
+        self._origins: dict[str, RecordOrigin] = {}
         self._exchanged: set[str] = set()
 
     def load(self, ids: list[str]) -> None:
@@ -61,10 +61,10 @@ class Bases:
 
     def known(self, written: Base, local: Record) -> Base | None:
         """Return what is known of a source to which a record was written."""
-        source = Source(written.tool, written.space)
+        source = ToolSource(written.tool, written.space)
         return self._stored.get((local.id, *source)) or self._as_imported(source, local)
 
-    def _as_imported(self, source: Source, local: Record) -> Base | None:
+    def _as_imported(self, source: ToolSource, local: Record) -> Base | None:
         """Return a base from the states that imports of the source's tool left behind, or `None`."""
         origin = self._origins.get(local.id)
         if origin is None or origin.import_id is None or not self._is_from(source, self._imports.get(origin.import_id)):
@@ -82,7 +82,7 @@ class Bases:
             base.updated_at = max(base.updated_at, state.updated_at)
         return base
 
-    def _states_after_imports(self, source: Source, local: Record) -> list[Record]:
+    def _states_after_imports(self, source: ToolSource, local: Record) -> list[Record]:
         """Return the states of a changed record right after it was imported, and after each later import."""
         past = [one for one in self._store.history.revisions(key=local.id) if one.kind == "record"]
         earlier = [parse_revision(one.before)[0] for one in past if one.before is not None]
@@ -94,7 +94,7 @@ class Bases:
                 states += [after] if self._is_from(source, entry) else []
         return states
 
-    def _is_from(self, source: Source, entry: Import | None) -> bool:
+    def _is_from(self, source: ToolSource, entry: Import | None) -> bool:
         if entry is None:
             return False
         if entry.format == MIXED:

@@ -38,7 +38,7 @@ _KEPT_STATES = 8
 """Number of earlier values kept of a tool's bookkeeping, which may change with every exchange."""
 
 
-class Source(NamedTuple):
+class ToolSource(NamedTuple):
     """A source of memories: a tool, and the space of its ids."""
 
     tool: str
@@ -58,13 +58,13 @@ class ToolFormat(NamedTuple):
     fields: frozenset[str]
     merging: MergeSupport
 
-    def source_of(self, record: Record) -> Source:
+    def source_of(self, record: Record) -> ToolSource:
         """Return the source of a record: the tool and space that its id comes from, if that tool has this format."""
         for place in record.foreign:
             if place.tool in (self.source, *self.merging.tools):
                 if derive_id(place.tool, place.space, place.id) == record.id:
-                    return Source(place.tool, place.space)
-        return Source(self.source)
+                    return ToolSource(place.tool, place.space)
+        return ToolSource(self.source)
 
     def can_hold(self, path: Path) -> bool:
         """Return True if the format has a place for a value, so that a missing one was removed."""
@@ -484,7 +484,16 @@ class _Merge:
         return ToolMerge(record, conflicts, base, self.went_back, self.unknown)
 
 
-def _same_layout(one: Any, other: Any) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {**one, "vault": ""} == {**other, "vault": ""}
-    return bool(one == other)
+def _same_layout(mine: Any, theirs: Any) -> bool:
+    """Return True if a note looks the same, in whatever folder; a tool may repeat the lines that it adds below."""
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        return bool(mine == theirs)
+    here, there = _blocks(mine), _blocks(theirs)
+    if len(there) > len(here) and set(here) == set(there):
+        theirs = {**theirs, "tail": mine.get("tail", "")}
+    return {**mine, "vault": ""} == {**theirs, "vault": ""}
+
+
+def _blocks(layout: dict[str, Any]) -> list[str]:
+    tail = layout.get("tail")
+    return tail.strip("\r\n").split("\n\n") if isinstance(tail, str) else []

@@ -73,7 +73,7 @@ class Base(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The batch of an import that set it; `None` for an export."""
 
 
-class Origin(NamedTuple):
+class RecordOrigin(NamedTuple):
     """How a record came into a store."""
 
     import_id: str | None
@@ -297,7 +297,7 @@ class History(Protocol):
     def import_of(self, id: str) -> str | None:
         """Return the import that added a record, if one did."""
 
-    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+    def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the store; unknown ids are ignored."""
 
     def bases(self, ids: Sequence[str]) -> list[Base]:

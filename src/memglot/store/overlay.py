@@ -14,7 +14,7 @@ from memglot.store.contract import (
     ContentKey,
     History,
     Import,
-    Origin,
+    RecordOrigin,
     Records,
     Revision,
     Store,
@@ -297,11 +297,13 @@ class OverlayHistory:
         """Return the import of the dry run that added a record, if one did."""
         return self._scratch.import_of(id)
 
-    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+    def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the real store; one that the dry run changed counts as changed."""
-        changed = {id: Origin(None, True) for id in self._scratch.origins(ids)}
+        changed = {id: RecordOrigin(None, True) for id in self._scratch.origins(ids)}
         real = self._real.origins(ids)
-        return real | {id: Origin(real[id].import_id, True) if id in real else found for id, found in changed.items()}
+        return real | {
+            id: RecordOrigin(real[id].import_id, True) if id in real else found for id, found in changed.items()
+        }
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""

@@ -32,7 +32,7 @@ from memglot.store.contract import (
     ContentKey,
     History,
     Import,
-    Origin,
+    RecordOrigin,
     Records,
     Revision,
     SearchIndex,
@@ -401,7 +401,7 @@ class VisibleHistory:
         """Return the import that added a visible record, if one did."""
         return None if self._hidden.ids([id]) else self._history.import_of(id)
 
-    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+    def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how visible records came into the store."""
         return self._history.origins(self._visible_ids(ids))
 

@@ -21,7 +21,7 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.store.audit_chain import first_broken
-from memglot.store.contract import Import, Revision, Store
+from memglot.store.contract import Base, Import, Revision, Store
 from memglot.store.query import Filter, Query
 from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record
@@ -233,6 +233,41 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert [found.content for found in store.records.in_batches([batch])] == ["x", "y"]
         assert list(store.things.in_batches([batch])) == [thing]
         assert store.history.import_of(record.id) == "i1"
+
+    def test_origins_and_changes_of_records(self, store: Store) -> None:
+        one, two = make("one"), make("two")
+        with store.writing():
+            store.history.put_import(Import(id="i", at=1, sources=[], format="ndjson"))
+            store.records.add([one], store.history.new_batch("i"))
+            store.records.add([two])
+        assert store.history.origins([one.id, two.id, "unknown"]) == {one.id: ("i", False), two.id: (None, False)}
+        with store.writing():
+            store.history.add_revisions(
+                [
+                    Revision(kind="base", key=one.id, at=1, action="import", before={}),
+                    Revision(kind="record", key=two.id, at=1, action="update", before=to_builtins(two)),
+                ]
+            )
+        assert store.history.origins([one.id, two.id]) == {one.id: ("i", False), two.id: (None, True)}
+
+    def test_bases_are_replaced_by_tool_space_and_record(self, store: Store) -> None:
+        first = Base(tool="t", space="s", record="a", said={"content": ["1"]}, held={"content": "2"}, updated_at=3)
+        other = [Base(tool="t", space="", record="a"), Base(tool="u", space="s", record="a")]
+        apart = Base(tool="t", space="s", record="b", batch=7)
+        changed = Base(tool="t", space="s", record="a", said={"content": ["1", "2"]}, batch=8)
+
+        def found(*ids: str) -> list[Base]:
+            return sorted(store.history.bases(ids), key=lambda base: (base.record, base.tool, base.space))
+
+        with store.writing():
+            store.history.put_bases([first, *other, apart])
+        assert found("a") == [other[0], first, other[1]]
+        with store.writing():
+            store.history.put_bases([changed])
+        assert found("a", "b", "c") == [other[0], changed, other[1], apart]
+        with store.writing():
+            store.history.remove_bases([first, apart])
+        assert found("a", "b") == other
 
     def test_everything_is_found_after_a_bulk_load(self, store: Store) -> None:
         for _ in range(2):

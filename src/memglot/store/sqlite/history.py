@@ -8,7 +8,7 @@ import msgspec
 from memglot.model import Event, now
 from memglot.settings import actor
 from memglot.store.audit_chain import first_broken, hash_event
-from memglot.store.contract import Base, Import, Origin, Revision
+from memglot.store.contract import Base, Import, RecordOrigin, Revision
 from memglot.store.sqlite.connection import Connection
 
 
@@ -153,14 +153,14 @@ class SqliteHistory:
         found: str | None = self._connection.value(sql, (id,))
         return found
 
-    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+    def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the store."""
         sql = """
             SELECT id, import_id, EXISTS (SELECT 1 FROM revisions WHERE key = id AND kind = 'record')
             FROM records LEFT JOIN batches ON batch = number WHERE id IN (SELECT value FROM json_each(?))
         """
         rows = self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),))
-        return {id: Origin(import_id, bool(changed)) for id, import_id, changed in rows}
+        return {id: RecordOrigin(import_id, bool(changed)) for id, import_id, changed in rows}
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""
