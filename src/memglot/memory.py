@@ -18,7 +18,7 @@ from memglot.arguments import (
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
-from memglot.errors import MemglotError, NoStore
+from memglot.errors import MemglotError, NoStore, StoreError
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
 from memglot.report import Report, ShowProgress
@@ -464,7 +464,10 @@ class Memory:
         used, exchange = export_to(self.store, target, options, report)
         result = ExportResult(report, used.name, target.path, memory.getvalue() if memory else None, exchange)
         if self.store.is_writable:
-            self.remember_export(result)
+            try:
+                self.remember_export(result)
+            except StoreError as error:
+                result.note_forgotten(error)
         return result
 
     def remember_export(self, result: ExportResult) -> None:

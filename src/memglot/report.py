@@ -148,6 +148,8 @@ class Report:
         """Scopes that an import marked as sensitive."""
         self.proof: Proof | None = None
         """The proof of what was written."""
+        self.renamed: DiskList[tuple[str, str]] = DiskList()
+        """Ids under which a tool will return memories that were written, each with the id that the memory has here."""
 
     def fault(
         self,

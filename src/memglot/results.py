@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from memglot.errors import StoreError
 from memglot.model import Record, format_time, to_builtins
 from memglot.report import Fault, Report
 from memglot.store.contract import Import, Store
@@ -115,6 +116,11 @@ class ExportResult:
         self.digest = report.proof.digest if report.proof else ""
         self.losses = dict(report.dropped_counts)
         self.notes = report.notes
+
+    def note_forgotten(self, error: StoreError) -> None:
+        """Note that the export was written, but that the store could not remember it."""
+        reason = f"the export was written, but the store could not record it: {error}"
+        self._report.note(f"{reason}; edits that the tool makes in it may not be imported")
 
     def value(self) -> dict[str, Any]:
         """Return the result as a JSON object."""

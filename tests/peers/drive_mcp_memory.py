@@ -32,7 +32,6 @@ class Service(Peer):
     kinds = ("decision", "learning", "pattern")
     can = frozenset({"retag", "retype", "forget"})
     reports_deletions = False
-    records_edit_times = True
 
     def __init__(self, folder: Path, version: str) -> None:
         folder.mkdir(exist_ok=True)
@@ -100,6 +99,9 @@ class Service(Peer):
         for place in ("meta", "extra"):
             _remove(found.get(place), "import_info")
         found.get("clocks", {}).pop("meta.import_info", None)
+        if not found.get("meta"):
+            # The clock of an object with one key is that of the object.
+            found.get("clocks", {}).pop("meta", None)
         return found
 
 

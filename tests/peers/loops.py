@@ -58,8 +58,6 @@ class Peer(ABC):
     reports_deletions: ClassVar[bool] = True
     """Whether its files say that a memory was deleted; a memory that is only missing is not deleted here."""
     has_tags: ClassVar[bool] = True
-    records_edit_times: ClassVar[bool] = False
-    """Whether its files say when a memory was edited, so that the later of two edits may win without a conflict."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._number = folder, count()
@@ -285,7 +283,7 @@ class LoopTests:
             loop.send()
         loop.assert_fixed_point()
 
-    def test_edits_of_one_field_conflict_or_the_later_wins(self, loop: Loop) -> None:
+    def test_edits_of_one_field_conflict(self, loop: Loop) -> None:
         if "retag" not in loop.peer.can:
             pytest.skip("the program cannot edit a memory")
         loop.receive()
@@ -298,15 +296,11 @@ class LoopTests:
             field, values = "kind", loop.peer.kinds[1:]
             loop.peer.retype(SHARED_BY_BOTH, values[0])
         loop.memory.update(id, **{field: values[1]})
-        if loop.peer.records_edit_times:
-            loop.receive()
-            assert getattr(loop.memory.get(id), field) == values[1]
-        else:
-            loop.receive(conflicts=1)
-            (conflict,) = loop.memory.conflicts()
-            assert (conflict.record, conflict.field) == (id, field)
-            assert sorted(conflict.values) == sorted(values)
-            loop.memory.resolve(id, field, take=1)
+        loop.receive(conflicts=1)
+        (conflict,) = loop.memory.conflicts()
+        assert (conflict.record, conflict.field) == (id, field)
+        assert sorted(conflict.values) == sorted(values)
+        loop.memory.resolve(id, field, take=1)
         loop.send()
         loop.assert_fixed_point()
 

@@ -70,7 +70,7 @@ def _remember(session: Session, result: ExportResult) -> None:
         with session.memory(write=True) as memory:
             memory.remember_export(result)
     except StoreError as error:
-        result.notes.append(f"cannot remember this export, so the tool's next file may only add memories: {error}")
+        result.note_forgotten(error)
 
 
 def print_export(session: Session, result: ExportResult, path: str | None) -> None:

@@ -10,6 +10,7 @@ from memglot.formats.base import Format, WriteOptions
 from memglot.importing.bases import Bases, new_base
 from memglot.merging.tool_edits import add_exchange, tool_format
 from memglot.model import Item, Record
+from memglot.report import Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Base, Store
 
@@ -20,6 +21,7 @@ class ToolExchange:
     def __init__(self, format: Format, options: WriteOptions) -> None:
         self._format = tool_format(format)
         self._written: DiskList[Base] = DiskList(Base)
+        self._renamed: DiskList[Base] = DiskList(Base)
         merging = format.merging
         carried = merging.carries_all and not options.plain
         # Other formats are merged by memglot's own clocks, or not at all.
@@ -32,8 +34,13 @@ class ToolExchange:
                 self._written.append(new_base(self._format, item, self._format.can_hold))
             yield item
 
+    def rename(self, report: Report) -> None:
+        """Note the ids under which the tool will return some of the memories."""
+        for id, here in report.renamed if self._is_needed else ():
+            self._renamed.append(Base(tool=self._format.source, space="", record=id, same_as=here))
+
     def __len__(self) -> int:
-        return len(self._written)
+        return len(self._written) + len(self._renamed)
 
     def remember(self, store: Store) -> None:
         """Store what was written as the base of the next import from the tool."""
@@ -53,3 +60,7 @@ class ToolExchange:
                         changed.append(after)
                 store.history.put_bases(changed)
             store.give_way()
+        renamed = iter(self._renamed)
+        while batch := list(islice(renamed, BATCH_SIZE)):
+            with store.writing():
+                store.history.put_bases(batch)

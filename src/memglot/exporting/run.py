@@ -74,6 +74,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     if format.writing.includes_audit:
         items = with_audit(store, items, wanted=options.audit)
     format.write(exchange.watch(items), target, report, options.writing)
+    exchange.rename(report)
     if report.proof is not None and not report.proof.count and not options.filter.is_all:
         if not store.records.count(options.filter):
             report.note("no memory matches the filter")

@@ -27,9 +27,9 @@ class BatchWriter:
         self._redirects = RedirectChanges()
         self.conflicts = self.deleted = 0
 
-    def begin_batch(self, import_id: str) -> int:
+    def begin_batch(self, import_id: str, format: str = "") -> int:
         """Return the number of a new batch, and mark its begin among the revisions."""
-        batch = self._store.history.new_batch(import_id)
+        batch = self._store.history.new_batch(import_id, format)
         mark = Revision(kind=BATCH_MARKER, key=import_id, at=self._at, action="import", before=None, batch=batch)
         self._store.history.add_revisions([mark])
         return batch

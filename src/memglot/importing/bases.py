@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from memglot.errors import UnknownFormat
@@ -13,14 +12,12 @@ from memglot.merging.tool_edits import ToolFormat, ToolSource, tool_format
 from memglot.model import Record
 from memglot.model.fingerprints import ABSENT, fingerprints, parse_name
 from memglot.model.paths import Path
-from memglot.store.contract import Base, Import, RecordOrigin, Store
+from memglot.store.contract import Base, RecordOrigin, Store
 
 BaseChange = tuple[Base | None, Base]
 """A base before and after an exchange; `None` if there was none."""
 BASE = "base"
 """The kind of a revision of a base."""
-MIXED = "mixed"
-"""The format of an import that read several."""
 
 
 class Bases:
@@ -39,10 +36,16 @@ class Bases:
         self._origins = history.origins(ids)
         self._exchanged = {record for record, *_ in self._stored}
 
+    def renamed(self, ids: list[str]) -> dict[str, Record]:
+        """Return the memories that a tool calls by one of these ids, by that id."""
+        found = {base.record: base.same_as for base in self._store.history.bases(ids) if base.same_as} if ids else {}
+        records = {record.id: record for record in self._store.records.get(list(found.values()))} if found else {}
+        return {id: records[here] for id, here in found.items() if here in records}
+
     def is_as_imported(self, id: str) -> bool:
         """Return True if a record was imported and neither changed nor exchanged since."""
         origin = self._origins.get(id)
-        if origin is None or origin.import_id is None or origin.is_changed:
+        if origin is None or not origin.format or origin.is_changed:
             return False
         return id not in self._exchanged
 
@@ -67,13 +70,10 @@ class Bases:
     def _as_imported(self, source: ToolSource, local: Record) -> Base | None:
         """Return a base from the states that imports of the source's tool left behind, or `None`."""
         origin = self._origins.get(local.id)
-        if origin is None or origin.import_id is None or not self._is_from(source, self._imports.get(origin.import_id)):
+        if origin is None or not _is_from(source, origin.format):
             return None
-        states = [local]
-        if origin.is_changed:
-            states = self._states_after_imports(source, local)
         base = Base(tool=source.tool, space=source.space, record=local.id)
-        for state in states:
+        for state in self._states_after_imports(source, local) if origin.is_changed else [local]:
             now = fingerprints(state)
             for name in {**base.said, **now}:
                 said, value = base.said.setdefault(name, []), now.get(name, ABSENT)
@@ -84,35 +84,28 @@ class Bases:
 
     def _states_after_imports(self, source: ToolSource, local: Record) -> list[Record]:
         """Return the states of a changed record right after it was imported, and after each later import."""
-        past = [one for one in self._store.history.revisions(key=local.id) if one.kind == "record"]
-        earlier = [parse_revision(one.before)[0] for one in past if one.before is not None]
-        states = earlier[:1] or [local]
-        afters = [*earlier[1:], local]
-        for revision, after in zip([one for one in past if one.before is not None], afters, strict=True):
-            if revision.batch is not None and revision.action == "import":
-                entry = self._imports.get(self._imports_of_batches.get(revision.batch, ""))
-                states += [after] if self._is_from(source, entry) else []
-        return states
-
-    def _is_from(self, source: ToolSource, entry: Import | None) -> bool:
-        if entry is None:
-            return False
-        if entry.format == MIXED:
-            return True
-        try:
-            format = tool_format(registry.get(entry.format))
-        except UnknownFormat:
-            return False
-        return not format.merging.has_clocks and source.tool in {format.source, *format.merging.tools}
-
-    @cached_property
-    def _imports(self) -> dict[str, Import]:
-        return {entry.id: entry for entry in self._store.history.imports()}
-
-    @cached_property
-    def _imports_of_batches(self) -> dict[int, str]:
         history = self._store.history
-        return {batch: id for id in self._imports for batch in history.batches(id)}
+        past = [one for one in history.revisions(key=local.id) if one.kind == "record" and one.before is not None]
+        states = [*(parse_revision(one.before)[0] for one in past if one.before is not None), local]
+        formats = history.formats([one.batch for one in past if one.batch is not None])
+        changes = zip(past, states[1:], strict=True)
+        later = [
+            after
+            for one, after in changes
+            if one.action == "import" and one.batch is not None and _is_from(source, formats.get(one.batch))
+        ]
+        return [states[0], *later]
+
+
+def _is_from(source: ToolSource, name: str | None) -> bool:
+    """Return True if files of a format come from a source."""
+    try:
+        format = tool_format(registry.get(name)) if name else None
+    except UnknownFormat:
+        return False
+    if format is None or format.merging.has_clocks:
+        return False
+    return source.tool in (format.source, *format.merging.tools)
 
 
 def new_base(format: ToolFormat, record: Record, holds: Callable[[Path], bool] | None = None) -> Base:

@@ -32,15 +32,15 @@ class Duplicates:
         if self._kept is not None:
             self._kept.close()
 
-    def add(self, duplicates: Iterable[tuple[Record, Record]]) -> None:
-        """Add duplicates, each with the record that is kept instead."""
+    def add(self, duplicates: Iterable[tuple[Record, Record]], *, same: bool = False) -> None:
+        """Add duplicates, each with the record that is kept instead; `same` if they are one memory with two ids."""
         for skipped, kept in duplicates:
             if skipped.id and kept.id and skipped.id != kept.id:
                 if self._kept is None:
                     self._kept = DiskMap()
                 if skipped.id not in self._kept:
                     self._kept[skipped.id] = kept.id
-                self._kept[f"kept {kept.id}"] = ""
+                self._kept[f"{'same' if same else 'kept'} {kept.id}"] = ""
 
     def is_kept(self, id: str) -> bool:
         """Return True if a memory is kept instead of a duplicate, so its text still exists in the input."""
@@ -92,10 +92,19 @@ class Duplicates:
             return None
         if isinstance(moved, Supersession) and moved.newer == moved.older:
             return None
+        if isinstance(moved, Relation) and self._is_known_link(moved):
+            return None
         # The memory that is kept has its own vector and its own conflicts.
         if isinstance(moved, (Embedding, Conflict)) and self._store.things.same_key(moved) is not None:
             return None
         return moved
+
+    def _is_known_link(self, moved: Relation) -> bool:
+        """Return True if a memory that has two ids has such a relation already; the entity may have two ids as well."""
+        if self._kept is None or f"same {moved.subject.id}" not in self._kept:
+            return False
+        known = self._store.things.select(Relation, [moved.subject.id])
+        return any((one.predicate, one.object.entity) == (moved.predicate, moved.object.entity) for one in known)
 
     def _end(self, end: Endpoint) -> Endpoint:
         return end if end.entity else Endpoint(str(self._id(end.id)))

@@ -77,6 +77,8 @@ class BatchPlan:
     skipped: list[str] = field(default_factory=list)
     duplicates: list[tuple[Record, Record]] = field(default_factory=list)
     """Records that are skipped, each with the one of the same text that is kept."""
+    renamed: list[tuple[Record, Record]] = field(default_factory=list)
+    """Records that the source calls by another id, each with the memory that they are."""
     pending: set[int] = field(default_factory=set)
     """Identities of records that will be written anyway."""
     revived: dict[str, MemoryState] = field(default_factory=dict)
@@ -141,9 +143,14 @@ class Planner:
             if record.id in there:
                 self._merge(plan, there[record.id], record, conflicts[record.id])
         stored = self._same_texts(rest, plan) if by_content else {}
+        renamed = self._bases.renamed([id for id in explicit if id not in there]) if not self._by_clocks else {}
         plan.pending.update(id(change.after) for change in plan.merged)
         for record in rest:
             if record.id in there:
+                continue
+            if (same := renamed.get(record.id)) is not None:
+                plan.skipped.append(same.id)
+                plan.renamed.append((record, same))
                 continue
             # A record that is deleted in its source is not a duplicate of one that is not.
             alone = not by_content or record.status == DELETED

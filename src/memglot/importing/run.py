@@ -227,6 +227,7 @@ class _Importer:
                 if not record.id or not record.created_at:
                     assign_id_and_times(record, self._minter)
             self.duplicates.add(plan.duplicates)
+            self.duplicates.add(plan.renamed, same=True)
             self._write(plan, self._plan_things(plan, things))
         self._summary.add(plan)
 
@@ -248,7 +249,7 @@ class _Importer:
             self._writer.write_bases(plan.bases, None)
             return
         self._begin()
-        batch = self._writer.begin_batch(self.entry.id)
+        batch = self._writer.begin_batch(self.entry.id, self._format)
         digest = self.store.records.add(plan.new, batch)
         self._writer.write(plan, things, batch)
         self.report.formats[self._format] += len(plan.new)

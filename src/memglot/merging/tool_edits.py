@@ -34,9 +34,6 @@ from memglot.model.fingerprints import LISTS as EDITED_LISTS
 from memglot.model.paths import DEFAULTS, SCALARS, Path, is_layout, path_name
 from memglot.store.contract import Base
 
-_KEPT_STATES = 8
-"""Number of earlier values kept of a tool's bookkeeping, which may change with every exchange."""
-
 
 class ToolSource(NamedTuple):
     """A source of memories: a tool, and the space of its ids."""
@@ -168,7 +165,7 @@ def _no_base(record: Record, format: ToolFormat) -> Base:
 def _edit_clock(local: Record, remote: Record, at: int, name: str = "") -> int:
     """Return the clock of a value that another tool changed; without a name, of the record."""
     before = clock_of(local, name) if name else local.updated_at
-    return max(min(remote.modified_at or at, at), before + 1)
+    return min(max(min(remote.modified_at or at, at), before + 1), LATEST)
 
 
 def _absent(path: Path) -> Any:
@@ -273,7 +270,7 @@ class _Merge:
             lists = {**self._mine.lists, **self._theirs.lists}
             return [path for path in found if path is not None and path not in lists] + layouts
         said = [parse_name(name) for name in self._said if name not in EDITED_LISTS]
-        removed = [path for path in said if path is not None and self._format.can_hold(path)]
+        removed = [path for path in said if path is not None and self._can_be_removed(path)]
         paths = {**self._theirs.registers, **dict.fromkeys(removed)}
         return [path for path in paths if path not in self._mine.lists and path not in self._theirs.lists]
 
@@ -290,6 +287,9 @@ class _Merge:
         names = {path: found for path, found in names.items() if found or self._format.can_hold(path)}
         return names | dict.fromkeys(own, []) | self._theirs.lists
 
+    def _can_be_removed(self, path: Path) -> bool:
+        return self._format.can_hold(path) and path[0] not in self._remote.unsaid
+
     def _here(self, path: Path) -> str:
         return _fingerprint(path, self._mine.registers.get(path))
 
@@ -304,8 +304,7 @@ class _Merge:
         rule = self._format.merging.bookkeeping.get(name)
         if now == here:
             self._remember(name, now, here, rule)
-        elif here == ABSENT and theirs is not None and self._format.merging.defaults.get(name) == theirs.value:
-            # The tool gives this value to a memory that has none.
+        elif theirs is not None and self._is_rendering(path, name, theirs.value, here):
             return
         elif rule is not None:
             self._merge_bookkeeping(path, name, theirs, now, rule)
@@ -317,6 +316,12 @@ class _Merge:
             self._merge_change(path, name, theirs, now, here)
         else:
             self._fill(path, name, theirs, now, here)
+
+    def _is_rendering(self, path: Path, name: str, value: Any, here: str) -> bool:
+        """Return True if a value is what the tool makes of the local one: a default, or a scope without its id."""
+        if here == ABSENT:
+            return bool(self._format.merging.defaults.get(name) == value)
+        return path == ("scope",) and "scope" in self._remote.unsaid and self._local.scope.startswith(f"{value}:")
 
     @property
     def _is_known(self) -> bool:
@@ -331,6 +336,11 @@ class _Merge:
             return [*said, written]
         return said or [ABSENT]
 
+    def _is_edit_of_last(self, name: str, now: str) -> bool:
+        """Return True if a carry slot proves that a tool edited the value of the last exchange."""
+        last = self._history(name)[-1]
+        return self._edits is not None and self._edits[name] == last != now
+
     def _held_before(self, name: str) -> str:
         """Return what this store had at the last exchange."""
         said, last = self._said.get(name, []), self._history(name)[-1]
@@ -338,8 +348,8 @@ class _Merge:
 
     def _merge_change(self, path: Path, name: str, theirs: Register | None, now: str, here: str) -> None:
         history = self._history(name)
-        if now in history:
-            self.went_back += now != history[-1] and self._edits is None
+        if now in history and not self._is_edit_of_last(name, now):
+            self.went_back += now != history[-1]
             return
         held = self._held_before(name)
         clock = clock_of(self._local, name)
@@ -391,7 +401,7 @@ class _Merge:
 
     def _merge_bookkeeping(self, path: Path, name: str, theirs: Register | None, now: str, rule: str) -> None:
         """Merge a value that the tool keeps for itself, by its own rule; it never conflicts."""
-        if theirs is not None and now not in self._history(name) and not self._is_older(name):
+        if theirs is not None and now != self._history(name)[-1] and not self._is_older(name):
             mine = self._mine.registers.get(path)
             if rule != MergeRule.LATEST and mine is not None:
                 values = [mine.value, theirs.value]
@@ -426,8 +436,8 @@ class _Merge:
             found = join_lists(mine, theirs)
         elif self._policy == "merge":
             history = self._history(name)
-            if now in history:
-                self.went_back += now != history[-1] and self._edits is None
+            if now in history and not self._is_edit_of_last(name, now):
+                self.went_back += now != history[-1]
                 return
             found = merge_lists(mine, theirs, history[-1])
         if list_fingerprint(found) != here:
@@ -447,7 +457,8 @@ class _Merge:
         """Remember what the tool says now, and what is stored here, if that is something else."""
         before = self._history(name) if self._is_known else []
         if rule is not None:
-            before = before[-_KEPT_STATES:]
+            # It may return to an earlier state, and changes often.
+            before = []
         if not before or before[-1] != now:
             self._said[name] = [*(one for one in before if one != now), now]
         self._held.pop(name, None)

@@ -8,6 +8,7 @@ from typing import Any
 from memglot.model.canonical import canonical_value
 from memglot.model.paths import (
     DEFAULTS,
+    OBJECTS,
     SCALARS,
     UNCLOCKED,
     Path,
@@ -69,6 +70,14 @@ def fingerprints(record: Record) -> dict[str, str]:
 def parse_name(name: str) -> Path | None:
     """Return the path of a name, also of a list; `None` if it names nothing."""
     return (name,) if name in LISTS else parse_path(name)
+
+
+def is_name(name: str) -> bool:
+    """Return True if a value that a tool may edit has this name."""
+    path = parse_name(name)
+    if path is None or path in UNCLOCKED or path[0] in OBJECTS and len(path) == 1:
+        return False
+    return path_name(path) == name
 
 
 def copy_value(name: str, source: Record, target: Record) -> None:

@@ -68,6 +68,8 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     value that memglot wrote; `None` if the carry slot does not say what was written. Not a field."""
     is_from_memglot = False
     """Whether memglot itself wrote the file, and not a tool that only kept the carry slot. Not a field."""
+    unsaid = cast("frozenset[str]", frozenset())
+    """Fields that the source leaves out or shortens, though its format has a place for them. Not a field."""
     modified_at = 0
     """When the source of the record was modified, in microseconds; 0 if unknown. Not a field."""
 

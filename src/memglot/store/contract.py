@@ -69,6 +69,8 @@ class Base(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What this store had at the last exchange, where that differs from what the tool said."""
     updated_at: int = 0
     """When the memory was last edited, as the tool said."""
+    same_as: str = ""
+    """The memory that the tool calls by another id; then nothing else is set."""
     batch: int | None = None
     """The batch of an import that set it; `None` for an export."""
 
@@ -76,8 +78,8 @@ class Base(msgspec.Struct, kw_only=True, omit_defaults=True):
 class RecordOrigin(NamedTuple):
     """How a record came into a store."""
 
-    import_id: str | None
-    """The import that added it, if one did."""
+    format: str | None
+    """The format of the import that added it, if one did."""
     is_changed: bool
     """Whether it was changed since."""
 
@@ -288,8 +290,11 @@ class History(Protocol):
     def imports(self) -> Iterator[Import]:
         """Yield all imports, newest first."""
 
-    def new_batch(self, import_id: str) -> int:
-        """Return a number for the next batch of an import."""
+    def new_batch(self, import_id: str, format: str = "") -> int:
+        """Return a number for the next batch of an import, whose items have one format."""
+
+    def formats(self, batches: Sequence[int]) -> dict[int, str]:
+        """Return the formats of batches; of several formats in one import of an earlier version, `mixed`."""
 
     def batches(self, import_id: str) -> list[int]:
         """Return the batches of an import, in order."""

@@ -285,9 +285,13 @@ class OverlayHistory:
         """Yield the imports of the real store."""
         return self._real.imports()
 
-    def new_batch(self, import_id: str) -> int:
+    def new_batch(self, import_id: str, format: str = "") -> int:
         """Return a batch number of the temporary store."""
-        return self._scratch.new_batch(import_id)
+        return self._scratch.new_batch(import_id, format)
+
+    def formats(self, batches: Sequence[int]) -> dict[int, str]:
+        """Return the formats of batches of the real store."""
+        return self._real.formats(batches)
 
     def batches(self, import_id: str) -> list[int]:
         """Return the batches of an import of the dry run."""
@@ -299,11 +303,10 @@ class OverlayHistory:
 
     def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the real store; one that the dry run changed counts as changed."""
-        changed = {id: RecordOrigin(None, True) for id in self._scratch.origins(ids)}
         real = self._real.origins(ids)
-        return real | {
-            id: RecordOrigin(real[id].import_id, True) if id in real else found for id, found in changed.items()
-        }
+        for id in self._scratch.origins(ids):
+            real[id] = RecordOrigin(real[id].format if id in real else None, True)
+        return real
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""

@@ -389,9 +389,13 @@ class VisibleHistory:
         scopes = self._hidden.scopes
         return (entry for entry in self._history.imports() if entry.closed or not scopes)
 
-    def new_batch(self, import_id: str) -> int:
+    def new_batch(self, import_id: str, format: str = "") -> int:
         """Return a number for the next batch of an import."""
-        return self._history.new_batch(import_id)
+        return self._history.new_batch(import_id, format)
+
+    def formats(self, batches: Sequence[int]) -> dict[int, str]:
+        """Return the formats of batches."""
+        return self._history.formats(batches)
 
     def batches(self, import_id: str) -> list[int]:
         """Return the batches of an import, in order."""

@@ -238,9 +238,12 @@ class StoreConformance(SettingsConformance, FilterConformance):
         one, two = make("one"), make("two")
         with store.writing():
             store.history.put_import(Import(id="i", at=1, sources=[], format="ndjson"))
-            store.records.add([one], store.history.new_batch("i"))
+            batches = [store.history.new_batch("i", format) for format in ("csv", "")]
+            store.records.add([one], batches[0])
             store.records.add([two])
-        assert store.history.origins([one.id, two.id, "unknown"]) == {one.id: ("i", False), two.id: (None, False)}
+        # A batch of an earlier version has the format of its import.
+        assert store.history.formats(batches) == {batches[0]: "csv", batches[1]: "ndjson"}
+        assert store.history.origins([one.id, two.id, "unknown"]) == {one.id: ("csv", False), two.id: (None, False)}
         with store.writing():
             store.history.add_revisions(
                 [
@@ -248,7 +251,7 @@ class StoreConformance(SettingsConformance, FilterConformance):
                     Revision(kind="record", key=two.id, at=1, action="update", before=to_builtins(two)),
                 ]
             )
-        assert store.history.origins([one.id, two.id]) == {one.id: ("i", False), two.id: (None, True)}
+        assert store.history.origins([one.id, two.id]) == {one.id: ("csv", False), two.id: (None, True)}
 
     def test_bases_are_replaced_by_tool_space_and_record(self, store: Store) -> None:
         first = Base(tool="t", space="s", record="a", said={"content": ["1"]}, held={"content": "2"}, updated_at=3)

@@ -14,8 +14,8 @@ CREATE TABLE bases (
 INSERT INTO bases VALUES('0194a000-0001-7000-8000-000000000001','agentos','','{"tool":"agentos","space":"","record":"0194a000-0001-7000-8000-000000000001","said":{"content":["0123456789ab","ba9876543210"]},"held":{"content":"aaaaaaaaaaaa"},"updated_at":1}',NULL);
 
 DROP TABLE IF EXISTS batches;
-CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
-INSERT INTO batches VALUES(1,'01a1dead-2048-7000-8000-041991d335a2');
+CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id), format TEXT NOT NULL DEFAULT '');
+INSERT INTO batches VALUES(1,'01a1dead-2048-7000-8000-041991d335a2','');
 CREATE INDEX batches_import ON batches (import_id);
 
 DROP TABLE IF EXISTS blobs;

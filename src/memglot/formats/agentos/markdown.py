@@ -17,7 +17,6 @@ from memglot.formats.base import (
     FolderSupport,
     Format,
     Glimpse,
-    MergeRule,
     MergeSupport,
     ReadOptions,
     WriteOptions,
@@ -40,7 +39,6 @@ from memglot.formats.core.note_layout import (
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import (
-    BOOKKEEPING,
     DEFAULT_TYPE,
     NATIVE_FIELDS,
     NOTE_TIMES,
@@ -48,6 +46,8 @@ from memglot.formats.core.trace import (
     TOOL,
     TOOL_DEFAULTS,
     Trace,
+    mark_program_note,
+    note_bookkeeping,
     read_trace,
     trace_from_record,
 )
@@ -105,6 +105,7 @@ def _items(path: str, source: Source, space: str, report: SourceReport, options:
     record, *attached = read_trace(_trace(frame.front, content, path), space, NOTES, report)
     assert isinstance(record, Record)
     things: list[Thing] = [item for item in attached if not isinstance(item, Record)]
+    mark_program_note(record, frame.front)
     slot = options.slots.get(path) if options.slots is not None else None
     if isinstance(slot, dict):
         things += take_slot({KEY: slot}, record, report) or []
@@ -265,6 +266,6 @@ FORMAT = Format(
         by_hand=True,
         source=PLACE,
         defaults=TOOL_DEFAULTS,
-        bookkeeping={**BOOKKEEPING, f"extra.{PLACE}.places": MergeRule.UNION},
+        bookkeeping=note_bookkeeping(PLACE),
     ),
 )

@@ -26,7 +26,7 @@ from memglot.model import (
     set_times_from_id,
     to_builtins,
 )
-from memglot.model.fingerprints import ABSENT, copy_value, fingerprints
+from memglot.model.fingerprints import ABSENT, copy_value, fingerprints, is_name
 from memglot.model.record_errors import not_a_slot
 from memglot.report import Proof, Report, SourceReport
 
@@ -236,7 +236,7 @@ def _keep_tool_edits(record: Record, native: Record, base: dict[str, str]) -> No
     """Let the values that another tool changed since memglot wrote them win over those in the slot."""
     now, carried = fingerprints(native), fingerprints(record)
     record.tool_edits = {}
-    for name in {**base, **now}:
+    for name in filter(is_name, {**base, **now}):
         seen, written = now.get(name, ABSENT), base.get(name, ABSENT)
         if seen == written:
             continue

@@ -36,6 +36,19 @@ _HASHES = ("contentHash", "content_hash", "import_hash")
 _OWN = frozenset({"entities", "decay"})
 BOOKKEEPING = dict.fromkeys(("strength", "extra.agentos.decay", "extra.agentos.hashes"), MergeRule.LATEST)
 """Values that AgentOS changes by itself, for example with each recall."""
+
+
+def mark_program_note(record: Record, front: dict[str, Any]) -> None:
+    """Mark a note that AgentOS itself wrote: without metadata, title and the id of a scope; its times are numbers."""
+    if isinstance(front.get("createdAt"), int) and not record.is_carried:
+        record.unsaid = frozenset({"meta", "title", "extra", "scope"})
+
+
+def note_bookkeeping(tool: str) -> dict[str, MergeRule]:
+    """Return the values that a format of notes keeps for itself, also where its notes are."""
+    return {**BOOKKEEPING, f"extra.{tool}.path": MergeRule.LATEST, f"extra.{tool}.places": MergeRule.UNION}
+
+
 TOOL_DEFAULTS = {"strength": 1.0}
 """Values that AgentOS gives to a memory that has none."""
 _RESERVED = frozenset({*_HASHES, *_OWN, "scopeId", KEY})

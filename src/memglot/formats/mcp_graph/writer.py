@@ -194,6 +194,8 @@ class LineWriter:
             numbers[record.content] += 1
             key = slot_key(record.content, numbers[record.content])
             fact = named_line.fact(text, numbers[record.content])
+            if fact.id != record.id:
+                self._report.renamed.append((fact.id, record.id))
             missing = {} if record == fact else differences(record, fact)
             if carried := pack_found(missing, record, attached, self._report, self._plain, fact):
                 line.slot.observations[key] = carried

@@ -15,7 +15,6 @@ from memglot.formats.base import (
     FolderSupport,
     Format,
     Glimpse,
-    MergeRule,
     MergeSupport,
     ReadOptions,
     WriteOptions,
@@ -26,7 +25,7 @@ from memglot.formats.core.note_files import digest_file
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.core.trace import BOOKKEEPING, NATIVE_FIELDS, TOOL_DEFAULTS
+from memglot.formats.core.trace import NATIVE_FIELDS, TOOL_DEFAULTS, note_bookkeeping
 from memglot.formats.core.trace_fields import is_agentos_note
 from memglot.formats.obsidian.note import TOOL, has_tag_line
 from memglot.formats.obsidian.reader import read_vault
@@ -94,7 +93,5 @@ FORMAT = Format(
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
     writing=WriteSupport(makes_folder=True, needs_ids=True),
-    merging=MergeSupport(
-        by_hand=True, defaults=TOOL_DEFAULTS, bookkeeping={**BOOKKEEPING, f"extra.{TOOL}.places": MergeRule.UNION}
-    ),
+    merging=MergeSupport(by_hand=True, defaults=TOOL_DEFAULTS, bookkeeping=note_bookkeeping(TOOL)),
 )

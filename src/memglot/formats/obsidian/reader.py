@@ -15,6 +15,7 @@ from memglot.formats.core.carry import KEY, is_slot, take_slot
 from memglot.formats.core.encoding import BOM
 from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest, nul_positions
 from memglot.formats.core.source import Source
+from memglot.formats.core.trace import mark_program_note
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
@@ -102,6 +103,7 @@ class _Note:
         name = self.path.rpartition("/")[2]
         record = front_record(frame.front, body.content or name, self.path, self.vault)
         attached = self._apply_slots(record, frame.front, report)
+        mark_program_note(record, frame.front)
         self._front_tags = record.tags
         empty = False
         if "text" not in marks or marks["text"] != text_digest(record):

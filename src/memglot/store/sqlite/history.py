@@ -11,6 +11,10 @@ from memglot.store.audit_chain import first_broken, hash_event
 from memglot.store.contract import Base, Import, RecordOrigin, Revision
 from memglot.store.sqlite.connection import Connection
 
+_BATCHES = "batches LEFT JOIN imports ON imports.id = import_id"
+# A batch of an earlier version has no format of its own.
+_FORMAT = "coalesce(nullif(batches.format, ''), imports.doc ->> '$.format', '')"
+
 
 class SqliteHistory:
     """Revisions, the audit chain and imports; see `memglot.store.contract.History`."""
@@ -137,10 +141,15 @@ class SqliteHistory:
         for (doc,) in self._connection.rows("SELECT doc FROM imports ORDER BY at DESC, id DESC"):
             yield msgspec.json.decode(doc, type=Import)
 
-    def new_batch(self, import_id: str) -> int:
+    def new_batch(self, import_id: str, format: str = "") -> int:
         """Return a number for the next batch of an import."""
-        self._db.execute("INSERT INTO batches (import_id) VALUES (?)", (import_id,))
+        self._db.execute("INSERT INTO batches (import_id, format) VALUES (?, ?)", (import_id, format))
         return self._db.last_insert_rowid()
+
+    def formats(self, batches: Sequence[int]) -> dict[int, str]:
+        """Return the formats of batches."""
+        sql = f"SELECT number, {_FORMAT} FROM {_BATCHES} WHERE number IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.rows(sql, (msgspec.json.encode(list(batches)).decode(),)))
 
     def batches(self, import_id: str) -> list[int]:
         """Return the batches of an import, in order."""
@@ -155,12 +164,13 @@ class SqliteHistory:
 
     def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the store."""
-        sql = """
-            SELECT id, import_id, EXISTS (SELECT 1 FROM revisions WHERE key = id AND kind = 'record')
-            FROM records LEFT JOIN batches ON batch = number WHERE id IN (SELECT value FROM json_each(?))
+        sql = f"""
+            SELECT records.id, (SELECT {_FORMAT} FROM {_BATCHES} WHERE number = batch),
+                EXISTS (SELECT 1 FROM revisions WHERE key = records.id AND kind = 'record')
+            FROM records WHERE records.id IN (SELECT value FROM json_each(?))
         """
         rows = self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),))
-        return {id: RecordOrigin(import_id, bool(changed)) for id, import_id, changed in rows}
+        return {id: RecordOrigin(format, bool(changed)) for id, format, changed in rows}
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""

@@ -97,8 +97,9 @@ ALTER TABLE revisions RENAME COLUMN deed TO action;
 ALTER TABLE revisions RENAME COLUMN origin TO previous_batch;
 """ + "".join(f"ALTER TABLE {table} RENAME COLUMN other TO second_key;\n" for table in THING_TABLES)
 
-# What other tools said about memories at the last exchange.
+# What other tools said about memories at the last exchange, and the format of each batch of an import.
 _BASES = """
+ALTER TABLE batches ADD COLUMN format TEXT NOT NULL DEFAULT '';
 CREATE TABLE bases (
     record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
     PRIMARY KEY (record, tool, space)

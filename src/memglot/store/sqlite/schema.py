@@ -85,7 +85,9 @@ CREATE INDEX {table}_other ON {table} (second_key);
 
 _HISTORY = """
 CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
-CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
+CREATE TABLE batches (
+    number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id), format TEXT NOT NULL DEFAULT ''
+);
 CREATE INDEX batches_import ON batches (import_id);
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, action TEXT NOT NULL,

@@ -29,7 +29,9 @@ CREATE TABLE turns (
 );
 CREATE TABLE vectors (seq INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE imports (id TEXT PRIMARY KEY, at INTEGER NOT NULL, doc TEXT NOT NULL);
-CREATE TABLE batches (number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id));
+CREATE TABLE batches (
+    number INTEGER PRIMARY KEY, import_id TEXT NOT NULL REFERENCES imports (id), format TEXT NOT NULL DEFAULT ''
+);
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, action TEXT NOT NULL,
     before TEXT, batch INTEGER, previous_batch INTEGER
