@@ -196,8 +196,25 @@ class Loop:
             assert_same(self.state(), state)
 
 
+_TAG_LINE = "AgentOS reads the line of tags below a note as content, so a tag that was removed there stays in the text"
+_LINKS = "the program keeps the link but not our relation, and the link comes back as a relation of its own"
+KNOWN_DIFFERENCES = {
+    ("drive_agentos", "test_an_edit_in_the_program_arrives[obsidian-retag]"): _TAG_LINE,
+    ("drive_agentos", "test_the_whole_loop[obsidian]"): _TAG_LINE,
+    ("drive_agentos", "test_fields_of_ours_survive[obsidian]"): _LINKS,
+    ("drive_mcp_graph", "test_fields_of_ours_survive"): _LINKS,
+}
+"""What still differs, each with its reason; a repaired one fails until it is removed from this list."""
+
+
 class LoopTests:
     """The tests of every program; each file derives a class with a fixture `loop`."""
+
+    @pytest.fixture(autouse=True)
+    def mark_known_difference(self, request: pytest.FixtureRequest) -> None:
+        """Expect a test of a known difference to fail."""
+        if reason := KNOWN_DIFFERENCES.get((request.node.path.stem, request.node.name)):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def test_a_trip_through_the_program_is_not_an_edit(self, loop: Loop) -> None:
         loop.receive()
