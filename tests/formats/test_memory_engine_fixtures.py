@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import msgspec
 import pytest
 
 from memglot import Memory, Record, Temporal
+from memglot.exporting.verify import verify_path
 from memglot.model import parse_time
+from memglot.report import Report
 
 FOLDER = Path(__file__).parents[3] / "shared" / "fixtures" / "memory-engine"
 CASES: list[dict[str, Any]] = (
@@ -61,3 +64,16 @@ def _wanted(value: dict[str, Any]) -> dict[str, Any]:
     start, end = parse_time(value["temporal"]["start"]), value["temporal"].get("end")
     end = parse_time(end) if end else None
     return {**value, "temporal": Temporal(start, end if end != start else None)}
+
+
+@pytest.mark.parametrize("format", ["json", "ndjson", "yaml"])
+@pytest.mark.parametrize("key", ["createdAt", "retrievalCount", "emotions", "mapping"])
+def test_a_key_of_another_tool_does_not_change_the_format_of_an_export(format: str, key: str, tmp_path: Path) -> None:
+    source = [{"content": "gone"}, {"content": "a", key: {}}, {"content": "b", key: {}}]
+    with Memory.open(":memory:") as memory:
+        memory.import_from(json.dumps(source).encode(), format="json")
+        memory.delete(next(record.id for record in memory.list() if record.content == "gone"))
+        memory.export(tmp_path / f"out.{format}")
+        assert verify_path(tmp_path / f"out.{format}", Report()).state == "whole"
+        result = memory.import_from(tmp_path / f"out.{format}")
+        assert (result.format, result.imported, result.skipped) == (format, 0, 2)

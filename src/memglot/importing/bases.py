@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from memglot.errors import UnknownFormat
@@ -10,8 +11,7 @@ from memglot.formats import registry
 from memglot.merging.memory_state import parse_revision
 from memglot.merging.tool_edits import ToolFormat, ToolSource, tool_format
 from memglot.model import Record
-from memglot.model.fingerprints import ABSENT, fingerprints, parse_name
-from memglot.model.paths import Path
+from memglot.model.fingerprints import ABSENT, fingerprints
 from memglot.store.contract import Base, RecordOrigin, Store
 
 BaseChange = tuple[Base | None, Base]
@@ -25,16 +25,25 @@ class Bases:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._stored: dict[tuple[str, str, str], Base] = {}
-        self._origins: dict[str, RecordOrigin] = {}
-        self._exchanged: set[str] = set()
+        self._ids: list[str] = []
 
-    def load(self, ids: list[str]) -> None:
-        """Look up what the store knows about the records of a batch."""
-        history = self._store.history
-        self._stored = {(base.record, base.tool, base.space): base for base in history.bases(ids)}
-        self._origins = history.origins(ids)
-        self._exchanged = {record for record, *_ in self._stored}
+    def use(self, ids: list[str]) -> None:
+        """Prepare to look up the records of a batch."""
+        self._ids = ids
+        for name in ("_stored", "_origins", "_exchanged"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _stored(self) -> dict[tuple[str, str, str], Base]:
+        return {(base.record, base.tool, base.space): base for base in self._store.history.bases(self._ids)}
+
+    @cached_property
+    def _origins(self) -> dict[str, RecordOrigin]:
+        return self._store.history.origins(self._ids)
+
+    @cached_property
+    def _exchanged(self) -> set[str]:
+        return {record for record, *_ in self._stored}
 
     def renamed(self, ids: list[str]) -> dict[str, Record]:
         """Return the memories that a tool calls by one of these ids, by that id."""
@@ -60,20 +69,23 @@ class Bases:
             return stored, stored
         if remote.tool_edits is not None:
             return None, None
-        return None, self._as_imported(source, local)
+        return None, self.as_imported(source, local)
 
-    def known(self, written: Base, local: Record) -> Base | None:
-        """Return what is known of a source to which a record was written."""
-        source = ToolSource(written.tool, written.space)
-        return self._stored.get((local.id, *source)) or self._as_imported(source, local)
+    def stored(self, source: ToolSource, id: str) -> Base | None:
+        """Return the base that the store keeps for a source of a record."""
+        return self._stored.get((id, *source))
 
-    def _as_imported(self, source: ToolSource, local: Record) -> Base | None:
+    def is_from(self, source: ToolSource, id: str) -> bool:
+        """Return True if an import from a source added a record."""
+        origin = self._origins.get(id)
+        return origin is not None and _is_from(source, origin.format)
+
+    def as_imported(self, source: ToolSource, local: Record) -> Base | None:
         """Return a base from the states that imports of the source's tool left behind, or `None`."""
-        origin = self._origins.get(local.id)
-        if origin is None or not _is_from(source, origin.format):
+        if not self.is_from(source, local.id):
             return None
         base = Base(tool=source.tool, space=source.space, record=local.id)
-        for state in self._states_after_imports(source, local) if origin.is_changed else [local]:
+        for state in self._states_after_imports(source, local) if self._origins[local.id].is_changed else [local]:
             now = fingerprints(state)
             for name in {**base.said, **now}:
                 said, value = base.said.setdefault(name, []), now.get(name, ABSENT)
@@ -108,13 +120,10 @@ def _is_from(source: ToolSource, name: str | None) -> bool:
     return source.tool in (format.source, *format.merging.tools)
 
 
-def new_base(format: ToolFormat, record: Record, holds: Callable[[Path], bool] | None = None) -> Base:
+def new_base(format: ToolFormat, record: Record, holds: Callable[[str], bool] | None = None) -> Base:
     """Return the base of a record of which nothing was known before, with the values that a format holds."""
     tool, space = format.source_of(record)
-    found = fingerprints(record)
-    if holds is not None:
-        found = {name: value for name, value in found.items() if (path := parse_name(name)) and holds(path)}
-    said = {name: [value] for name, value in found.items()}
+    said = {name: [value] for name, value in fingerprints(record).items() if holds is None or holds(name)}
     return Base(tool=tool, space=space, record=record.id, said=said, updated_at=record.updated_at)
 
 

@@ -138,7 +138,7 @@ class Planner:
         conflicts = self._conflicts_of(list(there))
         by_content = self.dedup == "content"
         if there and self.format is not None and self.conflict != "skip":
-            self._bases.load(list(there))
+            self._bases.use(list(there))
         for record in rest:
             if record.id in there:
                 self._merge(plan, there[record.id], record, conflicts[record.id])
@@ -302,7 +302,7 @@ class Planner:
         """Return a memory merged with what the input says of it."""
         format, is_same = self.format, canonical_record(local) == canonical_record(remote)
         by_clocks = format is None or format.merges_by_clocks(remote)
-        if is_same and (by_clocks or self._bases.is_as_imported(local.id)):
+        if is_same and (by_clocks or remote.tool_edits == {} or self._bases.is_as_imported(local.id)):
             return RecordChange(local, local, known, known)
         if format is None or by_clocks:
             merged, conflicts = merge_records(local, remote, self.conflict, known)

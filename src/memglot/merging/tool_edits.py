@@ -113,6 +113,8 @@ def merge_tool_version(
         known_values = [*(around if format.merging.by_hand else ()), *(() if remote.is_from_memglot else EDITED_LISTS)]
         untouched = _without(remote, [*remote.tool_edits, *known_values])
         local, known = merge_records(local, untouched, "merge", known)
+        if not remote.tool_edits:
+            return ToolMerge(local, known, base or _no_base(remote, format))
     elif not has_no_time(remote) and not format.merging.by_hand and format.merging.has_edit_times:
         return _Merge(local, remote, base, format, policy, at, known).run_by_time()
     elif base is None and not has_no_time(remote) and (format.merging.has_edit_times or remote.is_carried):

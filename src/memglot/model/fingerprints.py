@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -25,14 +26,23 @@ LISTS = ("tags", "triggers")
 ABSENT = ""
 """The fingerprint of a value that is not there."""
 _EXACT = 1 << 53
+_LONG = 64
 _JOIN, _SHORT = "+", 8
 
 
 def fingerprint(value: Any) -> str:
     """Return the fingerprint of a value. Whole numbers have one, however a tool writes them: 1 and 1.0 are equal."""
-    if not isinstance(value, str):
-        value = _normalise(value)
-    return blake2b(canonical_value(value), digest_size=6).hexdigest()
+    if isinstance(value, str):
+        return _of_word(value) if len(value) < _LONG else _of_text(value)
+    return blake2b(canonical_value(_normalise(value)), digest_size=6).hexdigest()
+
+
+def _of_text(text: str) -> str:
+    return blake2b(canonical_value(text), digest_size=6).hexdigest()
+
+
+# Kinds, scopes and tags are the same in many memories.
+_of_word = lru_cache(4096)(_of_text)
 
 
 def list_fingerprint(values: list[Any]) -> str:

@@ -53,6 +53,10 @@ from memglot.model.record_errors import (
 from memglot.report import Proof, Report, SourceReport
 
 FIELDS = frozenset({"id", "content", "meta", "tree", "temporal"})
+_OTHER_TOOLS = frozenset(
+    "createdAt strength retrievalCount lastAccessed emotions traces mapping content_hash hash export_metadata".split()
+)
+"""Keys by which the files of other tools are recognized."""
 
 
 class Wire(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -147,9 +151,12 @@ def to_objects(
     items: Iterable[Item], target: Target, report: Report, options: WriteOptions, *, json: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield each memory as an object; the last one has the proof."""
+    # The first object of a file shows which tool wrote it.
+    reserved = FIELDS | _OTHER_TOOLS
     with Names() as names:
         for bundle, end in proved(items, target, report):
-            yield to_object(bundle, report, options, end, names.add, json=json)
+            yield to_object(bundle, report, options, end, names.add, json=json, reserved=reserved)
+            reserved = FIELDS
 
 
 def to_object(

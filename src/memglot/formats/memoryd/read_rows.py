@@ -44,7 +44,7 @@ BASE = "base"
 """Slot key of the fingerprints of what the row itself says."""
 OTHER_KIND = "observation"
 """What mcp-memory-service makes of a type that it does not know."""
-_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title", "updated_at", BASE})
+_SIMPLE = frozenset({"id", "tree", "kind", "scope", "title", "updated_at"})
 _SHOWN = {"scope": ("scope",), "frontmatter": ("title", "triggers")}
 """Keys of a row that show fields of the slot to other readers."""
 _USUAL = 10_000_000_000.0
@@ -207,15 +207,10 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
     known, base = slot.get("updated_at"), slot.get(BASE)
     is_edited = isinstance(known, int) and record.updated_at > known and seconds(known) != row.get("updated_at")
     if isinstance(base, dict):
-        # mcp-memory-service drops the keys that it does not know, which is not an edit.
-        dropped = {name for key, names in _SHOWN.items() if key not in row for name in names}
-        base = {name: value for name, value in base.items() if name not in dropped}
-        slot = record.meta[KEY] = {**_without_renderings(record, slot), BASE: base}
-        show_row(record, row)
         if is_edited:
             record.modified_at = record.updated_at
-        if slot.keys() <= _SIMPLE and visible_values(record) == base:
-            record.tool_edits = {}
+        slot = record.meta[KEY] = _compare(record, row, slot)
+        if BASE not in slot and slot.keys() <= _SIMPLE:
             return _apply_simple_slot(record, slot)
     elif slot.keys() <= _SIMPLE and all(isinstance(value, str) for value in slot.values()):
         return _apply_simple_slot(record, slot)
@@ -228,6 +223,19 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
             rest["clocks"] = mine
         record.meta[KEY] = rest
     return take_slot(record.meta, record, report)
+
+
+def _compare(record: Record, row: dict[str, Any], slot: dict[str, Any]) -> dict[str, Any]:
+    """Return the slot of a row with what the row itself must say; without that if no tool edited the row."""
+    # mcp-memory-service drops the keys that it does not know, which is not an edit.
+    dropped = {name for key, names in _SHOWN.items() if key not in row for name in names}
+    base = {name: value for name, value in slot[BASE].items() if name not in dropped}
+    slot = _without_renderings(record, slot)
+    show_row(record, row)
+    if visible_values(record) != base:
+        return {**slot, BASE: base}
+    record.tool_edits = {}
+    return {name: value for name, value in slot.items() if name != BASE}
 
 
 def show_row(record: Record, row: dict[str, Any]) -> None:
