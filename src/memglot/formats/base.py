@@ -118,8 +118,6 @@ class MergeRule(StrEnum):
     """The tool's newest value replaces the stored one."""
     UNION = "union"
     """Two lists are united."""
-    MAXIMUM = "max"
-    """The greater number is kept."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,8 @@ class MergeSupport:
     whole_lists: frozenset[str] = frozenset()
     """Tools with edit times whose lists are complete, so that a missing value was removed; others are united."""
     bookkeeping: Mapping[str, MergeRule] = field(default_factory=dict)
-    """Values that a tool keeps for itself, by name, with the rule that merges them; they never conflict."""
+    """Values that a tool keeps for itself, by name, with the rule that merges them; they never conflict. Of access
+    counts and times of the last access, the greater one always wins."""
 
 
 @dataclass(frozen=True)

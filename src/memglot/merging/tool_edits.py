@@ -284,7 +284,7 @@ class _Merge:
 
     def _their_lists(self) -> dict[Path, list[Any]]:
         """Return the lists that the tool has, also empty ones."""
-        own = [path for path in self._mine.lists if self._format.can_hold(path)]
+        own = [path for path in self._mine.lists if self._can_be_removed(path)]
         names: dict[Path, list[Any]] = {(name,): getattr(self._remote, name) for name in EDITED_LISTS}
         names = {path: found for path, found in names.items() if found or self._format.can_hold(path)}
         return names | dict.fromkeys(own, []) | self._theirs.lists
@@ -309,7 +309,7 @@ class _Merge:
         elif theirs is not None and self._is_rendering(path, name, theirs.value, here):
             return
         elif rule is not None:
-            self._merge_bookkeeping(path, name, theirs, now, rule)
+            self._merge_bookkeeping(path, name, theirs, now)
         elif self._policy != "merge":
             if self._policy == "prefer-remote" or self._is_unset(path):
                 self._take(path, theirs)
@@ -401,15 +401,11 @@ class _Merge:
             Conflict(record=self._local.id, field=name, clock=mine.clock, values=[mine.json_value, other.json_value])
         )
 
-    def _merge_bookkeeping(self, path: Path, name: str, theirs: Register | None, now: str, rule: str) -> None:
-        """Merge a value that the tool keeps for itself, by its own rule; it never conflicts."""
+    def _merge_bookkeeping(self, path: Path, name: str, theirs: Register | None, now: str) -> None:
+        """Follow the tool in a value that it keeps for itself, which never conflicts."""
         if theirs is not None and now != self._history(name)[-1] and not self._is_older(name):
-            mine = self._mine.registers.get(path)
-            if rule != MergeRule.LATEST and mine is not None:
-                values = [mine.value, theirs.value]
-                theirs = Register(0, max(values) if rule == MergeRule.MAXIMUM else join_lists(*values))
             self._take(path, theirs, is_edit=False)
-        self._remember(name, now, self._here(path), rule)
+        self._remember(name, now, self._here(path), MergeRule.LATEST)
 
     def _is_older(self, name: str) -> bool:
         """Return True if the version of a tool that has edit times is older than a local value."""
