@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -198,3 +200,12 @@ def test_files_front_matter_and_vaults_keep_line_separators(letter: str, tmp_pat
             assert (record.content if format == "yaml" else record.meta["about"]) == text
             if format == "yaml":
                 assert result.imported == 2
+
+
+@pytest.mark.parametrize("text", ["  \n", " a\n ", "a\n  ", " \n \n", "x\n \n"])
+def test_a_last_line_of_spaces_is_quoted(text: str) -> None:
+    """Some parsers drop such a line at the end of a block."""
+    for value in (text, {"a": text}, [{"a": [text]}]):
+        assert not re.search("^ +$", dump(value), re.MULTILINE)
+        assert yaml.safe_load(dump(value)) == value
+    assert "|" in dump({"a": "code\n  \nmore"})

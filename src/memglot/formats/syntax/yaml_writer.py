@@ -6,6 +6,7 @@ from typing import Any
 
 # Characters that only some readers treat as line breaks, or that YAML does not allow unescaped.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_BLANK_LINE = re.compile("^ +$", re.MULTILINE)
 _LONG_KEY = 500
 
 
@@ -18,6 +19,8 @@ def dump(value: Any) -> str:
     except (ValueError, OverflowError):
         return dump_flow(value)
     if _UNSAFE.search(text) or (len(text) > _LONG_KEY and _has_long_key(value)):
+        return dump_flow(value)
+    if _BLANK_LINE.search(text) and _ends_blank(value):
         return dump_flow(value)
     return text if text.endswith("\n") else text + "\n"
 
@@ -52,3 +55,13 @@ def _has_long_key(value: Any) -> bool:
     if isinstance(value, dict):
         return any(len(key) > _LONG_KEY or _has_long_key(inner) for key, inner in value.items())
     return isinstance(value, list) and any(map(_has_long_key, value))
+
+
+def _ends_blank(value: Any) -> bool:
+    """Return True if the last line of a text is only spaces, which some parsers drop at the end of a block."""
+    if isinstance(value, str):
+        last = value.removesuffix("\n").rpartition("\n")[2]
+        return bool(last) and not last.strip(" ")
+    if isinstance(value, dict):
+        return any(map(_ends_blank, value.values()))
+    return isinstance(value, list) and any(map(_ends_blank, value))
