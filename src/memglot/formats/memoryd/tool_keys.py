@@ -63,6 +63,7 @@ _RECALLS = ("decay_state", "recall_count", "last_recalled_at")
 BOOKKEEPING = {
     # mcp-memory-service sets these with each import, search and consolidation.
     **{f"meta.{name}": MergeRule.LATEST for name in _SERVICE_KEYS},
+    "extra.mcp-memory.deleted_at": MergeRule.LATEST,
     # memoryd changes these as memories are recalled or fade; it repeats some of them.
     "extra.memoryd.merge_notes": MergeRule.LATEST,
     **{f"meta.{name}": MergeRule.LATEST for name in _RECALLS},
