@@ -201,6 +201,16 @@ def test_a_tree_and_tags_of_the_import_are_not_edits_of_the_source(memory: Memor
     assert (record.content, record.tree, record.tags) == ("two", "work", ["a", "imported"])
 
 
+@pytest.mark.parametrize("title", [None, "T"], ids=["without a slot", "with an older slot"])
+def test_tags_of_a_later_import_are_added(title: str | None, memory: Memory) -> None:
+    line = trace("one", tags=["a"], metadata={"memglot": {"title": title}} if title else {})
+    say(memory, line)
+    assert say(memory, line, tags=["later"]).merged == 1
+    assert memory.get(ID).tags == ["a", "later"]
+    assert say(memory, line, tags=["later"]).import_id is None
+    assert say(memory, line).import_id is None
+
+
 def test_bases_stay_in_their_store(memory: Memory, tmp_path: Path) -> None:
     say(memory, trace("one"))
     say(memory, trace("two"))

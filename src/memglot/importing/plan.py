@@ -302,10 +302,15 @@ class Planner:
         """Return a memory merged with what the input says of it."""
         format, is_same = self.format, canonical_record(local) == canonical_record(remote)
         by_clocks = format is None or format.merges_by_clocks(remote)
-        if is_same and (by_clocks or remote.tool_edits == {} or self._bases.is_as_imported(local.id)):
-            return RecordChange(local, local, known, known)
+        # Tags that the caller asked for may be new, though the record is not.
+        is_complete = self._by_clocks or set(self._tags) <= set(local.tags)
+        if is_same and is_complete:
+            if by_clocks or remote.tool_edits == {} or self._bases.is_as_imported(local.id):
+                return RecordChange(local, local, known, known)
         if format is None or by_clocks:
             merged, conflicts = merge_records(local, remote, self.conflict, known)
+            if not self._by_clocks:
+                self._set_fields(merged, local.tree)
             return RecordChange(local, merged, known, conflicts)
         stored, base = self._bases.find(format, local, remote)
         found = merge_tool_version(local, remote, base, format, self.conflict, self._at, known)
