@@ -234,6 +234,14 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert list(store.things.in_batches([batch])) == [thing]
         assert store.history.import_of(record.id) == "i1"
 
+    def test_imports_of_one_moment_are_in_order_of_arrival(self, store: Store) -> None:
+        for id in ("b", "c", "a"):
+            with store.writing():
+                store.history.put_import(Import(id=id, at=1, sources=[], format="ndjson", closed=True))
+        with store.writing():
+            store.history.put_import(Import(id="b", at=1, sources=[], format="ndjson", state="done", closed=True))
+        assert [entry.id for entry in store.history.imports()] == ["a", "c", "b"]
+
     def test_origins_and_changes_of_records(self, store: Store) -> None:
         one, two = make("one"), make("two")
         with store.writing():

@@ -138,7 +138,7 @@ class SqliteHistory:
 
     def imports(self) -> Iterator[Import]:
         """Yield all imports, newest first."""
-        for (doc,) in self._connection.rows("SELECT doc FROM imports ORDER BY at DESC, id DESC"):
+        for (doc,) in self._connection.rows("SELECT doc FROM imports ORDER BY at DESC, rowid DESC"):
             yield msgspec.json.decode(doc, type=Import)
 
     def new_batch(self, import_id: str, format: str = "") -> int:
