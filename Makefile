@@ -6,7 +6,7 @@ STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
+.PHONY: test test-faults test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -27,10 +27,13 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --ignore=tests/faults --ignore=tests/fuzz
 
 wheel: $(STAMP)  ## test the built wheel in a new environment
 	$(BIN)/python scripts/check_wheel.py
+
+test-faults: $(STAMP)  ## kill commands, break disks and feed hostile files; needs Linux and gcc
+	$(BIN)/pytest -n 2 tests/faults tests/fuzz
 
 test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm
 	$(BIN)/pytest -n 2 tests/inspector/drive.py

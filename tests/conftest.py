@@ -7,11 +7,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from memglot import Memory
+
+if TYPE_CHECKING:
+    from machine import Machine
 
 settings.register_profile(
     "memglot", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -44,3 +48,30 @@ def memory() -> Iterator[Memory]:
 def store_path(tmp_path: Path) -> str:
     """The path of a new store."""
     return str(tmp_path / "store.db")
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with faults; it needs Linux and gcc."""
+    from machine import Machine
+
+    with Machine(tmp_path_factory.mktemp("machine")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def count() -> int:
+    """Number of faults for each test, from `$MEMGLOT_FAULTS_COUNT`; 0 for the default of the test."""
+    return int(os.environ.get("MEMGLOT_FAULTS_COUNT", "0"))
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """Seed for the choice of faults, from `$MEMGLOT_FAULTS_SEED`."""
+    return int(os.environ.get("MEMGLOT_FAULTS_SEED", "1"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder that does not exist yet."""
+    return tmp_path / "case"

@@ -1,0 +1,225 @@
+"""Every command that writes, with the state it starts from; `test_kills.py` and others run them with faults."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from machine import Machine
+
+VERSIONS = Path(__file__).parents[1] / "store" / "versions"
+IDS = [f"0194a000-{number:04d}-7000-8000-{number:012d}" for number in range(1, 41)]
+NOBODY = "0194a000-9999-7000-8000-000000009999"
+
+
+def _records(count: int, *, start: int = 1, words: str = "") -> str:
+    """Return memories with ids, one a line."""
+    lines = []
+    for number in range(start, start + count):
+        record = {
+            "id": f"0194a000-{number:04d}-7000-8000-{number:012d}",
+            "content": f"Memory {number} about topic {number % 7}{words}",
+            "tree": f"work.part{number % 3}",
+            "meta": {"number": number},
+        }
+        lines.append(json.dumps(record) + "\n")
+    return "".join(lines)
+
+
+def files(folder: Path) -> None:
+    """Write the files that commands read."""
+    (folder / "few.ndjson").write_text(_records(40))
+    (folder / "many.ndjson").write_text(_records(2_300, start=100))
+    (folder / "later.ndjson").write_text(_records(10, start=35, words=", edited elsewhere"))
+    (folder / "rows.csv").write_text("content,type\n" + "".join(f"Row {number},semantic\n" for number in range(30)))
+    vault = folder / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    for number in range(12):
+        (vault / f"Note {number}.md").write_text(
+            f"---\ntags: [a, b{number}]\n---\n\nNote {number} [[Note {number + 1}]]\n"
+        )
+    graph = [
+        {"type": "entity", "name": f"E{number}", "entityType": "t", "observations": [f"Fact {number}"]}
+        for number in range(20)
+    ]
+    (folder / "graph.jsonl").write_text("".join(json.dumps(line) + "\n" for line in graph))
+
+
+SAVE = json.dumps(
+    {
+        "task": "Keep decisions",
+        "nodes": [
+            {"kind": "decision", "title": f"Decision {number}", "body": f"Reason {number}."} for number in range(4)
+        ],
+    }
+)
+_REPOSITORY = ["git", "-c", "user.name=T", "-c", "user.email=t@e.x"]
+
+
+def repository(folder: Path) -> None:
+    """Make the folder a git repository."""
+    files(folder)
+    subprocess.run([*_REPOSITORY, "init", "-q", "-b", "main"], cwd=folder, check=True)
+    subprocess.run([*_REPOSITORY, "commit", "-q", "--allow-empty", "-m", "start"], cwd=folder, check=True)
+
+
+def version(number: int) -> Callable[[Path], None]:
+    """Return a function that creates a store of an earlier version."""
+
+    def make(folder: Path) -> None:
+        files(folder)
+        db = sqlite3.connect(folder / "store.db")
+        db.executescript((VERSIONS / f"v{number}.sql").read_text(encoding="utf-8"))
+        db.close()
+
+    return make
+
+
+BASE = (["import", "few.ndjson"], ["link", IDS[0], "supports", IDS[1]], ["embed"])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, the state it starts from, and what may differ when it is run again after a kill."""
+
+    name: str
+    command: Sequence[str]
+    setup: Sequence[Sequence[str]] = BASE
+    start: Callable[[Path], None] = files
+    stdin: str = ""
+    ignored: tuple[str, ...] = ()
+    """Fields of memories that a second run sets differently, such as ids that are new each time."""
+    codes: tuple[int, ...] = (0,)
+    """Exit codes of a second run; not only 0 if the first run may have been completed before it was killed."""
+    skip: tuple[str, ...] = (".git", "index")
+    """Files that are not compared."""
+
+    def prepare(self, machine: Machine, folder: Path) -> None:
+        """Create the state before the command."""
+        folder.mkdir()
+        self.start(folder)
+        for step, call in enumerate(self.setup):
+            found = machine.run(folder, [call], stdin=SAVE, step=step)
+            assert found.status == 0 and found.results[0].code == 0, (call, found)
+
+
+_CONFLICT = ({"id": NOBODY, "content": "one", "created_at": "2025-01-01T00:00:00Z"},)
+_TWO = ["add", "Same text", "--id", "0194a000-8888-7000-8000-000000000001"]
+_SAME = ["add", "Same text", "--id", "0194a000-8888-7000-8000-000000000002"]
+_REPO = (["repo", "init"], ["repo", "save", "--stdin"])
+
+CASES = (
+    Case("add", ["add", "A new memory", "--id", NOBODY], codes=(0, 2)),
+    Case("add to a new store", ["add", "The first memory", "--id", NOBODY], setup=(), codes=(0, 2)),
+    Case(
+        "backup", ["backup", "copy.db", "--force"], setup=(*BASE, ["backup", "copy.db"], ["add", "x", "--id", NOBODY])
+    ),
+    Case("consolidate", ["consolidate"], setup=(*BASE, _TWO, _SAME)),
+    Case("convert", ["convert", "few.ndjson", "out.json"], setup=(), codes=(0, 2)),
+    Case("convert to a folder", ["convert", "few.ndjson", "notes", "--to", "markdown"], setup=()),
+    Case("copy", ["copy", "work.part1", "other"], ignored=("id",)),
+    Case("delete", ["delete", *IDS[:5]], codes=(0, 2)),
+    Case("delete-tree", ["delete-tree", "work.part1"]),
+    Case("doctor --fix", ["doctor", "--fix"]),
+    Case("edit", ["edit", IDS[3]]),
+    Case("embed", ["embed", "--again"]),
+    Case("entity", ["entity", "add", "Ada", "--type", "person"]),
+    Case("export agentos-sqlite", ["export", "brain.sqlite", "--format", "agentos-sqlite"], codes=(0, 2)),
+    Case("export csv", ["export", "out.csv"], codes=(0, 2)),
+    Case("export json", ["export", "out.json", "--force"], setup=(*BASE, ["export", "out.json"])),
+    Case("export markdown", ["export", "notes", "--format", "markdown"]),
+    Case(
+        "export ndjson with a sidecar",
+        ["export", "out.ndjson"],
+        setup=(*BASE, ["entity", "add", "Ada", "--type", "person"]),
+        codes=(0, 2),
+    ),
+    Case("export obsidian", ["export", "vault2", "--format", "obsidian"]),
+    Case(
+        "export obsidian again",
+        ["export", "v", "--format", "obsidian"],
+        setup=(
+            *BASE,
+            ["export", "v", "--format", "obsidian"],
+            ["delete", IDS[1]],
+            ["update", IDS[2], "--content", "new"],
+        ),
+    ),
+    Case("export repo", ["export", ".", "--format", "repo"], start=repository, skip=(".git", "index")),
+    Case("export sqlite", ["export", "out.db", "--format", "sqlite"], codes=(0, 2)),
+    Case("identity", ["identity", "set", "--text", "I am a test"]),
+    Case("import", ["import", "many.ndjson"]),
+    Case("import a folder", ["import", "vault"], setup=()),
+    Case(
+        "import a store",
+        ["import", "copy.db"],
+        setup=(*BASE, ["backup", "copy.db"], ["delete", IDS[3]], ["update", IDS[5], "--content", "new"]),
+    ),
+    Case("import and merge", ["import", "later.ndjson", "--conflict", "merge"]),
+    Case("import csv", ["import", "rows.csv"], ignored=("id",)),
+    Case("import into a new store", ["import", "many.ndjson"], setup=()),
+    Case("import mcp-graph", ["import", "graph.jsonl"]),
+    Case("link", ["link", IDS[4], "supports", IDS[5]]),
+    Case("mcp install", ["mcp", "install", "claude-code"], setup=()),
+    Case("mcp uninstall", ["mcp", "uninstall", "cursor"], setup=(["mcp", "install", "cursor"],)),
+    Case("migrate version 1", ["add", "x", "--id", NOBODY], setup=(), start=version(1), codes=(0, 2)),
+    Case("migrate version 2", ["add", "x", "--id", NOBODY], setup=(), start=version(2), codes=(0, 2)),
+    Case("migrate version 3", ["add", "x", "--id", NOBODY], setup=(), start=version(3), codes=(0, 2)),
+    Case("migrate version 4", ["list"], setup=(), start=version(4)),
+    Case("move", ["move", "work.part1", "done.part1"]),
+    Case("repo init", ["repo", "init"], setup=(), start=repository),
+    Case("repo projects", ["repo", "projects", "remove", "."], setup=_REPO, start=repository, codes=(0, 1, 2, 3)),
+    Case("repo rebuild", ["repo", "rebuild"], setup=_REPO, start=repository, skip=(".git", "index", "events.jsonl")),
+    Case(
+        "repo reset",
+        ["repo", "reset"],
+        setup=_REPO,
+        start=repository,
+        codes=(0, 1, 2, 3),
+        skip=(".git", "index", ".backup"),
+    ),
+    Case(
+        "repo restore",
+        ["repo", "restore"],
+        setup=(*_REPO, ["repo", "reset"]),
+        start=repository,
+        codes=(0, 1, 2, 3),
+        skip=(".git", "index", ".backup"),
+    ),
+    Case("repo save", ["repo", "save", "--stdin"], setup=(["repo", "init"],), start=repository, stdin=SAVE),
+    Case("repo sync", ["repo", "sync"], setup=_REPO, start=repository),
+    Case("restore", ["restore", "copy.db", "--force"], setup=(*BASE, ["backup", "copy.db"], ["delete", *IDS[:9]])),
+    Case(
+        "restore to nothing",
+        ["--store", "new.db", "restore", "copy.db"],
+        setup=(*BASE, ["backup", "copy.db"]),
+        codes=(0, 1, 2, 3),
+    ),
+    Case("scope", ["scope", "sensitive", "user"]),
+    Case("supersede", ["supersede", IDS[1], IDS[2]]),
+    Case("sync export", ["sync", "export", "--out=memories.json"], codes=(0, 2)),
+    Case(
+        "sync import",
+        ["sync", "import", "--from=memories.json"],
+        setup=(
+            *BASE,
+            ["sync", "export", "--out=memories.json"],
+            ["update", IDS[6], "--content", "new"],
+            ["delete", IDS[7]],
+        ),
+    ),
+    Case("undelete", ["undelete", IDS[2]], setup=(*BASE, ["delete", IDS[2]]), codes=(0, 2)),
+    Case("undo", ["undo", "last"], setup=(*BASE, ["import", "many.ndjson"])),
+    Case("unlink", ["unlink", IDS[0], "supports", IDS[1]], codes=(0, 2)),
+    Case("update", ["update", IDS[0], "--content", "New text"]),
+)
+READING = {
+    "audit", "chain", "completion", "diff", "entities", "formats", "get", "history", "imports", "list", "relations",
+    "search", "serve", "stats", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
+    "repo status", "repo view", "mcp tools", "mcp token",
+}  # fmt: skip
+"""Commands that write nothing, or no more than a cache."""

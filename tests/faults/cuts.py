@@ -1,0 +1,122 @@
+"""Run a day of commands, cut the power at random moments, and check that nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from commands import files
+from machine import Event, Kind, Machine, events
+from power import Disk
+
+
+def _id(number: int) -> str:
+    return f"0194b000-{number:04d}-7000-8000-{number:012d}"
+
+
+COMMANDS: list[list[str]] = [
+    ["add", "The first memory", "--id", _id(1)],
+    ["add", "The second memory", "--id", _id(2)],
+    ["import", "few.ndjson"],
+    ["update", _id(1), "--content", "The first memory, corrected"],
+    ["export", "notes", "--format", "markdown"],
+    ["delete", _id(2)],
+    ["add", "A third memory", "--id", _id(3)],
+    ["export", "notes", "--format", "markdown"],
+    ["backup", "copy.db"],
+    ["import", "many.ndjson"],
+    ["move", "work.part1", "done"],
+    ["add", "A fourth memory", "--id", _id(4)],
+    ["sync", "export", "--out=memories.json"],
+    ["restore", "copy.db", "--force"],
+    ["add", "After the restore", "--id", _id(5)],
+    ["sync", "import", "--from=memories.json"],
+    ["export", "out.ndjson"],
+]
+
+
+@dataclass
+class Day:
+    """The recorded commands, and the state of all files after each."""
+
+    folder: Path
+    events: list[Event] = field(default_factory=list)
+    states: list[dict[str, Any]] = field(default_factory=list)
+
+
+def record_day(machine: Machine, folder: Path) -> Day:
+    """Run the commands undisturbed, each in a process of its own."""
+    place, log = folder / "day", folder / "log"
+    place.mkdir(parents=True)
+    files(place)
+    shutil.copytree(place, folder / "start")
+    found = Day(folder)
+    found.states.append(machine.run(place, [], dump=True).files)
+    for number, command in enumerate(COMMANDS):
+        outcome = machine.run(place, [command], step=number, record=log, marks=number)
+        assert outcome.status == 0 and outcome.results[0].code == 0, outcome
+        found.states.append(machine.run(place, [], dump=True).files)
+    found.events = list(events(log))
+    shutil.rmtree(place)
+    shutil.copytree(folder / "start", place)
+    return found
+
+
+def cut_at(machine: Machine, day: Day, number: int, seed: int) -> None:
+    """Cut the power before a call, and check what is left."""
+    source = random.Random(f"{number} {seed}")
+    disk = Disk(day.folder / "day")
+    disk.replay(day.events[:number])
+    place = day.folder / "after"
+    shutil.rmtree(place, ignore_errors=True)
+    disk.cut(place, source, source.choice((0.0, 0.3, 0.7, 1.0)))
+    check(machine, day, place, disk.marks)
+
+
+def check(machine: Machine, day: Day, place: Path, done: int) -> None:
+    """Assert that all files are as after the last command that reported success, or further."""
+    before, after = day.states[done], day.states[min(done + 1, len(COMMANDS))]
+    allowed = _memories(before), _memories(after)
+    if before.get("store.db"):
+        outcome = machine.run(place, [["doctor"]], step=done + 1)
+        assert outcome.results and outcome.results[0].code == 0, outcome
+        outcome = machine.run(place, [["add", "next", "--id", _id(9)], ["delete", _id(9)]], step=done + 1)
+        assert [result.code for result in outcome.results] == [0, 0], outcome
+    found = machine.run(place, [], dump=True).files
+    stored = _memories(found)
+    # An import in progress may have committed some of its batches.
+    least, most = allowed[0].items() & allowed[1].items(), allowed[0].items() | allowed[1].items()
+    assert least <= stored.items() <= most, f"lost {least - stored.items()}, unknown {stored.items() - most}"
+    for name in ("notes", "copy.db", "memories.json", "out.ndjson"):
+        states = [
+            {path: value for path, value in state.items() if path.split("/")[0] == name} for state in (before, after)
+        ]
+        now = {path: value for path, value in found.items() if path.split("/")[0] == name}
+        _check_files(now, states, name)
+
+
+def _check_files(now: dict[str, Any], states: list[dict[str, Any]], name: str) -> None:
+    """Assert that each file of an export is one of its two versions, complete."""
+    for path in {*now, *states[0]}:
+        if path.rsplit("/")[-1].startswith(".") and path.endswith(".part"):
+            continue
+        allowed = [state.get(path, "missing") for state in states]
+        value = now.get(path, "missing")
+        assert value in allowed, f"{path}: {str(value)[:300]!r} instead of {str(allowed)[:600]}"
+
+
+def _memories(state: dict[str, Any]) -> dict[str, str]:
+    store = state.get("store.db") or {"records": []}
+    return {record["id"]: json.dumps(record, sort_keys=True) for record in store["records"]}
+
+
+def moments(day: Day, count: int, seed: int) -> list[int]:
+    """Return moments for power cuts: right after marks and syncs, and at random."""
+    source = random.Random(seed)
+    special = [n + 1 for n, event in enumerate(day.events) if event.kind in (Kind.MARK, Kind.RENAME)]
+    found = special[:count]
+    return sorted(found + [source.randrange(len(day.events)) for _ in range(count - len(found))])
