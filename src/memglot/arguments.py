@@ -17,10 +17,12 @@ from memglot.model import (
     check_text,
     check_tree,
     check_value,
+    now,
     parse_time,
 )
 from memglot.model.record_errors import bad_temporal, bad_time, time_out_of_range, wrong_type
 from memglot.store.query import Filter
+from memglot.text.spoken_times import parse_spoken_time
 from memglot.text.tree_pattern import check_tree_pattern, is_pattern
 
 EDITABLE_FIELDS = (
@@ -91,7 +93,8 @@ def make_tags(tags: Sequence[str] | str) -> list[str]:
 
 
 def parse_moment(value: Any) -> int:
-    """Return the microseconds of a time to filter by: a year, month, day or ISO time as text, or a `datetime`.
+    """Return the microseconds of a time to filter by: text such as `7d`, `yesterday`, `2024-05` or an ISO time, or a
+    `datetime`.
 
     A year, month or day is its first moment in UTC. Raise `UsageError` for anything else.
     """
@@ -99,11 +102,13 @@ def parse_moment(value: Any) -> int:
         if isinstance(value, str) and (match := _DAY.fullmatch(value.strip())):
             year, month, day = match.groups("01")
             return parse_time(f"{year}-{month}-{day}T00:00:00Z")
+        if isinstance(value, str) and (spoken := parse_spoken_time(value, now())) is not None:
+            return spoken
         return _parse_exact(value.strip() if isinstance(value, str) else value)
     except BadRecord:
         raise UsageError(
             f"`{shorten(str(value))}` is not a valid time",
-            "write `2024`, `2024-05`, `2024-05-31`, or a full time with an offset, `2024-05-31T10:30:00Z`",
+            "write `7d`, `yesterday`, `last monday`, `2024-05`, or a full time with an offset, `2024-05-31T10:30:00Z`",
         ) from None
 
 

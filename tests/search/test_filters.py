@@ -201,7 +201,7 @@ def test_a_moment_can_be_written_in_several_ways(value: Any, time: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *("", " ", "24", "20245", "2024-5", "2024-13", "2024-02-30", "2024-05-31T10:30", "2024/05/31", "yesterday"),
+        *("", " ", "24", "20245", "2024-5", "2024-13", "2024-02-30", "2024-05-31T10:30", "2024/05/31", "soon"),
         *("２０２４", "2024\n2024", "0000", "-2024", "\ud800", "x" * 100_000, 2**63, -(2**63), 1.5, [], {}, b"2024"),
         datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
     ],
@@ -212,6 +212,62 @@ def test_any_other_moment_is_one_clear_error(value: Any) -> None:
         parse_moment(value)
     assert "`2024-05`" in (caught.value.hint or "")
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("value", "time"),
+    [
+        ("now", "2024-05-15T10:30:00Z"),
+        ("today", "2024-05-15T00:00:00Z"),
+        ("Yesterday", "2024-05-14T00:00:00Z"),
+        ("tomorrow", "2024-05-16T00:00:00Z"),
+        ("7d", "2024-05-08T10:30:00Z"),
+        ("90min", "2024-05-15T09:00:00Z"),
+        ("12h", "2024-05-14T22:30:00Z"),
+        ("2 weeks ago", "2024-05-01T10:30:00Z"),
+        ("an hour ago", "2024-05-15T09:30:00Z"),
+        ("1mo", "2024-04-15T10:30:00Z"),
+        ("3 months", "2024-02-15T10:30:00Z"),
+        ("1y", "2023-05-15T10:30:00Z"),
+        # 15 May 2024 is a Wednesday.
+        ("monday", "2024-05-13T00:00:00Z"),
+        ("last monday", "2024-05-13T00:00:00Z"),
+        ("last-wednesday", "2024-05-08T00:00:00Z"),
+        ("last thursday", "2024-05-09T00:00:00Z"),
+        ("this week", "2024-05-13T00:00:00Z"),
+        ("last week", "2024-05-06T00:00:00Z"),
+        ("this month", "2024-05-01T00:00:00Z"),
+        ("last month", "2024-04-01T00:00:00Z"),
+        ("this year", "2024-01-01T00:00:00Z"),
+        ("last year", "2023-01-01T00:00:00Z"),
+        ("may 2023", "2023-05-01T00:00:00Z"),
+        ("Sept 2023", "2023-09-01T00:00:00Z"),
+    ],
+)
+def test_a_moment_can_be_written_as_people_say_it(value: str, time: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memglot.arguments.now", lambda: parse_time("2024-05-15T10:30:00Z"))
+    assert parse_moment(value) == parse_time(time)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "time"),
+    [
+        ("2024-03-31T08:00:00Z", "1mo", "2024-02-29T08:00:00Z"),
+        ("2024-02-29T08:00:00Z", "1y", "2023-02-28T08:00:00Z"),
+        ("2024-01-15T08:00:00Z", "last month", "2023-12-01T00:00:00Z"),
+        ("2024-12-31T08:00:00Z", "12mo", "2023-12-31T08:00:00Z"),
+        ("2024-05-13T08:00:00Z", "monday", "2024-05-06T00:00:00Z"),
+    ],
+)
+def test_months_have_different_lengths(at: str, value: str, time: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memglot.arguments.now", lambda: parse_time(at))
+    assert parse_moment(value) == parse_time(time)
+
+
+@pytest.mark.parametrize("value", ["9999y", "999999mo", "999999w", "7 ducks", "last soon", "ma 2024", "may 0000", "7"])
+def test_a_spoken_time_out_of_range_is_one_clear_error(value: str) -> None:
+    with pytest.raises(UsageError, match="is not a valid time$"):
+        parse_moment(value)
 
 
 def test_a_single_value_may_replace_a_list() -> None:

@@ -213,7 +213,9 @@ def filter_options(function: F) -> F:
         click.option("--updated-since", metavar="TIME", help="Only memories last changed at or after TIME."),
         click.option("--until", metavar="TIME", help="Only memories created before TIME."),
         click.option(
-            "--since", metavar="TIME", help="Only memories created at or after TIME, such as `2024` or `2024-05-31`."
+            "--since",
+            metavar="TIME",
+            help="Only memories created at or after TIME, such as `7d`, `yesterday` or `2024-05`.",
         ),
         click.option(
             "--source",
