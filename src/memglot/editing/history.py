@@ -74,6 +74,7 @@ def audit_log(store: Store, *, target: str | None = None, limit: int | None = No
 
 def audit_verify(store: Store) -> dict[str, Any]:
     """Check the audit chain and return the first row that does not fit, if any."""
-    head = store.history.chain_head()
-    broken = store.history.first_broken()
+    with store.reading():
+        head = store.history.chain_head()
+        broken = store.history.first_broken()
     return {"ok": broken is None, "events": head[0], "head": head[1], "first_broken": broken}

@@ -73,12 +73,13 @@ def _verify_store_file(url: str) -> Verdict:
 
 
 def verify_store(store: Store) -> Verdict:
-    """Check the file, the digest of every record, the full-text index and the audit chain."""
-    problems = list(store.verify())
-    broken = store.history.first_broken()
-    if broken is not None:
-        problems.append(f"the audit chain breaks at row {broken}")
-    return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)
+    """Check the file, the digest of every record, the full-text index and the audit chain, all in one snapshot."""
+    with store.reading():
+        problems = list(store.verify())
+        broken = store.history.first_broken()
+        if broken is not None:
+            problems.append(f"the audit chain breaks at row {broken}")
+        return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)
 
 
 def _verify_file(path: Path, report: Report, format: Format | None, options: ReadOptions) -> Verdict:

@@ -117,26 +117,29 @@ class SqliteStore:
     # The complete file
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Iterator[str]:
-        """Yield every problem; nothing for an intact store."""
-        yield from self._damage()
-        yield from self.records.problems()
-        if not self.text.is_complete() or not self.text.is_intact():
-            yield NOTE_DAMAGED_INDEX
-        if not self.vectors.is_intact():
-            yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
+        """Yield every problem in one snapshot; nothing for an intact store.
 
-    def _damage(self) -> Iterator[str]:
-        """Yield the problems that SQLite reports. The text index is checked separately: it can be rebuilt."""
+        Indexes may be incomplete: an import that is running or was killed leaves them to the next command that writes.
+        """
+        with self.reading():
+            found = self._damage()
+            yield from (f"the file is damaged: {text}" for text in found if not _is_about_text_index(text))
+            yield from self.records.problems()
+            if any(map(_is_about_text_index, found)) or not self.text.is_intact():
+                yield NOTE_DAMAGED_INDEX
+            if not self.vectors.is_intact():
+                yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
+
+    def _damage(self) -> list[str]:
+        """Return the problems that SQLite reports, also those of the text index."""
         try:
             found = [text for (text,) in self.connection.db.execute("PRAGMA integrity_check(20)")]
+            return [text for text in found if text != "ok"]
         except apsw.SQLError:
             # A text index that cannot even be opened prevents this check.
-            return
+            return []
         except apsw.Error as error:
             self.connection.translate(error)
-        for text in found:
-            if text != "ok" and "fts5" not in text:
-                yield f"the file is damaged: {text}"
 
     def repair(self) -> None:
         """Rebuild every index from the records."""
@@ -152,3 +155,8 @@ class SqliteStore:
             raise TargetExists(path)
         for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass
+
+
+def _is_about_text_index(damage: str) -> bool:
+    """Return True if SQLite reports damage to the text index, which can be rebuilt."""
+    return "fts5" in damage.lower()

@@ -31,6 +31,8 @@ _SESSION_GAP = 64
 """A session that continues after this many other memories is ranked as another session of the same name."""
 _SESSION_STRIDE = 1 << 20
 """Positions in a thread grow by one, and after such a gap to the next multiple of this number."""
+_SAMPLE = 1_000
+"""Number of records that a check looks up in the text index."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -235,15 +237,13 @@ class TextIndex:
         return position
 
     def is_intact(self) -> bool:
-        """Return True if the text index is intact and covers exactly the stored records."""
+        """Return True if the text index covers exactly the records that it should cover so far, and finds them."""
         sql = (
             "SELECT (SELECT count(*) FROM record_text_docsize WHERE id NOT IN (SELECT seq FROM records)) + "
-            "(SELECT count(*) FROM records WHERE seq NOT IN (SELECT id FROM record_text_docsize))"
+            "(SELECT count(*) FROM records WHERE seq <= ? AND seq NOT IN (SELECT id FROM record_text_docsize))"
         )
         try:
-            if self._connection.write:
-                self._db.execute("INSERT INTO record_text (record_text) VALUES ('integrity-check')")
-            return not self._db.execute(sql).get and self.finds_newest()
+            return not self._db.execute(sql, (self.indexed_to(),)).get and self._finds_sample()
         except (apsw.CorruptError, apsw.SQLError, DamagedStore):
             return False
 
@@ -266,10 +266,17 @@ class TextIndex:
 
     def finds_newest(self) -> bool:
         """Return True if the index finds the newest records by one of their words: a damaged index may find nothing."""
-        sql = (
-            "SELECT seq, memglot_words(substr(content, 1, 2000)) FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5"
-        )
-        for seq, words in self._connection.rows(sql, (self.indexed_to(),)):
+        return self._finds("SELECT seq FROM records WHERE seq <= ? ORDER BY seq DESC LIMIT 5", (self.indexed_to(),))
+
+    def _finds_sample(self) -> bool:
+        """Return True if the index finds records from everywhere in the store; of a small store, all of them."""
+        end = self.indexed_to()
+        numbers = range(1, end + 1, 1 + end // _SAMPLE)
+        return self._finds("SELECT value FROM json_each(?)", (listed(numbers),))
+
+    def _finds(self, numbers: str, bindings: tuple[object, ...]) -> bool:
+        sql = f"SELECT seq, memglot_words(substr(content, 1, 2000)) FROM records WHERE seq IN ({numbers})"
+        for seq, words in self._connection.rows(sql, bindings):
             # A piece of the text as written: the index may split it into several words, but into at least one.
             piece = next((piece for piece in words.split() if len(piece) <= 100 and self.tokens(piece)), None)
             sql = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
