@@ -4,6 +4,13 @@ import re
 from collections.abc import Sequence
 
 _LINE_BREAKERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# Control characters except tab and line ends, and characters that reorder text or take no space. The joiners U+200C
+# and U+200D stay, since Persian and emoji need them; tag characters stay in the flags that consist of them.
+_UNSAFE = re.compile(
+    "(\U0001f3f4[\U000e0030-\U000e007a]{1,8}\U000e007f)"
+    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\ud800-\udfff]|\r(?!\n)"
+)
 
 
 def is_one_line(text: str) -> bool:
@@ -14,6 +21,19 @@ def is_one_line(text: str) -> bool:
 def one_line(text: str) -> str:
     """Escape the characters that would break the line or reverse its direction; keep all others."""
     return _LINE_BREAKERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def visible(text: str) -> str:
+    """Escape the characters that could control a terminal or deceive its reader, as JSON does: `\\u001b`.
+
+    Line ends and tabs stay. JSON that is escaped this way is still the same JSON.
+    """
+    return _UNSAFE.sub(lambda found: found[1] or _json_escape(found[0]), text)
+
+
+def _json_escape(text: str) -> str:
+    units = text.encode("utf-16-be", "surrogatepass").hex(" ", 2)
+    return "\\u" + units.replace(" ", "\\u")
 
 
 def printable(text: str) -> str:
@@ -38,8 +58,11 @@ def quoted(text: str, length: int = 60) -> str:
 
 
 def excerpt(text: str, length: int = 72) -> str:
-    """Return the beginning of a text on one line, cut to `length` characters; runs of blanks become one space."""
-    line = " ".join(text.split())
+    """Return the beginning of a text on one line, cut to `length` characters; runs of blanks become one space.
+
+    Control characters are escaped, also where it is printed to a pipe.
+    """
+    line = visible(" ".join(text.split()))
     return line if len(line) <= length else line[: length - 1] + "…"
 
 

@@ -12,6 +12,7 @@ import click
 
 from memglot import __version__
 from memglot.cli.session import Session, shared_options
+from memglot.cli.terminal import safe_stream
 
 # The line of each command in `memglot --help`, which imports none of them. A test compares it with the command's help.
 COMMANDS: dict[str, str] = {
@@ -115,6 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
         if getattr(sys, name) is None:
             # The caller closed this stream.
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
+    sys.stdout, sys.stderr = safe_stream(sys.stdout), safe_stream(sys.stderr)
     # Records are trees without cycles: collecting garbage often only takes time.
     gc.set_threshold(50_000, 20, 100)
     session = Session()
@@ -127,7 +129,8 @@ def run(session: Session, arguments: list[str] | None = None) -> int:
 
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=session)
+        # `color`, so that click does not remove escape sequences from what goes to a file or a pipe.
+        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=session, color=True)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except MemglotError as error:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
+from memglot.cli.terminal import unsafe_stream
+from memglot.display import visible
 from memglot.report import Progress
 
 _DELAY = 1.0
@@ -37,7 +40,7 @@ class Bar:
             self._task,
             total=total,
             completed=done,
-            description=f"{self._what} {progress.source}",
+            description=visible(f"{self._what} {progress.source}"),
             count=f"{max(progress.read, progress.written):,}",
         )
 
@@ -56,12 +59,15 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[count]} memories"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(file=unsafe_stream(sys.stderr)),
             transient=True,
+            # What others print must not pass through rich, which obeys escape sequences.
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._task = self._progress.add_task(self._what, total=None, count="0")
         self._progress.start()
