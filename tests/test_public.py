@@ -52,7 +52,10 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_help_imports_no_command() -> None:
     light = {
         "memglot",
-        *(f"memglot.{name}" for name in ("cli", "cli.main", "cli.session", "display", "errors", "settings")),
+        *(
+            f"memglot.{name}"
+            for name in ("cli", "cli.main", "cli.session", "cli.terminal", "display", "errors", "settings")
+        ),
     }
     code = (
         "import sys; from memglot.cli.main import run; from memglot.cli.session import Session\n"
