@@ -116,6 +116,22 @@ def test_invalid_lines_are_answered_and_the_server_keeps_running(tmp_path: Path)
         assert b"Traceback" not in pipe.process.stderr.read()  # type: ignore[union-attr]
 
 
+def test_no_line_stops_the_server(tmp_path: Path) -> None:
+    """The first of these ended the server, and the second was answered without its id."""
+    with piped(tmp_path / "s.db", cwd=tmp_path) as pipe:
+        pipe.hello()
+        pipe.write(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}')
+        pipe.call(1, "me_memory_search", query="\ud83d")
+        assert "lone surrogate (U+D83D)" in pipe.answer(1)["error"]["message"]
+        for number in range(200):
+            pipe.send("notifications/cancelled", reason=[number])
+        pipe.call(2, "me_memory_create", content="still here")
+        assert pipe.answer(2)["result"]["structuredContent"]["content"] == "still here"
+        pipe.process.stdin.close()  # type: ignore[union-attr]
+        assert pipe.process.wait(PATIENCE) == 0
+        assert len(pipe.process.stderr.read()) < 10_000  # type: ignore[union-attr]
+
+
 def many(path: Path, count: int) -> None:
     with open(path, "w") as out:
         for number in range(count):
@@ -391,32 +407,40 @@ def test_misplaced_options_are_an_error(tmp_path: Path) -> None:
 def test_the_server_does_not_wait_for_finished_requests(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     """Many clients number their requests from 0, and cancelled requests are never answered."""
     monkeypatch.setattr(stdio, "_GRACE_SECONDS", 10 * PATIENCE)
-    request = types.JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")
-    cancel = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={"requestId": 0})
+    ask = b'{"jsonrpc": "2.0", "id": 0, "method": "ping"}\n'
+    cancel = b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}}\n'
+    sent = [ask, cancel] if last == "cancelled" else [ask]
 
     async def talk() -> None:
-        to_client, client = anyio.create_memory_object_stream[SessionMessage](9)
-        from_client, incoming = anyio.create_memory_object_stream[SessionMessage](9)
+        forwarded: list[SessionMessage] = []
+        lines_to_client, lines = anyio.create_memory_object_stream[bytes](9)
         asked, questions = anyio.create_memory_object_stream[SessionMessage | Exception](9)
         answers, given = anyio.create_memory_object_stream[SessionMessage](9)
-        pipes = stdio._Pipes(to_client)
+        client = stdio._Client(lines_to_client)
+
+        async def read() -> bytes:
+            return sent.pop(0) if sent else b""
 
         async def serve() -> None:
             async with questions, answers:
-                async for _ in questions:
-                    if last == "cancelled":
-                        continue
-                    await answers.send(SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=0, result={})))
+                async for message in questions:
+                    assert isinstance(message, SessionMessage)
+                    forwarded.append(message)
+                    if last == "answered":
+                        id = message.message.id  # type: ignore[union-attr]
+                        answer = types.JSONRPCResponse.model_validate({"jsonrpc": "2.0", "id": id, "result": {}})
+                        await answers.send(SessionMessage(answer))
 
-        async with to_client, client, incoming, given:
-            async with from_client:
-                await from_client.send(SessionMessage(request))
-                if last == "cancelled":
-                    await from_client.send(SessionMessage(cancel))
+        async with lines_to_client, lines, given:
             with anyio.fail_after(PATIENCE):
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(pipes.forward_requests, incoming, asked)
-                    tasks.start_soon(pipes.forward_answers, given)
+                    tasks.start_soon(client.forward_requests, read, asked)
+                    tasks.start_soon(client.forward_answers, given)
                     tasks.start_soon(serve)
+            if last == "answered":
+                assert json.loads(lines.receive_nowait()) == {"jsonrpc": "2.0", "id": 0, "result": {}}
+            else:
+                request, notification = (message.message for message in forwarded)
+                assert notification.params["requestId"] == request.id  # type: ignore[index, union-attr]
 
     anyio.run(talk)
