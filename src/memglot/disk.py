@@ -124,6 +124,25 @@ class DiskMap(Mapping[str, Any]):
         self._db.close()
 
 
+class DiskCounter:
+    """Counts how often each key was added."""
+
+    def __init__(self) -> None:
+        import apsw
+
+        self._db = apsw.Connection("")
+        self._db.execute("CREATE TABLE counts (key BLOB PRIMARY KEY, count INTEGER) WITHOUT ROWID; BEGIN")
+
+    def add(self, key: bytes) -> int:
+        """Add a key, and return how often it was added so far."""
+        sql = "INSERT INTO counts VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1 RETURNING count"
+        return int(self._db.execute(sql, (key,)).get)
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._db.close()
+
+
 class DiskGroups:
     """Lists of JSON values by key, for keys that several values share."""
 

@@ -346,6 +346,7 @@ class Memory:
         fail_fast: bool = False,
         lenient: bool = False,
         restore_deleted: bool = False,
+        allow_duplicates: bool = False,
         passphrase: Passphrase = None,
         accept_broken_audit: bool = False,
         embed: bool = False,
@@ -354,7 +355,8 @@ class Memory:
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
-        An invalid record does not stop the import: the result lists it in `errors` and counts it in `failed`. `embed`
+        What was imported before is skipped, also records without an id, unless `allow_duplicates` is set. An invalid
+        record does not stop the import: the result lists it in `errors` and counts it in `failed`. `embed`
         builds vectors for the imported memories at once. With `isolate`, a batch that the store rejects does not stop
         the import either.
         """
@@ -371,6 +373,7 @@ class Memory:
             tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
+            allow_duplicates=allow_duplicates,
             dry_run=dry_run,
             isolate=isolate,
             reading=ReadOptions(

@@ -168,7 +168,7 @@ def test_a_damaged_store_is_reported(store_path: str) -> None:
         memory.import_from(b"\n".join(b'{"content":"memory %d"}' % number for number in range(2000)), format="ndjson")
     with open(store_path, "r+b") as file:
         file.seek(40_000)
-        file.write(b"\xaa" * 60_000)
+        file.write(b"\xaa" * 200_000)
     with pytest.raises((DamagedStore, NotAStore)), Memory.open(store_path, write=False) as memory:
         list(memory.list())
 

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 @click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
 @click.option("--lenient", is_flag=True, help="Accept later dialects of a format.")
 @click.option("--restore-deleted", is_flag=True, help="Restore memories that were deleted here.")
+@click.option(
+    "--allow-duplicates", is_flag=True, help="Import records without an id again if they were imported before."
+)
 @passphrase_option
 @click.option("--accept-broken-audit", is_flag=True, help="Import memories.json even if its audit chain is broken.")
 @click.option("--embed", is_flag=True, help="Build vectors for semantic search now; `memglot embed` does it later.")

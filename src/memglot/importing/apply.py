@@ -52,6 +52,8 @@ class BatchWriter:
         self._store.things.put(things.put, batch)
         self._store.history.add_revisions(revisions)
         self.write_bases(plan.bases, batch)
+        if plan.digests:
+            self._store.history.put_imported_digests([(digest, record.id) for digest, record in plan.digests], batch)
         states = [known for known, _ in plan.deleted_states]
         self._redirects.add_batch(self._store, things.put, [revision.key for revision in deleted], states)
 

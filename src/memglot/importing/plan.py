@@ -10,6 +10,7 @@ import msgspec
 
 from memglot.importing.bases import BaseChange, Bases, add_change, new_base
 from memglot.importing.duplicates import content_key
+from memglot.importing.imported_before import ImportedBefore
 from memglot.merging.memory_state import MemoryState, join_states, known_of_deleted
 from memglot.merging.records import (
     MERGED_INTO,
@@ -84,7 +85,6 @@ class BatchPlan:
     revived: dict[str, MemoryState] = field(default_factory=dict)
     """Deleted memories that are restored, with what is known of them."""
     from_notes: bool = False
-    without_id: int = 0
     differing: int = 0
     """Number of skipped records that differ from the stored ones."""
     deleted_before: int = 0
@@ -92,6 +92,10 @@ class BatchPlan:
     """Number of skipped records whose id occurs earlier in the input."""
     other_fields: int = 0
     """Number of duplicates with field values that the kept record does not have."""
+    imported_before: int = 0
+    """Number of skipped records without an id."""
+    digests: list[tuple[bytes, Record]] = field(default_factory=list)
+    """Digests of new records without an id, as they were read."""
     bases: list[BaseChange] = field(default_factory=list)
     """What the source says about stored memories, where that is new."""
     went_back: int = 0
@@ -111,8 +115,15 @@ class Planner:
     """Plans batches by the rules of the current format: `dedup` is `id` or `content`, `conflict` a policy."""
 
     def __init__(
-        self, store: Store, entry: Import, restore_deleted: bool, tree: str = "", tags: Sequence[str] = ()
+        self,
+        store: Store,
+        entry: Import,
+        restore_deleted: bool,
+        imported_before: ImportedBefore,
+        tree: str = "",
+        tags: Sequence[str] = (),
     ) -> None:
+        self._imported_before = imported_before
         self._store, self._import_id, self._restore_deleted = store, entry.id, restore_deleted
         self._tree, self._tags = tree, tags
         self._at = entry.at
@@ -131,6 +142,7 @@ class Planner:
             normalise(record)
             if self._by_clocks:
                 self._set_fields(record)
+        records = self._without_repeated(records, plan)
         rest = self._without_deleted(records, plan) if has_any(self._store, Tombstone) else records
         explicit = [record.id for record in rest if record.id]
         known = self._store.records.known(explicit) if explicit else set()
@@ -152,19 +164,43 @@ class Planner:
                 plan.skipped.append(same.id)
                 plan.renamed.append((record, same))
                 continue
-            # A record that is deleted in its source is not a duplicate of one that is not.
-            alone = not by_content or record.status == DELETED
-            if not alone and (kept := stored.setdefault(content_key(record), record)) is not record:
+            if not self._is_alone(record) and (kept := stored.setdefault(content_key(record), record)) is not record:
                 plan.skipped.append(kept.id)
                 plan.duplicates.append((record, kept))
             else:
                 self._prepare(plan, record)
                 plan.new.append(record)
                 plan.pending.add(id(record))
-                plan.without_id += not record.id
                 self._revive(plan, record)
         self._extend_kept(plan)
         return plan
+
+    def _without_repeated(self, records: list[Record], plan: BatchPlan) -> list[Record]:
+        """Skip records without an id that were imported before; those to be restored get their id."""
+        alone = [record for record in records if not record.id and self._is_alone(record)]
+        if not alone:
+            return records
+        as_stored = alone
+        if not self._by_clocks and (self._tree or self._tags):
+            as_stored = [msgspec.structs.replace(record) for record in alone]
+            for record in as_stored:
+                self._set_fields(record)
+        found = self._imported_before.find(as_stored)
+        repeated = set()
+        for record, (digest, known) in zip(alone, found, strict=True):
+            if known and has_any(self._store, Tombstone) and self._store.things.get(Tombstone, known) is not None:
+                record.id = known
+            elif known:
+                repeated.add(id(record))
+                plan.skipped.append(known)
+                plan.imported_before += 1
+            else:
+                plan.digests.append((digest, record))
+        return [record for record in records if id(record) not in repeated]
+
+    def _is_alone(self, record: Record) -> bool:
+        """Return True if a record is compared by its id alone, as one that is deleted in its source always is."""
+        return self.dedup != "content" or record.status == DELETED
 
     def plan_things(self, things: list[Thing]) -> ThingChanges:
         """Plan what items other than records and conflicts change."""

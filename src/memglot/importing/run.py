@@ -19,6 +19,7 @@ from memglot.formats.core.read import Input, Read, read_inputs
 from memglot.importing.access import refuse_hidden_records
 from memglot.importing.apply import BatchWriter
 from memglot.importing.duplicates import Duplicates
+from memglot.importing.imported_before import ImportedBefore
 from memglot.importing.plan import BatchPlan, Planner
 from memglot.importing.summary import ImportSummary
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
@@ -45,6 +46,8 @@ class ImportOptions:
     tags: tuple[str, ...] = ()
     fail_fast: bool = False
     restore_deleted: bool = False
+    allow_duplicates: bool = False
+    """Whether records without an id are imported again if they were imported before."""
     dry_run: bool = False
     isolate: bool = False
     """Whether a batch that the store refuses is reported and skipped, so that the others are still imported."""
@@ -60,7 +63,7 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     importer = _Importer(store, options, report, names, stack)
     try:
         with stack:
-            stack.callback(importer.duplicates.close)
+            stack.callback(importer.close)
             report.fail_fast = options.fail_fast
             importer.run(read_inputs(inputs, format, report, options.reading))
     except StoreError as error:
@@ -100,11 +103,17 @@ class _Importer:
         self._merges_store = False
         self._summary = ImportSummary(report)
         tree = check_tree(options.tree)
-        self._planner = Planner(store, self.entry, options.restore_deleted, tree, options.tags)
+        self._imported_before = ImportedBefore(store, self.entry.id, allow=options.allow_duplicates)
+        self._planner = Planner(store, self.entry, options.restore_deleted, self._imported_before, tree, options.tags)
         self.duplicates = Duplicates(store)
         self._writer = BatchWriter(store, self.duplicates, self.entry.at)
         self._seen_sensitive: set[str] = set()
         self._newly_sensitive: list[str] = []
+
+    def close(self) -> None:
+        """Delete the files on disk."""
+        self.duplicates.close()
+        self._imported_before.close()
 
     def run(self, reads: Iterable[Read]) -> None:
         """Import items, each with the place it was read from."""
@@ -279,7 +288,6 @@ class _Importer:
         report, dry_run = self.report, self.options.dry_run
         report.conflicts = self._writer.conflicts
         for note in self._summary.notes(
-            by_id=self._planner.dedup == "id",
             dry_run=dry_run,
             conflicts=self._writer.conflicts,
             deleted=self._writer.deleted,

@@ -12,7 +12,7 @@ class ImportSummary:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._without_id = self._repeated = self._differing = self._deleted_before = self._other_fields = 0
+        self._imported_before = self._repeated = self._differing = self._deleted_before = self._other_fields = 0
         self._went_back = self._never_exchanged = 0
 
     def add(self, plan: BatchPlan) -> None:
@@ -22,7 +22,7 @@ class ImportSummary:
         report.ids.extend([record.id for record in plan.new])
         report.merged += len(plan.merged)
         self._skip(plan.skipped)
-        self._without_id += plan.without_id
+        self._imported_before += plan.imported_before
         self._differing += plan.differing
         self._deleted_before += plan.deleted_before
         self._repeated += plan.repeated
@@ -39,13 +39,13 @@ class ImportSummary:
         self._report.skipped += len(ids)
         self._report.skipped_ids.extend(ids)
 
-    def notes(
-        self, *, by_id: bool, dry_run: bool, conflicts: int, deleted: int, not_deleted: int, to_itself: int
-    ) -> Iterator[str]:
+    def notes(self, *, dry_run: bool, conflicts: int, deleted: int, not_deleted: int, to_itself: int) -> Iterator[str]:
         """Return the notes about this import; those of a dry run say what it would do."""
-        if by_id and (count := self._without_id):
-            assigned = "would assign new ids" if dry_run else "assigned new ids"
-            yield f"{assigned} to {_memories(count)} without one; importing the same file again adds them again"
+        if count := self._imported_before:
+            yield (
+                f"skipped {_memories(count)} without an id that were imported before; use `--allow-duplicates` to "
+                "import them again"
+            )
         if count := self._repeated:
             yield f"skipped {_memories(count)} whose id occurs earlier in the input"
         if count := self._differing:

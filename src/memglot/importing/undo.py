@@ -93,6 +93,7 @@ class _Undo:
             some = gone[start : start + BATCH_SIZE]
             self._store.records.remove(some)
             self._store.things.remove(list(self._store.things.select(Conflict, some)))
+            self._store.history.remove_imported_digests(some)
         self._removed.update(gone)
         self._report.imported += len(gone)
         if self._force:
@@ -128,6 +129,7 @@ class _Undo:
                 self.kept.add((_RECORD, tombstone.id))
                 continue
             self._store.things.remove([tombstone])
+            self._store.history.remove_imported_digests([tombstone.id])
             self._removed.add(tombstone.id)
             self._report.imported += 1
 

@@ -7,6 +7,7 @@ from memglot.model.canonical import (
     canonical_record,
     canonical_value,
     content_hash,
+    digest_without_id,
     record_digest,
     stored_digest,
     to_builtins,

@@ -48,6 +48,16 @@ def record_digest(record: Record) -> bytes:
     return sha256(canonical_record(record)).digest()
 
 
+def digest_without_id(record: Record, imported_at: int = 0) -> bytes:
+    """Return a digest of a record as it was before its import at this time gave it an id and times."""
+    as_read = msgspec.structs.replace(record, id="")
+    if record.updated_at in (record.created_at, imported_at):
+        as_read.updated_at = 0
+    if record.created_at == imported_at:
+        as_read.created_at = 0
+    return sha256(canonical_record(as_read)).digest()[:16]
+
+
 def stored_digest(record: Record) -> bytes:
     """Return the digest that a store returned with a record, or compute it."""
     return record.digest or record_digest(record)

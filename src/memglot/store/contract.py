@@ -305,6 +305,18 @@ class History(Protocol):
     def origins(self, ids: Sequence[str]) -> dict[str, RecordOrigin]:
         """Return how records came into the store; unknown ids are ignored."""
 
+    def has_imported_digests(self) -> bool:
+        """Return True if any digest of a record without an id is known."""
+
+    def imported_as(self, digests: Sequence[bytes], *, other_than: str) -> dict[bytes, list[str]]:
+        """Return the memories that records without an id became in other imports than this, by digest, in order."""
+
+    def put_imported_digests(self, digests: Sequence[tuple[bytes, str]], batch: int) -> None:
+        """Store the digests of records that were read without an id, each with the id it got."""
+
+    def remove_imported_digests(self, ids: Sequence[str]) -> None:
+        """Remove the digests of memories, so that they can be imported again."""
+
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records, in any order."""
 

@@ -308,6 +308,20 @@ class OverlayHistory:
             real[id] = RecordOrigin(real[id].format if id in real else None, True)
         return real
 
+    def has_imported_digests(self) -> bool:
+        """Return True if the real store knows any digest."""
+        return self._real.has_imported_digests()
+
+    def imported_as(self, digests: Sequence[bytes], *, other_than: str) -> dict[bytes, list[str]]:
+        """Return the memories of the real store that records without an id became, by digest."""
+        return self._real.imported_as(digests, other_than=other_than)
+
+    def put_imported_digests(self, digests: Sequence[tuple[bytes, str]], batch: int) -> None:
+        """Do nothing: an import does not look for what it added itself."""
+
+    def remove_imported_digests(self, ids: Sequence[str]) -> None:
+        """Do nothing."""
+
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""
         found = [*self._real.bases(ids), *self._scratch.bases(ids)]

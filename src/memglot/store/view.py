@@ -409,6 +409,25 @@ class VisibleHistory:
         """Return how visible records came into the store."""
         return self._history.origins(self._visible_ids(ids))
 
+    def has_imported_digests(self) -> bool:
+        """Return True if any digest of a record without an id is known."""
+        return self._history.has_imported_digests()
+
+    def imported_as(self, digests: Sequence[bytes], *, other_than: str) -> dict[bytes, list[str]]:
+        """Return the visible memories that records without an id became in other imports, by digest."""
+        found = self._history.imported_as(digests, other_than=other_than)
+        visible = set(self._visible_ids([id for ids in found.values() for id in ids]))
+        shown = {digest: [id for id in ids if id in visible] for digest, ids in found.items()}
+        return {digest: ids for digest, ids in shown.items() if ids}
+
+    def put_imported_digests(self, digests: Sequence[tuple[bytes, str]], batch: int) -> None:
+        """Store digests."""
+        self._history.put_imported_digests(digests, batch)
+
+    def remove_imported_digests(self, ids: Sequence[str]) -> None:
+        """Remove the digests of memories."""
+        self._history.remove_imported_digests(ids)
+
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about visible records."""
         return self._history.bases(self._visible_ids(ids))

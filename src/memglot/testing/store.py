@@ -280,6 +280,19 @@ class StoreConformance(SettingsConformance, FilterConformance):
             store.history.remove_bases([first, apart])
         assert found("a", "b") == other
 
+    def test_digests_of_imported_records_lead_to_their_memories(self, store: Store) -> None:
+        history, one, two = store.history, b"1" * 16, b"2" * 16
+        assert not history.has_imported_digests()
+        with store.writing():
+            batch = self._batch(store)
+            history.put_imported_digests([(one, "b"), (one, "a"), (two, "c")], batch)
+        assert history.has_imported_digests()
+        assert history.imported_as([one, two, b"3" * 16], other_than="") == {one: ["b", "a"], two: ["c"]}
+        assert history.imported_as([one], other_than="i0") == {}
+        with store.writing():
+            history.remove_imported_digests(["b", "c"])
+        assert history.imported_as([one, two], other_than="") == {one: ["a"]}
+
     def test_everything_is_found_after_a_bulk_load(self, store: Store) -> None:
         for _ in range(2):
             with store.loading(by_content=False):

@@ -96,7 +96,9 @@ def import_(call: Call, given: ImportArgs) -> Answer:
     """Import memories."""
     source = _source(call, given)
     with call.memory(write=True) as memory:
-        result = memory.import_from(source, format=given.format or None, isolate=True, progress=call.progress)
+        result = memory.import_from(
+            source, format=given.format or None, isolate=True, allow_duplicates=True, progress=call.progress
+        )
         vector_notes = _embed(memory, result)
     chunks, failed_batches, unreadable = _failed_chunks(result)
     failures = failed_batches + unreadable

@@ -5,11 +5,13 @@ from typing import Any
 
 import msgspec
 
-from memglot.model import Event, now
+from memglot.model import Event, digest_without_id, now
 from memglot.settings import actor
 from memglot.store.audit_chain import first_broken, hash_event
 from memglot.store.contract import Base, Import, RecordOrigin, Revision
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.rows import from_row, listed
+from memglot.store.sqlite.schema import RECORD_COLUMNS
 
 _BATCHES = "batches LEFT JOIN imports ON imports.id = import_id"
 # A batch of an earlier version has no format of its own.
@@ -171,6 +173,56 @@ class SqliteHistory:
         """
         rows = self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),))
         return {id: RecordOrigin(format, bool(changed)) for id, format, changed in rows}
+
+    def has_imported_digests(self) -> bool:
+        """Return True if any digest of a record without an id is known."""
+        return self._connection.value("SELECT 1 FROM imported_digests LIMIT 1") is not None
+
+    def imported_as(self, digests: Sequence[bytes], *, other_than: str) -> dict[bytes, list[str]]:
+        """Return the memories that records without an id became in other imports than this, by digest."""
+        sql = """
+            SELECT digest, record FROM imported_digests WHERE digest IN (SELECT unhex(value) FROM json_each(?))
+            AND batch NOT IN (SELECT number FROM batches WHERE import_id = ?) ORDER BY rowid
+        """
+        found: dict[bytes, list[str]] = {}
+        wanted = listed([digest.hex() for digest in digests])
+        for digest, record in self._connection.rows(sql, (wanted, other_than)):
+            found.setdefault(digest, []).append(record)
+        return found
+
+    def put_imported_digests(self, digests: Sequence[tuple[bytes, str]], batch: int) -> None:
+        """Store the digests of records that were read without an id, each with the id it got."""
+        rows = [(digest, record, batch) for digest, record in digests]
+        self._db.executemany("INSERT INTO imported_digests VALUES (?, ?, ?)", rows)
+
+    def remove_imported_digests(self, ids: Sequence[str]) -> None:
+        """Remove the digests of memories, so that they can be imported again."""
+        sql = "DELETE FROM imported_digests WHERE record IN (SELECT value FROM json_each(?))"
+        self._db.execute(sql, (listed(ids),))
+
+    def complete(self) -> None:
+        """Add the digests of imports of earlier versions, batch by batch, so that an interruption loses little."""
+        while self._connection.get_state("undigested"):
+            with self._connection.writing():
+                batch = self._connection.get_state("undigested")
+                if batch:
+                    self.put_imported_digests(self._digests_of(batch), batch)
+                    self._connection.set_state(undigested=batch - 1)
+            self._connection.give_way()
+
+    def _digests_of(self, batch: int) -> list[tuple[bytes, str]]:
+        """Return digests of the unedited memories of a batch that got their ids from the import."""
+        sql = f"""
+            SELECT at, {", ".join(f"records.{column}" for column in RECORD_COLUMNS)} FROM records
+            JOIN batches ON number = batch JOIN imports ON imports.id = import_id
+            WHERE batch = ? AND substr(records.id, 1, 13) = printf('%08x-%04x', at / 65536000, at / 1000 % 65536)
+            AND NOT EXISTS (SELECT 1 FROM revisions WHERE key = records.id AND kind = 'record') ORDER BY seq
+        """
+        found = []
+        for at, *row in self._connection.rows(sql, (batch,)):
+            record = from_row(row)
+            found.append((digest_without_id(record, at), record.id))
+        return found
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""

@@ -1,6 +1,6 @@
 """Past migrations of the SQLite store. They only go forward, and past ones are never edited."""
 
-from memglot.store.sqlite.schema import TEXT_INDEX, THING_TABLES
+from memglot.store.sqlite.schema import IMPORTED_DIGESTS, TEXT_INDEX, THING_TABLES
 
 # `rest` is a JSON object of the fields that most records leave at their default: fewer columns are faster both ways.
 # Content comes last, so that the other columns can be read without the pages that a long text overflows into.
@@ -106,11 +106,18 @@ CREATE TABLE bases (
 ) WITHOUT ROWID;
 """
 
+# The digests of earlier imports are added afterwards, batch by batch.
+_IMPORTED_DIGESTS = f"""
+{IMPORTED_DIGESTS}
+INSERT INTO state SELECT 'undigested', coalesce(max(number), 0) FROM batches;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _RECORDS + _HISTORY_AND_STATE + "".join(_THING.format(table=table) for table in THING_TABLES),
     _CONFLICT_VALUES,
     _WORDS_AND_MEANING,
     _PLAIN_NAMES,
     _BASES,
+    _IMPORTED_DIGESTS,
 )
 """Migration number n, counted from 1, brings a store from version n - 1 to version n."""

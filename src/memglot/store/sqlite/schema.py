@@ -107,19 +107,34 @@ CREATE TABLE bases (
 ) WITHOUT ROWID;
 """
 
+IMPORTED_DIGESTS = """
+CREATE TABLE imported_digests (digest BLOB NOT NULL, record TEXT NOT NULL, batch INTEGER NOT NULL);
+CREATE INDEX imported_digests_record ON imported_digests (record);
+"""
+"""Digests of records that were imported without an id, as they were read, and the memories that they became."""
+
 # Values that the store keeps about itself, and named settings.
 _STATE = """
 CREATE TABLE state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO state VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('chain_hash', ''), ('languages', ''),
-    ('upgraded', 0), ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
+    ('undigested', 0), ('upgraded', 0),
+    ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
 """
 
-SCHEMA = _RECORDS + TEXT_INDEX + _HISTORY + _STATE + "".join(_THINGS.format(table=table) for table in THING_TABLES)
+SCHEMA = (
+    _RECORDS
+    + TEXT_INDEX
+    + _HISTORY
+    + IMPORTED_DIGESTS
+    + _STATE
+    + "".join(_THINGS.format(table=table) for table in THING_TABLES)
+)
 """Everything that a new store consists of, except for `DEFERRED_INDEXES`."""
 
 DEFERRED_INDEXES = {
     "records_content": "CREATE INDEX records_content ON records (substr(content_hash, 1, 8))",
     "records_created": "CREATE INDEX records_created ON records (created_at, id)",
     "records_tree": "CREATE INDEX records_tree ON records (tree)",
+    "imported_digests_digest": "CREATE INDEX imported_digests_digest ON imported_digests (digest)",
 }
 """Indexes that a bulk load builds at its end; every open for writing creates those that are missing."""

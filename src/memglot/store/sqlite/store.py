@@ -38,6 +38,7 @@ class SqliteStore:
         try:
             if write:
                 self.text.complete()
+                self.history.complete()
             else:
                 self._prepare_reading()
         except apsw.Error as error:
@@ -50,7 +51,7 @@ class SqliteStore:
     def _prepare_reading(self) -> None:
         # A migration may leave the text index to be filled afterwards; if that was killed, the next open goes on.
         is_current = self.connection.is_current
-        if not is_current or not self.connection.get_state("upgraded"):
+        if not is_current or not self.connection.get_state("upgraded") or self.connection.get_state("undigested"):
             with suppress(LockedStore, ReadOnlyStore) if is_current else nullcontext():
                 writing = SqliteStore(self.url, write=True)
                 self.notes += writing.notes

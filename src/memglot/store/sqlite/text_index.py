@@ -74,7 +74,9 @@ class TextIndex:
         """Let the deferred indexes and the text index fall behind; the next open completes an interrupted load."""
         self.is_loading = True
         self._loaded = 0
-        self._kept_index = "records_content" if by_content else ""
+        self._kept_indexes = {"records_content"} if by_content else set()
+        if self._connection.value("SELECT 1 FROM imported_digests LIMIT 1"):
+            self._kept_indexes.add("imported_digests_digest")
         try:
             yield
         except KeyboardInterrupt:
@@ -98,7 +100,7 @@ class TextIndex:
         stored = self.newest()
         if before == 0 and stored == 0 or before <= max(_LARGE, stored // 10) < self._loaded:
             for name in DEFERRED_INDEXES:
-                if name != self._kept_index:
+                if name not in self._kept_indexes:
                     self._db.execute(f"DROP INDEX IF EXISTS {name}")
 
     def complete(self) -> None:

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -44,12 +44,14 @@ CREATE TABLE bases (
     record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
     PRIMARY KEY (record, tool, space)
 ) WITHOUT ROWID;
+CREATE TABLE imported_digests (digest BLOB NOT NULL, record TEXT NOT NULL, batch INTEGER NOT NULL);
 CREATE TABLE state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO state VALUES ('chain_hash', '');
 INSERT INTO state VALUES ('chain_seq', 0);
 INSERT INTO state VALUES ('indexed_to', 3);
 INSERT INTO state VALUES ('languages', '');
 INSERT INTO state VALUES ('records', 3);
+INSERT INTO state VALUES ('undigested', 0);
 INSERT INTO state VALUES ('upgraded', 1);
 INSERT INTO state VALUES ('vector_changes', 0);
 INSERT INTO state VALUES ('vector_count', 0);
