@@ -140,6 +140,7 @@ _GIT_ELSEWHERE = frozenset(
         "GIT_COMMON_DIR",
         "GIT_OBJECT_DIRECTORY",
         "GIT_PREFIX",
+        "GIT_CONFIG",
         "GIT_EXTERNAL_DIFF",
         "GIT_LITERAL_PATHSPECS",
         "GIT_GLOB_PATHSPECS",

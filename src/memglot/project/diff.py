@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
-import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from memglot.project.project import Project
 from memglot.project.storage.errors import git_required
 from memglot.project.storage.git import Git
 from memglot.project.storage.paths import BACKUPS, FOLDER, INDEX, LOCK, NODES, RECOVERY, RELATIONS
-from memglot.settings import git_environment
 
 _LEFT_OUT = tuple(f":(exclude,top){FOLDER}/{name}" for name in (INDEX, RECOVERY, "exports", BACKUPS, LOCK))
 _AT_ONCE = 500
@@ -35,12 +32,14 @@ def diff(project: Project) -> dict[str, Any]:
         raise git_required()
     base = "HEAD" if git.ask("rev-parse", "--verify", "--quiet", "HEAD") is not None else _empty_tree(git)
     within = ("--", f":(top){FOLDER}", *_LEFT_OUT)
-    known = git.run("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, *within)
-    shape = ("--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
-    tracked = git.run("diff", *shape, base, *within)
+    shape = ("--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
+    differing = _names(git.run("diff", "--name-only", "-z", *shape, base, *within))
+    same = git.same_despite_filter(differing)
+    within = (*within, *(f":(exclude,top,literal){name}" for name in sorted(same)))
+    tracked = git.run("diff", *shape, "--src-prefix=a/", "--dst-prefix=b/", base, *within)
     untracked = _names(git.run("ls-files", "--others", "--exclude-standard", "-z", *within))
     parts = [tracked.decode("utf-8", "replace"), *(_new_file(git.root, name) for name in untracked)]
-    changed = sorted({*_names(known), *untracked})
+    changed = sorted({*differing, *untracked} - same)
     ids = _ids(git, base, changed)
     return {
         "diff": "".join(parts),
@@ -139,25 +138,8 @@ def _committed(git: Git, names: list[str]) -> Iterator[tuple[str, bytes]]:
         listed = git.ask("--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", *asked) or b""
         # An entry is `mode type hash<tab>name`.
         entries = [entry.partition(b"\t") for entry in listed.split(b"\0") if entry]
-        there = {os.fsdecode(name): what.split()[2] for what, _, name in entries if what.split()[1] == b"blob"}
-        yield from zip(there, _blobs(git, list(there.values())), strict=True)
-
-
-def _blobs(git: Git, hashes: list[bytes]) -> Iterator[bytes]:
-    """Yield the contents of blobs in order; `git archive` would apply `.gitattributes`."""
-    done = subprocess.run(
-        ["git", "cat-file", "--batch"],
-        cwd=git.root,
-        env=git_environment(),
-        input=b"".join(each + b"\n" for each in hashes),
-        capture_output=True,
-        check=False,
-    )
-    output = io.BytesIO(done.stdout)
-    for _ in hashes:
-        # `hash type size`, the content, and a line end; or `hash missing` if a clone is incomplete.
-        head = output.readline().split()
-        yield output.read(int(head[2]) + 1)[:-1] if len(head) == 3 else b""
+        there = {os.fsdecode(name): what.split()[2].decode() for what, _, name in entries if b" blob " in what}
+        yield from zip(there, git.blobs(list(there.values())), strict=True)
 
 
 def _by_body(root: Path, texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -150,7 +150,7 @@ def _restore_deleted_store(project: Project) -> None:
     if project.git is None or project.folder.exists():
         return
     if project.git.ask("cat-file", "-e", f"HEAD:{FOLDER}/{CONFIG}") is not None:
-        project.git.run("restore", "--source", "HEAD", "--", FOLDER)
+        project.git.restore(FOLDER)
         project.warnings.append(
             "Memory storage was restored from HEAD before writing because tracked .memory files were deleted."
         )

@@ -65,10 +65,67 @@ def read_raw(output: str) -> list[FileChange]:
     return found
 
 
-def read_status(output: str) -> list[FileChange]:
-    """Parse the output of `git status --porcelain=v2 -z`."""
+def split_status(output: str) -> list[str]:
+    """Return the entries of `git status --porcelain=v2 -z`; a rename keeps its former path after a NUL."""
+    found = []
+    parts = iter(output.split("\0"))
+    for part in parts:
+        if part:
+            found.append(f"{part}\0{next(parts, '')}" if part.startswith("2 ") else part)
+    return found
+
+
+def modified_blobs(entries: list[str]) -> dict[str, str]:
+    """Return the hashes in the index of those files whose content in the working tree is another."""
+    found = {}
+    for entry in entries:
+        if entry[0] in "12" and entry[3] == "M":
+            fields = entry.split(" ", 9 if entry[0] == "2" else 8)
+            if fields[4] == fields[5]:
+                found[fields[-1].partition("\0")[0]] = fields[7]
+    return found
+
+
+def without_changes(entries: list[str], same: set[str]) -> list[str]:
+    """Return the entries without the changes of content in the working tree of some files."""
+    found = []
+    for entry in entries:
+        if entry[0] in "12" and entry[3] == "M":
+            path = entry.split(" ", 9 if entry[0] == "2" else 8)[-1].partition("\0")[0]
+            if path in same:
+                if entry[2] == ".":
+                    continue
+                entry = f"{entry[:3]}.{entry[4:]}"
+        found.append(entry)
+    return found
+
+
+def read_settings(output: str) -> list[tuple[str, str]]:
+    """Parse the output of `git config --list -z`: names and values."""
+    found = []
+    for entry in output.split("\0"):
+        name, _, value = entry.partition("\n")
+        if name:
+            found.append((name, value))
+    return found
+
+
+def ignored_submodules(modules: list[tuple[str, str]], settings: list[tuple[str, str]]) -> dict[str, str]:
+    """Return what git should ignore in submodules (`all`, `dirty`, `untracked` or `none`), by path."""
+    usual = dict(settings).get("diff.ignoresubmodules", "")
+    paths, ignored = {}, {}
+    for name, value in (*modules, *settings):
+        if name.startswith("submodule.") and name.endswith(".ignore"):
+            ignored[name.removesuffix(".ignore")] = value
+    for name, value in modules:
+        if name.startswith("submodule.") and name.endswith(".path"):
+            paths[value] = ignored.get(name.removesuffix(".path"), usual)
+    return paths
+
+
+def read_status(entries: list[str]) -> list[FileChange]:
+    """Parse entries of `git status --porcelain=v2`."""
     found: list[FileChange] = []
-    entries = iter(output.split("\0"))
     for entry in entries:
         kind = entry[:1]
         if kind == "?":
@@ -79,8 +136,9 @@ def read_status(output: str) -> list[FileChange]:
             blob = (staged if states[1] == "D" else committed) if status == "D" else None
             found.append(FileChange(status, path, None, submodule != "N...", blob))
         elif kind == "2":
-            _, states, submodule, *_, path = entry.split(" ", 9)
-            found += _renamed(states, path, next(entries, ""), submodule != "N...")
+            _, states, submodule, *_, paths = entry.split(" ", 9)
+            path, _, old = paths.partition("\0")
+            found += _renamed(states, path, old, submodule != "N...")
         elif kind == "u":
             _, _, submodule, *_, path = entry.split(" ", 10)
             found.append(FileChange("U", path, None, submodule != "N..."))
