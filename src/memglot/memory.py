@@ -141,8 +141,10 @@ class Memory:
             confidence=confidence,
             source=source or {},
         )
-        added = memory.add(self.store, record)
-        self.meaning.embed_new([added.id])
+        # One transaction, because each waits for the disk.
+        with self.store.writing():
+            added = memory.add(self.store, record)
+            self.meaning.embed_new([added.id])
         return added
 
     def get(self, id: str) -> Record:
@@ -171,8 +173,9 @@ class Memory:
             changes["temporal"] = make_temporal(changes["temporal"])
         for field in changes:
             check_choice("field", field, EDITABLE_FIELDS)
-        record = memory.update(self.store, id, changes)
-        self.meaning.embed_new([record.id])
+        with self.store.writing():
+            record = memory.update(self.store, id, changes)
+            self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
         return record
 

@@ -66,6 +66,45 @@ def record_day(machine: Machine, folder: Path) -> Day:
     return found
 
 
+@dataclass
+class Served:
+    """The recorded calls of a server."""
+
+    folder: Path
+    events: list[Event]
+    ids: list[str]
+
+
+def record_server(machine: Machine, folder: Path, count: int) -> Served:
+    """Add memories one by one to a store that stays open."""
+    place, log = folder / "served", folder / "log"
+    place.mkdir(parents=True)
+    start = machine.run(place, [["add", "The first memory", "--id", _id(0)]], record=log)
+    assert start.results[0].code == 0, start
+    ids = [_id(number) for number in range(1, count + 1)]
+    outcome = machine.run(place, [[id, f"Memory {id}"] for id in ids], record=log, marks=1, server=True)
+    assert outcome.status == 0, outcome
+    shutil.rmtree(place)
+    place.mkdir()
+    return Served(folder, list(events(log)), [_id(0), *ids])
+
+
+def lost_memories(machine: Machine, served: Served, number: int, seed: int) -> set[str]:
+    """Cut the power before a call; return the memories that were acknowledged and are not in the store any more."""
+    source = random.Random(f"{number} {seed}")
+    disk = Disk(served.folder / "served")
+    disk.replay(served.events[:number])
+    place = served.folder / "after"
+    shutil.rmtree(place, ignore_errors=True)
+    disk.cut(place, source, source.choice((0.3, 0.7, 1.0)))
+    if not disk.marks:
+        return set()
+    outcome = machine.run(place, [["doctor"]], dump=True)
+    assert outcome.results and outcome.results[0].code == 0, outcome
+    stored = {record["id"] for record in outcome.files["store.db"]["records"]}
+    return set(served.ids[: disk.marks]) - stored
+
+
 def cut_at(machine: Machine, day: Day, number: int, seed: int) -> None:
     """Cut the power before a call, and check what is left."""
     source = random.Random(f"{number} {seed}")
@@ -114,7 +153,7 @@ def _memories(state: dict[str, Any]) -> dict[str, str]:
     return {record["id"]: json.dumps(record, sort_keys=True) for record in store["records"]}
 
 
-def moments(day: Day, count: int, seed: int) -> list[int]:
+def moments(day: Day | Served, count: int, seed: int) -> list[int]:
     """Return moments for power cuts: right after marks and syncs, and at random."""
     source = random.Random(seed)
     special = [n + 1 for n, event in enumerate(day.events) if event.kind in (Kind.MARK, Kind.RENAME)]

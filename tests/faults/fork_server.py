@@ -17,6 +17,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,29 @@ def call(arguments: list[str], stdin: str) -> dict[str, Any]:
     }
 
 
+def serve_calls(calls: list[list[str]], done: Callable[[int], None]) -> None:
+    """Add memories like a server that keeps its store open, while another process has the store open too.
+
+    Both processes are killed at the end. `done` is called after each memory with the number added so far.
+    """
+    store = os.environ["MEMGLOT_STORE"]
+    ready, tell = os.pipe()
+    other = os.fork()
+    if not other:
+        with Memory.open(store):
+            os.write(tell, b"x")
+            signal.pause()
+    os.read(ready, 1)
+    memory = Memory.open(store)
+    for number, (id, content) in enumerate(calls, 1):
+        memory.add(content, id=id)
+        done(number)
+    os.kill(other, signal.SIGKILL)
+    os.waitpid(other, 0)
+    SHIM.fault_disarm()
+    os._exit(0)
+
+
 def set_environment(folder: Path) -> None:
     """Keep everything that a command writes below one folder."""
     os.chdir(folder)
@@ -151,6 +175,8 @@ def child(request: dict[str, Any]) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, request["after"])
     SHIM.fault_arm(os.fsencode(folder), request["fault"], ctypes.c_long(request["at"]), record)
+    if request["server"]:
+        serve_calls(request["calls"], lambda number: SHIM.fault_mark(ctypes.c_long(number + request["marks"])))
     results = []
     for arguments in request["calls"]:
         results.append(call(arguments, request["stdin"]))

@@ -130,12 +130,14 @@ class Machine:
         dump: bool = False,
         ignored: Sequence[str] = (),
         skip: Sequence[str] = (),
+        server: bool = False,
     ) -> Outcome:
         """Run commands in one process, in a folder; `fault` happens at the call with number `at`.
 
         `after` kills the process after this many seconds instead. `record` is a file to append all calls to, with a
         mark after each command, counted from `marks`. `dump` returns the content of all files except `skip`, of
-        memories without the `ignored` fields.
+        memories without the `ignored` fields. `server` keeps the store open in two processes while one of them adds a
+        memory for each call, which is its id and content; both are killed at the end.
         """
         answer = self.folder / "answer.json"
         answer.unlink(missing_ok=True)
@@ -152,6 +154,7 @@ class Machine:
             "dump": dump,
             "ignored": list(ignored),
             "skip": list(skip),
+            "server": server,
             "answer": str(answer),
         }
         assert self._process.stdin is not None and self._process.stdout is not None

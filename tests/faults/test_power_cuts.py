@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from cuts import cut_at, moments, record_day
+from cuts import cut_at, lost_memories, moments, record_day, record_server
 from machine import Event, Kind, Machine
 from power import Disk
 
@@ -19,6 +19,15 @@ def test_nothing_acknowledged_is_lost_in_a_power_cut(machine: Machine, place: Pa
         except AssertionError as error:
             wrong.append(f"at call {moment} of {len(day.events)}: {str(error)[:600]}")
     assert not wrong, f"{len(wrong)} of {len(chosen)}:\n" + "\n".join(wrong[:5])
+
+
+def test_a_server_loses_nothing_while_others_have_the_store_open(
+    machine: Machine, place: Path, count: int, seed: int
+) -> None:
+    served = record_server(machine, place, 40)
+    for number, moment in enumerate(moments(served, count or 60, seed)):
+        lost = lost_memories(machine, served, moment, seed + number)
+        assert not lost, f"{len(lost)} lost at call {moment} of {len(served.events)}"
 
 
 def test_the_simulated_disk_forgets_what_was_not_synced(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class Connection:
             self._set(f"application_id={APPLICATION_ID}")
         for pragma in (
             "journal_mode=WAL",
-            "synchronous=NORMAL",
+            "synchronous=FULL",
             "wal_autocheckpoint=10000",
             "temp_store=FILE",
             f"cache_size={CACHE}",
