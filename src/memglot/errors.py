@@ -16,7 +16,8 @@
     ├── NoPassphrase          3  no passphrase to encrypt sensitive scopes with
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
-        ├── NoStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore, DamagedStore, DamagedText
+        ├── NoStore, ClosedStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore,
+        │   DamagedStore, DamagedText
         └── NotYet, NoViewer, MissingProgram, FailedEmbedder
 
 The number is the exit code. The text says what happened and where, `hint` says what to do next, and the facts are
@@ -209,6 +210,14 @@ class NoStore(StoreError, code="no_store"):
 
     def __init__(self, url: str) -> None:
         super().__init__(f"no store at `{url}`", "`memglot import PATH` or `memglot add TEXT` creates one")
+        self.url = url
+
+
+class ClosedStore(StoreError, code="closed"):
+    """A store that was closed before it was used."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"the store `{url}` is closed", "open it again with `Memory.open()`")
         self.url = url
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from memglot.arguments import (
@@ -18,7 +18,7 @@ from memglot.arguments import (
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
-from memglot.errors import MemglotError, NoStore, StoreError
+from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
 from memglot.report import Report, ShowProgress
@@ -30,6 +30,7 @@ from memglot.store.contract import Import, Store
 from memglot.store.hidden import complete
 from memglot.store.location import open_store
 from memglot.store.view import VisibleStore, refused
+from memglot.threads import one_at_a_time
 
 # Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ if TYPE_CHECKING:
     from memglot.results import ExportResult, ImportResult
 
 
+@one_at_a_time
 class Memory:
     """A store of memories. Use it as a context manager, or call `close()`.
+
+    Several threads may use one object: its calls run one after another. Open one object for each thread to run them at
+    the same time.
 
     Optional arguments have the names of the command-line options. Errors are `memglot.MemglotError`: their text says
     what went wrong, and their `hint` what to do next.
@@ -50,6 +55,9 @@ class Memory:
 
     def __init__(self, store: Store | None) -> None:
         self._store = store
+        self._lock = RLock()
+        self._is_closed = False
+        self._meaning: SemanticIndex | None = None
 
     @classmethod
     def open(cls, url: str | Path | None = None, *, write: bool = True, sensitive: bool = True) -> Memory:
@@ -75,7 +83,8 @@ class Memory:
         return self._store.notes if self._store else []
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store; a second call does nothing."""
+        self._is_closed = True
         if self._store is not None:
             self._store.close()
 
@@ -90,6 +99,8 @@ class Memory:
         """The underlying store."""
         if self._store is None:
             raise NoStore("dry run")
+        if self._is_closed:
+            raise ClosedStore(self._store.url)
         return self._store
 
     @property
@@ -103,10 +114,13 @@ class Memory:
             raise refused(operation)
         return self.store
 
-    @cached_property
+    @property
     def meaning(self) -> SemanticIndex:
         """The vectors of the store, for semantic search."""
-        return SemanticIndex(self.store)
+        store = self.store
+        if self._meaning is None:
+            self._meaning = SemanticIndex(store)
+        return self._meaning
 
     # One memory
 

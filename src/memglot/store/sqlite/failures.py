@@ -5,14 +5,23 @@ from typing import NoReturn
 import apsw
 
 from memglot.display import shorten
-from memglot.errors import DamagedStore, DamagedText, FullStore, LockedStore, NotAStore, ReadOnlyStore, StoreError
+from memglot.errors import (
+    ClosedStore,
+    DamagedStore,
+    DamagedText,
+    FullStore,
+    LockedStore,
+    NotAStore,
+    ReadOnlyStore,
+    StoreError,
+)
 from memglot.settings import BUSY_SECONDS
 
 
 def translate(error: Exception, url: str) -> NoReturn:
     """Raise the memglot error that corresponds to an SQLite error."""
-    if isinstance(error, apsw.ConnectionClosedError):
-        raise StoreError(f"the store `{url}` is closed", "open it again") from error
+    if isinstance(error, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
+        raise ClosedStore(url) from error
     if isinstance(error, apsw.BusyError):
         raise LockedStore(url, BUSY_SECONDS) from error
     if isinstance(error, apsw.FullError):
