@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from memglot.files import path_inside, replace_database, replace_file, sqlite_files
+from memglot.files import (
+    is_temporary,
+    path_inside,
+    remove_abandoned,
+    replace_database,
+    replace_file,
+    sqlite_files,
+    temporary_folder,
+)
 
 
 def mode_of(path: Path) -> int:
@@ -32,11 +40,11 @@ def test_a_failed_replacement_leaves_the_old_file_and_nothing_else(tmp_path: Pat
 
 
 def test_the_mode_of_the_replaced_file_is_kept_on_request(tmp_path: Path) -> None:
-    path, temporary = tmp_path / "file", tmp_path / "temporary"
+    path = tmp_path / "file"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    with replace_file(path, temporary=temporary, keep_mode=True) as out:
-        assert mode_of(temporary) == 0o600
+    with replace_file(path, keep_mode=True) as out:
+        assert mode_of(Path(out.name)) == 0o600
         out.write(b"new")
     assert path.read_bytes() == b"new" and mode_of(path) == 0o640
     with replace_file(path, mode=0o600) as out:
@@ -44,12 +52,30 @@ def test_the_mode_of_the_replaced_file_is_kept_on_request(tmp_path: Path) -> Non
     assert mode_of(path) == 0o600
 
 
-def test_a_temporary_file_of_another_process_is_kept(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.write_bytes(b"theirs")
-    with pytest.raises(FileExistsError), replace_file(tmp_path / "file", temporary=theirs):
-        pass
-    assert theirs.read_bytes() == b"theirs"
+LEFT = ".memglot-0123456789abcdef.part"
+
+
+def test_what_killed_processes_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    (tmp_path / LEFT).write_bytes(b"half")
+    with replace_file(tmp_path / "file") as out:
+        out.write(b"new")
+    (tmp_path / LEFT).mkdir()
+    (tmp_path / LEFT / "store.db-journal").write_bytes(b"half")
+    with replace_database(tmp_path / "store.db") as new:
+        new.write_bytes(b"new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "store.db"]
+
+
+def test_temporary_files_in_use_and_files_of_others_are_kept(tmp_path: Path) -> None:
+    others = [tmp_path / name for name in ("file.part", ".file.part", ".memglot-notes.part", f"{LEFT}.md")]
+    for other in others:
+        other.write_bytes(b"theirs")
+    (tmp_path / LEFT).symlink_to(tmp_path / "file.part")
+    with replace_file(tmp_path / "one") as out, temporary_folder(tmp_path) as folder:
+        out.write(b"one")
+        remove_abandoned(tmp_path)
+        assert Path(out.name).exists() and folder.exists() and is_temporary(folder.name)
+    assert {path.name for path in tmp_path.iterdir()} == {*(other.name for other in others), LEFT, "one"}
 
 
 def test_a_replaced_database_leaves_no_logs(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +15,7 @@ from typing import BinaryIO
 
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the path of a database to name each of its files."""
+_TEMPORARY = re.compile(r"\.memglot-[0-9a-f]{16}\.part")
 
 
 def sqlite_files(path: Path) -> list[Path]:
@@ -23,34 +27,45 @@ def sqlite_files(path: Path) -> list[Path]:
 def replace_file(
     path: Path,
     *,
-    temporary: Path | None = None,
+    folder: Path | None = None,
     mode: int = 0o666,
     keep_mode: bool = False,
     durable: bool = True,
     make_folders: bool = True,
+    tidy: bool = True,
+    before: Callable[[], object] | None = None,
 ) -> Iterator[BinaryIO]:
     """Yield a new file that replaces `path` atomically when the block ends without an error.
 
-    The file is written at `temporary` (default: a hidden name in the same folder). `mode` is the mode of a new file;
-    with `keep_mode` the file gets the mode, and where possible the owner, of the one that it replaces. The content is
-    on disk before the file is renamed, unless `durable` is False. Missing folders are created, unless `make_folders`
-    is False.
+    The file is written under a temporary name in `folder` (default: the folder of `path`). `mode` is the mode of a new
+    file; with `keep_mode` the file gets the mode, and where possible the owner, of the one that it replaces. The
+    content is on disk before the file is renamed, unless `durable` is False. Missing folders are created, unless
+    `make_folders` is False. What killed processes left there is removed first, unless `tidy` is False. `before` is
+    called when the new file is complete, just before it is renamed.
     """
     if make_folders:
         path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary or temporary_path(path)
+    folder = folder or path.parent
+    if tidy:
+        remove_abandoned(folder)
     replaced = path.stat() if keep_mode and path.exists() else None
     # The content of a private file is private from the start.
-    first_mode = mode if replaced is None else 0o600
-    out = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, first_mode))
+    out = temporary_file(folder, mode if replaced is None else 0o600)
+    temporary = Path(out.name)
     try:
         with out:
             yield out
             if replaced is not None:
                 _copy_mode(temporary, replaced)
+            out.flush()
             if durable:
                 sync_file(out)
-        os.replace(temporary, path)
+            if before is not None:
+                before()
+            if sys.platform == "win32":
+                out.close()
+            # Renamed while it is locked, so that nobody takes it for abandoned.
+            os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -58,30 +73,112 @@ def replace_file(
 
 
 @contextmanager
-def replace_database(
-    path: Path, *, temporary: Path | None = None, before: Callable[[], None] | None = None
-) -> Iterator[Path]:
+def replace_database(path: Path, *, before: Callable[[], object] | None = None) -> Iterator[Path]:
     """Yield a path for a new database that replaces `path` atomically when the block ends without an error.
 
     `before` is called when the new database is on disk, just before it is renamed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary or temporary_path(path)
-    try:
+    # In a folder of its own, so that the logs of SQLite are temporary too.
+    with temporary_folder(path.parent) as folder:
+        temporary = folder / path.name
         yield temporary
         with open(temporary, "rb+") as out:
             sync_file(out)
         if before is not None:
             before()
         os.replace(temporary, path)
+
+
+def temporary_file(folder: Path, mode: int = 0o666) -> BinaryIO:
+    """Create a hidden file that counts as abandoned when it is closed, or its process ends, before it is renamed."""
+    while True:
+        path = _temporary_path(folder)
+        out = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+        if _is_locked_at(out.fileno(), path):
+            return out
+        out.close()
+
+
+@contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Yield a new hidden folder that is removed at the end, unless it was renamed.
+
+    What killed processes left in the parent folder is removed first.
+    """
+    remove_abandoned(parent)
+    handle = None
+    while handle is None:
+        folder = _temporary_path(parent)
+        folder.mkdir()
+        handle = _locked(folder)
+    try:
+        yield folder
     finally:
-        for file in sqlite_files(temporary):
-            file.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
 
-def temporary_path(path: Path) -> Path:
-    """Return an unused hidden path in the folder of `path`."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+def is_temporary(name: str) -> bool:
+    """Return True if a file name is that of a temporary file or folder of memglot."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files and folders that killed processes left in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for path in [Path(entry.path) for entry in entries if is_temporary(entry.name)]:
+            with suppress(OSError):
+                _remove_if_abandoned(path)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        # Its writer holds a lock, which the system releases when the process ends.
+        if not _try_lock(handle, wait=False):
+            return
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a new folder and return its handle; None if somebody took it for abandoned meanwhile."""
+    handle = os.open(folder, os.O_RDONLY)
+    if _is_locked_at(handle, folder):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _is_locked_at(handle: int, path: Path) -> bool:
+    """Lock a new file or folder; return False if somebody removed it before it was locked."""
+    _try_lock(handle, wait=True)
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _try_lock(handle: int, *, wait: bool) -> bool:
+    """Lock an open file or folder; return False if it is in use, or if this system cannot lock it."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return True
+    except OSError:
+        return False
+
+
+def _temporary_path(folder: Path) -> Path:
+    return folder / f".memglot-{secrets.token_hex(8)}.part"
 
 
 def sync_file(out: BinaryIO) -> None:

@@ -33,12 +33,43 @@ def left_open(path: Path) -> Path:
 def test_restore_includes_the_log_and_keeps_the_old_store(tmp_path: Path) -> None:
     backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
     assert memglot.restore(backup, str(store)) == (store, 20)
-    for _ in range(2):
-        memglot.restore(backup, str(store), force=True)
+    for number in range(2):
+        with Memory.open(store) as memory:
+            memory.add(f"since the backup {number}")
+        for _ in range(2):
+            # The second time, the store is what the backup contains, and there is nothing to keep.
+            memglot.restore(backup, str(store), force=True)
     asides = sorted(path.name for path in tmp_path.glob("store.db.before*"))
     assert asides == ["store.db.before-restore", "store.db.before-restore-2"]
     with Memory.open(store, write=False) as memory:
         assert memory.count() == 20
+    with Memory.open(tmp_path / asides[1], write=False) as memory:
+        assert memory.count() == 21
+
+
+def test_a_restore_that_stops_before_it_replaces_the_store_leaves_it_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, store = left_open(tmp_path / "live.db"), tmp_path / "store.db"
+    with Memory.open(store) as memory:
+        memory.add("mine")
+    replace = os.replace
+
+    def stop(source: str | Path, target: str | Path) -> None:
+        if Path(target) == store:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        memglot.restore(backup, str(store), force=True)
+    monkeypatch.undo()
+    with Memory.open(store, write=False) as memory:
+        assert [record.content for record in memory.list()] == ["mine"]
+    memglot.restore(backup, str(store), force=True)
+    assert sorted(path.name for path in tmp_path.glob("*before*")) == ["store.db.before-restore"]
+    with Memory.open(tmp_path / "store.db.before-restore", write=False) as memory:
+        assert [record.content for record in memory.list()] == ["mine"]
 
 
 def test_restore_over_a_store_in_use_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

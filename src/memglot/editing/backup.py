@@ -1,16 +1,21 @@
 """Back up a store, and replace it with a backup."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
 from memglot.exporting.verify import verify_store
-from memglot.files import replace_database, sqlite_files
+from memglot.files import replace_database, replace_file, sqlite_files
 from memglot.formats.sqlite import is_store
 from memglot.merging.conflict_files import write_conflict_files
 from memglot.store.contract import Store
 from memglot.store.location import merge_log, open_store, store_file
+
+_HEADER = 100
+"""Size of the header of a SQLite database, in bytes."""
+_BLOCK = 1 << 20
 
 
 def backup(store: Store, path: Path, *, force: bool = False) -> int:
@@ -19,7 +24,8 @@ def backup(store: Store, path: Path, *, force: bool = False) -> int:
         if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
             raise TargetExists(str(path))
         merge_log(path)
-    _copy(store, path)
+    with replace_database(path) as new:
+        _copy(store, new, path)
     return path.stat().st_size
 
 
@@ -43,7 +49,8 @@ def restore(
         verdict = verify_store(backup_store)
         if verdict.problems:
             raise NotAStore(str(path), verdict.problems[0])
-        _copy(backup_store, store_path, before=lambda: _set_aside(store_path))
+        with replace_database(store_path, before=lambda: _set_aside(store_path, new)) as new:
+            _copy(backup_store, new, store_path)
         count = backup_store.records.count()
     finally:
         backup_store.close()
@@ -63,30 +70,65 @@ def _rewrite_conflict_files(store_path: Path) -> list[str]:
         store.close()
 
 
-def _copy(store: Store, path: Path, before: Callable[[], None] | None = None) -> None:
-    """Write a complete copy next to a path, call `before`, then move it there."""
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    with replace_database(path, temporary=part, before=before):
-        try:
-            store.copy_to(str(part))
-        except StoreError as error:
-            raise CannotWrite(str(path), str(error)) from error
+def _copy(store: Store, new: Path, path: Path) -> None:
+    """Write a complete copy under a temporary name; `path` is the name that it will get."""
+    try:
+        store.copy_to(str(new))
+    except StoreError as error:
+        raise CannotWrite(str(path), str(error)) from error
 
 
-def _set_aside(store_path: Path) -> None:
-    """Keep the files of the present store, if there is one, under another name."""
+def _set_aside(store_path: Path, new: Path) -> None:
+    """Give the files of the present store, if there is one, a second name.
+
+    The store keeps its own name until it is replaced, so that a killed restore never leaves a folder without a store.
+    """
     if store_path.exists():
         try:
             merge_log(store_path)
         except (DamagedStore, NotAStore):
             # It cannot be used, but its files may still contain something to recover.
             pass
+        if _is_copy(store_path, new):
+            # Nothing would be lost. A killed restore is repeated.
+            return
+    kept = _free_name(store_path)
+    if store_path.exists() and not kept.exists():
+        _link_or_copy(store_path, kept)
+    for log, kept_log in zip(sqlite_files(store_path)[1:], sqlite_files(kept)[1:], strict=True):
+        if log.exists():
+            os.replace(log, kept_log)
+
+
+def _is_copy(store_path: Path, new: Path) -> bool:
+    """Return True if a store without logs differs from a new one only in the header, which counts changes."""
+    if any(log.exists() for log in sqlite_files(store_path)[1:]) or store_path.stat().st_size != new.stat().st_size:
+        return False
+    with open(store_path, "rb") as one, open(new, "rb") as other:
+        one.seek(_HEADER)
+        other.seek(_HEADER)
+        while block := one.read(_BLOCK):
+            if block != other.read(_BLOCK):
+                return False
+    return True
+
+
+def _free_name(store_path: Path) -> Path:
+    """Return an unused path for the present store, or the one that a killed restore gave it."""
     number = 1
-    aside = store_path.name + ".before-restore"
-    while any(file.exists() for file in sqlite_files(store_path.with_name(aside))):
+    kept = store_path.with_name(store_path.name + ".before-restore")
+    while any(file.exists() for file in sqlite_files(kept)):
+        if kept.exists() and store_path.exists() and os.path.samefile(kept, store_path):
+            break
         number += 1
-        aside = f"{store_path.name}.before-restore-{number}"
-    for file, kept in zip(sqlite_files(store_path), sqlite_files(store_path.with_name(aside)), strict=True):
-        if file.exists():
-            os.replace(file, kept)
+        kept = store_path.with_name(f"{store_path.name}.before-restore-{number}")
+    return kept
+
+
+def _link_or_copy(path: Path, second: Path) -> None:
+    try:
+        os.link(path, second)
+    except OSError:
+        # Some file systems have no hard links.
+        with open(path, "rb") as present, replace_file(second) as out:
+            shutil.copyfileobj(present, out)

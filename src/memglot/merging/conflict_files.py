@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 from memglot.display import excerpt, is_one_line, one_line
-from memglot.files import replace_file
+from memglot.files import remove_abandoned, replace_file
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
 from memglot.merging.conflicts import conflicts_with_records, current_number, value_text
 from memglot.model import Conflict, Record, format_time
@@ -61,6 +60,7 @@ class _ConflictFolder:
         if self._folder.is_symlink():
             # The target of the link does not belong to memglot.
             raise OSError("it is a symbolic link")
+        remove_abandoned(self._folder)
         wanted: set[str] = set()
         for conflict, record in conflicts_with_records(self._store, ids):
             path = self._folder / self._name(record.id, conflict.field)
@@ -101,8 +101,7 @@ class _ConflictFolder:
                 return
             if path.read_bytes() == text:
                 return
-        temporary = path.with_name(f".{secrets.token_hex(4)}.new")
-        with replace_file(path, temporary=temporary, mode=0o600, durable=False) as out:
+        with replace_file(path, mode=0o600, durable=False, tidy=False) as out:
             out.write(text)
 
     def _is_ours(self, path: Path) -> bool:

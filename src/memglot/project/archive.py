@@ -45,12 +45,11 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
 
     Raise `OSError`, and `BackupDiffers` if the written archive does not match the folder.
     """
-    part = path.with_name(path.name + ".part")
-    with replace_file(path, temporary=part) as out:
+    with replace_file(path) as out:
         with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as archive:
             digests = {name: _add(archive, folder, name) for name in _entries(folder, names)}
         sync_file(out)
-        _compare(part, digests)
+        _compare(Path(out.name), digests)
     sync_folder(path.parent)
 
 

@@ -222,8 +222,6 @@ def _pack(project: Project, names: list[str]) -> str:
     name = f"memory-{_backup_time(project)}-{uuid4()}.tar.gz"
     try:
         folder.mkdir(exist_ok=True)
-        for part in folder.glob("memory-*.part"):  # Left by a killed reset; this one holds the lock.
-            part.unlink(missing_ok=True)
         pack(project.folder, names, folder / name)
     except OSError as error:
         raise _backup_failed(FOLDER, reason_of(error)) from error

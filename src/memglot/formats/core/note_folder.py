@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import msgspec
 from memglot.disk import DiskList, SortedLines
 from memglot.display import first_few, plural
 from memglot.errors import CannotWrite, TargetExists, Unreadable
-from memglot.files import path_inside, replace_file, sync_file, temporary_path
+from memglot.files import path_inside, remove_abandoned, replace_file, sync_file, temporary_folder
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import LineProver, encode_item, kind_name
 from memglot.formats.core.source import FOLDER_PROOF
@@ -34,9 +33,8 @@ def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Itera
     folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force)
     try:
         yield folder
-    except BaseException:
-        folder.discard()
-        raise
+    finally:
+        folder.close()
 
 
 class NoteFolder:
@@ -53,8 +51,10 @@ class NoteFolder:
         is_ours = (path / FOLDER_PROOF).is_file()
         if self._exists and not is_ours and not force and any(path.iterdir()):
             raise TargetExists(str(path))
-        self._folder = path if self._exists else temporary_path(path)
+        self._temporary = ExitStack()
+        self._folder = path if self._exists else self._new_folder()
         self._subfolders: set[str] = set()
+        self._tidied: set[Path] = set()
         self._files = SortedLines()
         self._slots = SortedLines()
         self._leftovers: DiskList[Any] = DiskList()
@@ -171,14 +171,22 @@ class NoteFolder:
         else:
             self._write_proof(format, proof)
         if not self._exists:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            os.replace(self._folder, self._path)
+            try:
+                os.replace(self._folder, self._path)
+            except OSError as error:
+                raise self._cannot_write("", error) from error
         return proof
 
-    def discard(self) -> None:
-        """Remove a new folder."""
-        if not self._exists:
-            shutil.rmtree(self._folder, ignore_errors=True)
+    def close(self) -> None:
+        """Remove a new folder that is not finished."""
+        self._temporary.close()
+
+    def _new_folder(self) -> Path:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            return self._temporary.enter_context(temporary_folder(self._path.parent))
+        except OSError as error:
+            raise self._cannot_write("", error) from error
 
     def _remove_old(self, report: Report) -> None:
         """Remove notes of an earlier export that this one does not have, unless they were edited."""
@@ -213,6 +221,9 @@ class NoteFolder:
         if not self._exists:
             return True
         place = self._folder / relative
+        if place.parent not in self._tidied:
+            self._tidied.add(place.parent)
+            remove_abandoned(place.parent)
         try:
             return place.is_symlink() or not place.is_file() or place.read_bytes() != content
         except OSError as error:
@@ -239,7 +250,7 @@ class NoteFolder:
                 with open(place, "wb", buffering=0) as out:
                     out.write(content)
             else:
-                with replace_file(Path(place)) as out:
+                with replace_file(Path(place), tidy=False) as out:
                     out.write(content)
         except OSError as error:
             raise self._cannot_write(relative, error) from error
@@ -258,7 +269,6 @@ class NoteFolder:
 
     def _write_proof(self, format: str, proof: Proof) -> None:
         # One entry per line, so that a large proof can be read as a stream, and compared by eye.
-        self._folder.mkdir(parents=True, exist_ok=True)
         rest = LineProver()
         for line in self._slots:
             rest.add(line)

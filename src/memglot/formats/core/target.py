@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
-from memglot.files import replace_database, replace_file, sqlite_files, sync_file, temporary_path
-from memglot.formats.core.sidecar import LineProver, display_key, encode_item, kind_name, sidecar_places
+from memglot.files import remove_abandoned, replace_database, replace_file, sqlite_files, sync_file, temporary_file
+from memglot.formats.core.sidecar import (
+    LineProver,
+    display_key,
+    encode_item,
+    kind_name,
+    sidecar_count,
+    sidecar_places,
+)
 from memglot.model import Item
 from memglot.report import Report
 
@@ -28,7 +36,6 @@ class Target:
         self.force = force
         self.plain = plain
         self._sidecar: BinaryIO | None = None
-        self._sidecar_path: Path | None = None
         self._sidecar_prover = LineProver()
 
     @contextmanager
@@ -39,6 +46,7 @@ class Target:
             yield self.stream
             self.stream.flush()
             return
+        self._tidy()
         self.check()
         try:
             if self.is_special():
@@ -46,9 +54,10 @@ class Target:
                     yield out
             else:
                 # A link stays a link: what it points to is replaced.
-                with replace_file(self.path.resolve()) as out:
+                with replace_file(self.path.resolve(), before=self._put_sidecar) as out:
                     yield out
-            self._finish_sidecar()
+                    self._complete_sidecar()
+                self._remove_old_sidecars()
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
         finally:
@@ -67,13 +76,15 @@ class Target:
                 with self.file() as out, open(part, "rb") as complete:
                     shutil.copyfileobj(complete, out)
             return
+        self._tidy()
         self.check()
         place = self.path.resolve()
         try:
             _check_unused(place)
-            with replace_database(place) as part:
+            with replace_database(place, before=self._put_sidecar) as part:
                 yield part
-            self._finish_sidecar()
+                self._complete_sidecar()
+            self._remove_old_sidecars()
         except OSError as error:
             raise CannotWrite(str(self.path), (error.strerror or str(error)).lower()) from error
         finally:
@@ -81,10 +92,19 @@ class Target:
 
     def check(self) -> None:
         """Raise `TargetExists` if the target exists, unless `force` is set."""
-        if self.path is not None and not self.force:
-            for place in (self.path, *sidecar_places(self.path)):
-                if place.exists() or place.is_symlink():
-                    raise TargetExists(str(place))
+        if self.path is None or self.force:
+            return
+        if self.path.exists() or self.path.is_symlink():
+            raise TargetExists(str(self.path))
+        for place in sidecar_places(self.path):
+            # A sidecar is put in place just before its file, so a killed export may leave one alone.
+            if place.is_symlink() or place.exists() and sidecar_count(place) is None:
+                raise TargetExists(str(place))
+
+    def _tidy(self) -> None:
+        """Remove what killed exports left, even if this one is refused because one of them was complete."""
+        if self.path is not None and not self.is_special():
+            remove_abandoned(self.path.resolve().parent)
 
     def is_special(self) -> bool:
         """Return True if the path is a pipe or a device, which is written directly and has no sidecar."""
@@ -103,31 +123,40 @@ class Target:
         if self._sidecar is None:
             self.check()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._sidecar_path = sidecar_places(self.path)[0]
-            self._sidecar = open(temporary_path(self._sidecar_path), "wb")
+            self._sidecar = temporary_file(self.path.parent)
         line = encode_item(item)
         self._sidecar_prover.add(line)
         self._sidecar.write(line + b"\n")
 
-    def _finish_sidecar(self) -> None:
-        written = None
-        if self._sidecar is not None and self._sidecar_path is not None:
+    def _complete_sidecar(self) -> None:
+        """Write the sidecar to the disk, under its temporary name."""
+        if self._sidecar is not None:
             self._sidecar.write(self._sidecar_prover.end_line() + b"\n")
             sync_file(self._sidecar)
-            self._sidecar.close()
-            os.replace(self._sidecar.name, self._sidecar_path)
-            self._sidecar = None
-            written = self._sidecar_path
-        # The sidecar of an earlier export belongs to the file that was just replaced.
-        for place in sidecar_places(self.path) if self.path is not None else ():
-            if place != written:
+
+    def _put_sidecar(self) -> None:
+        """Give the sidecar its name. Without `force`, one that a killed export left may only be the same."""
+        if self.path is None:
+            return
+        new, *old = sidecar_places(self.path)
+        for place in (new, *old) if not self.force else ():
+            if place.exists() and not (place == new and self._sidecar and filecmp.cmp(self._sidecar.name, new, False)):
+                raise TargetExists(str(place))
+        if self._sidecar is not None:
+            os.replace(self._sidecar.name, new)
+
+    def _remove_old_sidecars(self) -> None:
+        """Remove the sidecars of an earlier export, which belong to the file that was just replaced."""
+        if self.path is not None:
+            for place in sidecar_places(self.path)[self._sidecar is not None :]:
                 place.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Remove the sidecar of a file that is not completed."""
         if self._sidecar is not None:
+            with suppress(OSError):
+                os.unlink(self._sidecar.name)
             self._sidecar.close()
-            os.unlink(self._sidecar.name)
             self._sidecar = None
 
 

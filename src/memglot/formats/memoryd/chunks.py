@@ -48,7 +48,7 @@ class ChunkWriter:
             if not place.exists():
                 self._made.append(place)
             try:
-                with replace_file(place) as out:
+                with replace_file(place, tidy=not self._written) as out:
                     out.write(raw)
             except OSError as error:
                 raise CannotWrite(str(place), (error.strerror or str(error)).lower()) from error

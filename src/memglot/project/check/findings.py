@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from memglot.files import is_temporary
 from memglot.project.storage import faults
 from memglot.project.storage.errors import issue
 from memglot.project.storage.faults import FileFault
-from memglot.project.storage.files import TEMPORARY_PREFIX
 from memglot.project.storage.merge_markers import conflict_line
 from memglot.project.storage.paths import BACKUPS, INDEX, LOCK, OWN_FOLDER, RECOVERY, memory_path
 from memglot.project.storage.reader import StoreReader, decode_json
@@ -84,4 +84,4 @@ class Findings:
 
 
 def _is_skipped(path: str) -> bool:
-    return path in _SKIPPED or path.startswith(TEMPORARY_PREFIX)
+    return path in _SKIPPED or is_temporary(path)

@@ -10,9 +10,6 @@ from memglot.files import replace_file, sqlite_files, sync_file, sync_folder
 from memglot.project.storage.errors import unsafe_path
 from memglot.project.storage.paths import FOLDER, INDEX, TOOL_INDEX
 
-TEMPORARY_PREFIX = ".memory-tmp-"
-"""Prefix of the names of files that are being written."""
-
 
 def refuse_links(folder: Path, path: str) -> None:
     """Raise `ProjectError` if a path in `.memory` is, or leads through, a symbolic link."""
@@ -32,8 +29,7 @@ def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     folder = apart if apart is not None and apart.is_dir() and not apart.is_symlink() else path.parent
     try:
-        temporary = folder / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}"
-        with replace_file(path, temporary=temporary, keep_mode=True, make_folders=False) as out:
+        with replace_file(path, folder=folder, keep_mode=True, make_folders=False) as out:
             out.write(content)
     except OSError as error:
         if error.errno != errno.EXDEV or folder == path.parent:

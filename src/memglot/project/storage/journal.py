@@ -20,9 +20,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from memglot.files import sync_file, sync_folder
+from memglot.files import remove_abandoned, sync_file, sync_folder
 from memglot.project.storage.errors import ProjectError, cannot_write
-from memglot.project.storage.files import TEMPORARY_PREFIX, refuse_links, write_durable, write_file
+from memglot.project.storage.files import refuse_links, write_durable, write_file
 from memglot.project.storage.hashes import local_time
 from memglot.project.storage.ids import first_free
 from memglot.project.storage.paths import (
@@ -248,8 +248,7 @@ def _digest_of(path: Path) -> str | None:
 def _clear_stage(folder: Path) -> None:
     """Remove what stopped processes left; nobody else writes there while we hold the lock."""
     shutil.rmtree(folder / _STAGE, ignore_errors=True)
-    for part in (folder / INDEX).glob(TEMPORARY_PREFIX + "*"):
-        part.unlink(missing_ok=True)
+    remove_abandoned(folder / INDEX)
 
 
 def _finished(count: int) -> str:
