@@ -315,7 +315,9 @@ tables = st.sampled_from(
 
 @st.composite
 def tomls(draw: st.DrawFn) -> str:
-    head = draw(st.sampled_from(["", "# c\n", 'model = "m"\n', 'a.b = 1\n"c\\u0064" = [[1], {x = 2}]\n', "\n\n"]))
+    head = draw(
+        st.sampled_from(["", " ", "\t\n  ", "# c\n", 'model = "m"\n', 'a.b = 1\n"c\\u0064" = [[1], {x = 2}]\n', "\n\n"])
+    )
     text = head.replace("a.b", "top.b") + "".join(draw(st.lists(tables, unique=True, max_size=5)))
     if draw(st.booleans()):
         text = text.rstrip("\n")

@@ -86,7 +86,7 @@ class TomlDocument:
         """
         if any(one.kind == "value" and one.keys == keys[: len(one.keys)] for one in self._statements):
             raise self._by_hand(self._inline(keys, value))
-        lead = "" if self.text.endswith("\n") or not self.text.strip() else self.newline
+        lead = "" if self.text.endswith("\n") or not self.text else self.newline
         lead += self.newline if self.text.strip() else ""
         end = len(self.text)
         return TextEdit(end, end, lead + self._block(keys, value)), [(lead, "")]
