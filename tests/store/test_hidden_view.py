@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from mcp_agent import reached, text_of
 from memglot import MemglotError, Memory
@@ -372,6 +373,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
     "memory_sync_diff": [{"path": "in/memories.json"}],
 }
 BY_ID_TOOLS: dict[str, dict[str, Any]] = {
+    "me_memory_create": {"content": "mine"},
     "me_memory_get": {},
     "me_memory_update": {"content": "mine"},
     "me_memory_delete": {},
@@ -380,6 +382,10 @@ BY_ID_TOOLS: dict[str, dict[str, Any]] = {
 
 def test_every_tool_has_a_case() -> None:
     """The tools of project memory never open the store."""
+    assert {name for name, tool in all_tools().items() if "id" in tool.input.__struct_fields__} == {
+        *BY_ID_TOOLS,
+        "inspect_memory",
+    }
     project = {name for name, tool in all_tools().items() if tool.run.__module__.endswith(".project")}
     assert set(TOOLS) == set(all_tools()) - project
 
@@ -404,4 +410,18 @@ def test_a_tool_does_not_know_a_hidden_memory(folder: Path, name: str) -> None:
         answers = {id: agent.call_raw(name, {"id": id, **BY_ID_TOOLS[name]}) for id in (UNKNOWN, *HIDDEN)}
     texts = {text_of(answer).replace(id, "") for id, answer in answers.items()}
     assert len(texts) == 1 and all(answer.is_error for answer in answers.values())
+    assert all(answer.structured_content is None for answer in answers.values())
     assert hidden_state(folder / "secret" / "store.db") == before
+
+
+def test_the_report_of_a_hidden_import_is_unknown(folder: Path) -> None:
+    """Whoever sees everything made this import, so its report may quote hidden memories."""
+    with Memory.open(folder / "secret" / "store.db") as complete:
+        made = complete.import_from(b'{"content": "by the user"}', format="ndjson").import_id
+        answers = set()
+        with reached("here-auto", folder / "secret" / "store.db", cwd=folder) as agent:
+            for id in (made, UNKNOWN):
+                with pytest.raises(MCPError) as caught:
+                    agent.request("read_resource", f"memglot://imports/{id}")
+                answers.add((caught.value.error.code, str(caught.value).replace(str(id), "")))
+        assert len(answers) == 1

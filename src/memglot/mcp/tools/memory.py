@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from memglot.display import quoted
-from memglot.errors import UsageError
+from memglot.errors import ALLOW_SENSITIVE, UsageError
 from memglot.mcp.schemas import MemoryOut, MetaArg, TagsArg, TemporalArg, Text, TreeArg, memory_out, temporal_value
 from memglot.mcp.texts import recalled_heading
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
@@ -120,6 +120,11 @@ def create(call: Call, given: CreateArgs) -> Answer:
     chosen = {name: getattr(given, name) for name in ("id", "title", "kind", "scope", "tree", "tags", "meta")}
     source = {"kind": "mcp"} | ({"tool": call.client} if call.client else {})
     with call.memory(write=True) as memory:
+        if given.id and memory.hides:
+            # Whether an id is free would tell the id of a hidden memory from an unknown one.
+            raise UsageError(
+                "`id` cannot be chosen while sensitive scopes are hidden", f"leave it out; {ALLOW_SENSITIVE}"
+            )
         before = len(memory.notes)
         record = memory.add(
             given.content,
