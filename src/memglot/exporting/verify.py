@@ -76,10 +76,15 @@ def verify_store(store: Store) -> Verdict:
     """Check the file, the digest of every record, the full-text index and the audit chain, all in one snapshot."""
     with store.reading():
         problems = list(store.verify())
-        broken = store.history.first_broken()
-        if broken is not None:
-            problems.append(f"the audit chain breaks at row {broken}")
-        return Verdict(store.url, "altered" if problems else "whole", "sqlite", store.records.count(), problems)
+        count = 0
+        try:
+            count = store.records.count()
+            broken = store.history.first_broken()
+            if broken is not None:
+                problems.append(f"the audit chain breaks at row {broken}")
+        except DamagedStore as error:
+            problems.append(error.reason)
+        return Verdict(store.url, "altered" if problems else "whole", "sqlite", count, list(dict.fromkeys(problems)))
 
 
 def _verify_file(path: Path, report: Report, format: Format | None, options: ReadOptions) -> Verdict:

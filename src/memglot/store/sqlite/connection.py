@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
 import apsw
+import msgspec
 
-from memglot.errors import LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError
+from memglot.errors import DamagedStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError
 from memglot.settings import BUSY_SECONDS
-from memglot.store.sqlite.failures import translate
+from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.migrations import MIGRATIONS
 from memglot.store.sqlite.schema import APPLICATION_ID, SCHEMA
 
+T = TypeVar("T")
 CACHE = -32768
 """Size of the page cache, in KiB, as SQLite's negative number."""
+_TEXTS = ("chain_hash", "languages", "vector_model")
+"""Names of the values in `state` that are texts."""
 _RETRY_SECONDS = (0.001, 0.005)
 """Shortest and longest wait before a locked store is tried again."""
 _CHECK_SECONDS = 0.05
@@ -62,27 +66,9 @@ class Connection:
             if self.write:
                 os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
                 return apsw.Connection(path)
-            return self._open_reading(path)
+            return open_reading(path)
         except (apsw.Error, OSError) as error:
             self.translate(error)
-
-    def _open_reading(self, path: str) -> apsw.Connection:
-        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            retry_when_locked(db)
-            db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            return db
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # SQLite cannot create the files of the write-ahead log in a read-only folder. Nobody else can either,
-            # so the file cannot change and may be read as it is.
-            db.close()
-            if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
-                raise StoreError(
-                    f"cannot read the write-ahead log of the store `{path}`: its folder is read-only",
-                    "copy the store and its `-wal` file to a folder where you can write",
-                ) from None
-            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
     def _prepare(self) -> None:
         retry_when_locked(self.db)
@@ -168,8 +154,9 @@ class Connection:
                 self._held += time.monotonic()
         except BaseException as error:
             if self._depth == 1 and self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            if isinstance(error, apsw.Error):
+                with suppress(apsw.CorruptError):
+                    self.db.execute("ROLLBACK")
+            if isinstance(error, FAILURES):
                 self.translate(error)
             raise
         finally:
@@ -200,7 +187,10 @@ class Connection:
         try:
             yield
         finally:
-            self.db.execute("COMMIT")
+            # A statement that found damage ends the transaction, or makes its end fail again.
+            if self.db.in_transaction:
+                with suppress(apsw.CorruptError):
+                    self.db.execute("COMMIT")
 
     # Queries
 
@@ -208,7 +198,15 @@ class Connection:
         """Yield the rows of a query."""
         try:
             yield from self.db.execute(sql, bindings)
-        except apsw.Error as error:
+        except FAILURES as error:
+            self.translate(error)
+
+    def read(self, convert: Callable[[tuple[Any, ...]], T], sql: str, bindings: Any = ()) -> Iterator[T]:
+        """Yield what the rows of a query contain."""
+        try:
+            for row in self.db.execute(sql, bindings):
+                yield convert(row)
+        except FAILURES as error:
             self.translate(error)
 
     def value(self, sql: str, bindings: Any = ()) -> Any:
@@ -219,7 +217,16 @@ class Connection:
 
     def get_state(self, name: str) -> Any:
         """Return a value that the store keeps about itself, such as the number of records."""
-        return self.value("SELECT value FROM state WHERE name = ?", (name,))
+        return self.get_states(name)[name]
+
+    def get_states(self, *names: str) -> dict[str, Any]:
+        """Return several of these values, in one statement because another process may change them at any moment."""
+        sql = "SELECT name, value FROM state WHERE name IN (SELECT value FROM json_each(?))"
+        found = dict(self.rows(sql, (msgspec.json.encode(names).decode(),)))
+        for name in names:
+            if not isinstance(found.get(name), str if name in _TEXTS else int):
+                raise DamagedStore(self.url, f"its value `{name}` is missing or wrong")
+        return found
 
     def set_state(self, **values: str | int) -> None:
         """Change values that the store keeps about itself."""
@@ -233,6 +240,28 @@ class Connection:
     def translate(self, error: Exception) -> NoReturn:
         """Raise the memglot error that corresponds to an SQLite error."""
         translate(error, self.url)
+
+
+def open_reading(path: str, *, damaged: bool = False) -> apsw.Connection:
+    """Open a database file for reading only; with `damaged`, without the tables whose definition cannot be read."""
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        retry_when_locked(db)
+        if damaged:
+            db.execute("PRAGMA writable_schema = ON")
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        return db
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # SQLite cannot create the files of the write-ahead log in a read-only folder. Nobody else can either,
+        # so the file cannot change and may be read as it is.
+        db.close()
+        if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+            raise StoreError(
+                f"cannot read the write-ahead log of the store `{path}`: its folder is read-only",
+                "copy the store and its `-wal` file to a folder where you can write",
+            ) from None
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
 
 
 def retry_when_locked(db: apsw.Connection) -> None:

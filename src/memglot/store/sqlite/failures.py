@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 import apsw
+import msgspec
 
 from memglot.display import shorten
 from memglot.errors import (
@@ -16,6 +17,14 @@ from memglot.errors import (
     StoreError,
 )
 from memglot.settings import BUSY_SECONDS
+
+
+class DamagedRow(Exception):
+    """A row whose values cannot be those of a memory or another item."""
+
+
+FAILURES = (apsw.Error, UnicodeDecodeError, msgspec.DecodeError, DamagedRow)
+"""What reading or writing rows raises; SQLite returns damaged texts and values as they are, so decoding them fails."""
 
 
 def translate(error: Exception, url: str) -> NoReturn:
@@ -35,9 +44,8 @@ def translate(error: Exception, url: str) -> NoReturn:
         raise NotAStore(url, "it is not a database") from error
     if _is_text_index(error):
         raise DamagedText(url) from error
-    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
-    if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)):
-        raise DamagedStore(url, str(error)) from error
+    if (reason := _damage(error)) is not None:
+        raise DamagedStore(url, reason) from error
     if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error
     if isinstance(error, apsw.Error):
@@ -45,6 +53,16 @@ def translate(error: Exception, url: str) -> NoReturn:
             f"the store `{url}` rejected a change: {shorten(str(error))}", "check the store with `memglot doctor`"
         ) from error
     raise error
+
+
+def _damage(error: Exception) -> str | None:
+    """Return what is damaged, if an error means that the file is."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a text is not valid UTF-8"
+    if isinstance(error, (msgspec.DecodeError, DamagedRow)):
+        return f"a row has a wrong value: {shorten(str(error), 200)}"
+    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
+    return str(error) if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)) else None
 
 
 def _is_text_index(error: Exception) -> bool:

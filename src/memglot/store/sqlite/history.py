@@ -1,18 +1,21 @@
 """History in the SQLite store: revisions, the audit chain, imports."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from memglot.model import Event, digest_without_id, now
+from memglot.model import EARLIEST, LATEST, Event, digest_without_id, now
 from memglot.settings import actor
 from memglot.store.audit_chain import first_broken, hash_event
 from memglot.store.contract import Base, Import, RecordOrigin, Revision
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.rows import from_row, listed
 from memglot.store.sqlite.schema import RECORD_COLUMNS
 
+T = TypeVar("T")
+_REVISION = "number, kind, key, at, action, before, batch, previous_batch"
 _BATCHES = "batches LEFT JOIN imports ON imports.id = import_id"
 # A batch of an earlier version has no format of its own.
 _FORMAT = "coalesce(nullif(batches.format, ''), imports.doc ->> '$.format', '')"
@@ -23,6 +26,16 @@ class SqliteHistory:
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._db = connection, connection.db
+
+    def problems(self) -> Iterator[str]:
+        """Yield what of the history and the imports cannot be read; `first_broken` checks the audit chain."""
+        for _ in self._connection.read(_revision_of, f"SELECT {_REVISION} FROM revisions ORDER BY number"):
+            pass
+        for _ in self.imports():
+            pass
+        for _ in self._connection.read(_base_of, "SELECT doc, batch FROM bases"):
+            pass
+        yield from ()
 
     def add_revisions(self, revisions: Sequence[Revision]) -> None:
         """Add the states before a change."""
@@ -54,20 +67,8 @@ class SqliteHistory:
         else:
             where = f"WHERE {'previous_batch' if previous_batches else 'batch'} IN (SELECT value FROM json_each(?))"
             bindings = msgspec.json.encode(list(previous_batches or batches)).decode()
-        columns = "number, kind, key, at, action, before, batch, previous_batch"
-        sql = f"SELECT {columns} FROM revisions {where} ORDER BY number"
-        for number, kind, name, at, action, before, batch, previous_batch in self._connection.rows(sql, (bindings,)):
-            value = None if before is None else msgspec.json.decode(before)
-            yield Revision(
-                number=number,
-                kind=kind,
-                key=name,
-                at=at,
-                action=action,
-                before=value,
-                batch=batch,
-                previous_batch=previous_batch,
-            )
+        sql = f"SELECT {_REVISION} FROM revisions {where} ORDER BY number"
+        return self._connection.read(_revision_of, sql, (bindings,))
 
     def delete_revisions(self, numbers: Sequence[int]) -> None:
         """Delete the revisions of changes that were undone."""
@@ -99,18 +100,7 @@ class SqliteHistory:
         where, bindings = ("WHERE target = ?", (target,)) if target is not None else ("", ())
         order = "DESC" if newest_first else "ASC"
         sql = f"SELECT * FROM events {where} ORDER BY seq {order} LIMIT {-1 if limit is None else int(limit)}"
-        for seq, at, who, action, name, scope, details, previous, this in self._connection.rows(sql, bindings):
-            yield Event(
-                seq=seq,
-                at=at,
-                actor=who,
-                action=action,
-                target=name,
-                scope=scope,
-                details=msgspec.json.decode(details),
-                prev_hash=previous,
-                this_hash=this,
-            )
+        return self._connection.read(event_of, sql, bindings)
 
     def count_events(self) -> int:
         """Return the number of rows of the audit chain."""
@@ -126,9 +116,8 @@ class SqliteHistory:
 
     def chain_head(self) -> tuple[int, str]:
         """Return the number and the hash of the last row, as recorded apart from the rows."""
-        # One statement, because another process may add a row at any moment.
-        found = dict(self._connection.rows("SELECT name, value FROM state WHERE name LIKE 'chain_%'"))
-        return int(found["chain_seq"]), str(found["chain_hash"])
+        found = self._connection.get_states("chain_seq", "chain_hash")
+        return found["chain_seq"], found["chain_hash"]
 
     def put_import(self, entry: Import) -> None:
         """Store an import, replacing the entry with the same id."""
@@ -140,8 +129,7 @@ class SqliteHistory:
 
     def imports(self) -> Iterator[Import]:
         """Yield all imports, newest first."""
-        for (doc,) in self._connection.rows("SELECT doc FROM imports ORDER BY at DESC, rowid DESC"):
-            yield msgspec.json.decode(doc, type=Import)
+        return self._connection.read(_import_of, "SELECT doc FROM imports ORDER BY at DESC, rowid DESC")
 
     def new_batch(self, import_id: str, format: str = "") -> int:
         """Return a number for the next batch of an import."""
@@ -227,12 +215,7 @@ class SqliteHistory:
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""
         sql = "SELECT doc, batch FROM bases WHERE record IN (SELECT value FROM json_each(?))"
-        found = []
-        for doc, batch in self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),)):
-            base = msgspec.json.decode(doc, type=Base)
-            base.batch = batch
-            found.append(base)
-        return found
+        return list(self._connection.read(_base_of, sql, (msgspec.json.encode(list(ids)).decode(),)))
 
     def put_bases(self, bases: Sequence[Base]) -> None:
         """Store bases, replacing those of the same tool, space and record."""
@@ -256,3 +239,51 @@ class SqliteHistory:
             "DELETE FROM bases WHERE record = ? AND tool = ? AND space = ?",
             [(base.record, base.tool, base.space) for base in bases],
         )
+
+
+def _revision_of(row: Sequence[Any]) -> Revision:
+    *values, before, batch, previous_batch = row
+    decoded = None if before is None else _decode(before)
+    revision = _struct_of(Revision, (*values, decoded, batch, previous_batch))
+    _check_time(revision.at)
+    return revision
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """Return the audit row in a row of `events`."""
+    *values, details, previous, this = row
+    event = _struct_of(Event, (*values, _decode(details), previous, this))
+    _check_time(event.at)
+    return event
+
+
+def _import_of(row: Sequence[Any]) -> Import:
+    entry: Import = _decode(row[0], Import)
+    _check_time(entry.at)
+    return entry
+
+
+def _base_of(row: Sequence[Any]) -> Base:
+    base: Base = _decode(row[0], Base)
+    base.batch = row[1]
+    return base
+
+
+def _decode(text: object, type: Any = Any) -> Any:
+    if not isinstance(text, str):
+        raise DamagedRow("its values have a wrong type")
+    return msgspec.json.decode(text, type=type)
+
+
+def _struct_of(type: type[T], values: Sequence[Any]) -> T:
+    """Return a struct of the values of its fields, in order, after checking their types."""
+    fields: tuple[str, ...] = type.__struct_fields__  # type: ignore[attr-defined]
+    try:
+        return msgspec.convert(dict(zip(fields, values, strict=True)), type)
+    except msgspec.ValidationError as error:
+        raise DamagedRow(str(error)) from error
+
+
+def _check_time(at: int) -> None:
+    if not EARLIEST <= at <= LATEST:
+        raise DamagedRow(f"its time `{at}` is out of range")

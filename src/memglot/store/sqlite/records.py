@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
-import apsw
 import msgspec
 
+from memglot.errors import DamagedStore
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
 from memglot.store.contract import ContentKey
 from memglot.store.query import Filter
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.filters import condition
 from memglot.store.sqlite.rows import (
     COLUMNS,
@@ -77,7 +78,7 @@ class SqliteRecords:
     def get(self, ids: Sequence[str]) -> list[Record]:
         """Return the records with these ids; unknown ids are ignored."""
         sql = f"SELECT {COLUMNS} FROM records WHERE id IN (SELECT value FROM json_each(?))"
-        return [from_row(row) for row in self._connection.rows(sql, (listed(ids),))]
+        return list(self._connection.read(from_row, sql, (listed(ids),)))
 
     def known(self, ids: Sequence[str], scopes: Sequence[str] | None = None) -> set[str]:
         """Return those of the ids that exist; with `scopes`, only records in these scopes."""
@@ -130,18 +131,17 @@ class SqliteRecords:
         sql = f"SELECT {columns} FROM records {where} ORDER BY created_at {order}, id {order} LIMIT ? OFFSET ?"
         return self._read(sql, (*bindings, -1 if limit is None else limit, offset))
 
+    def in_order_of_arrival(self) -> Iterator[Record]:
+        """Yield all records by their number."""
+        return self._read(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq", ())
+
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """Yield the records that these batches added and that still exist, in order of arrival."""
         sql = f"SELECT {COLUMNS} FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
         return self._read(sql, (listed(batches),))
 
     def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
-        read = from_row if "digest" not in sql else from_row_with_digest
-        try:
-            for row in self._db.execute(sql, bindings):
-                yield read(row)
-        except apsw.Error as error:
-            self._connection.translate(error)
+        return self._connection.read(from_row if "digest" not in sql else from_row_with_digest, sql, bindings)
 
     def count(self, filter: Filter = Filter()) -> int:
         """Return the number of records that match a filter."""
@@ -161,21 +161,39 @@ class SqliteRecords:
 
     def problems(self) -> Iterator[str]:
         """Yield the records whose digest is wrong, and whether any were added or removed outside memglot."""
-        sql = f"SELECT {COLUMNS}, content_hash, digest FROM records ORDER BY seq"
         count = 0
-        for *row, hash, digest in self._connection.rows(sql):
+        for id, *row in self._rows_and_faults():
             count += 1
-            try:
-                record = from_row(row)
-            except msgspec.MsgspecError:
-                yield _altered(str(row[0]))
-                continue
-            if content_hash(record.content) != hash or to_row(record, None)[DIGEST] != digest:
-                yield _altered(record.id)
+            if not row:
+                yield id
+            elif not _matches_digest(row):
+                yield f"memory {id} does not match its digest: it was changed outside memglot"
         expected = self._connection.get_state("records")
         if count != expected:
             yield f"found {count:,} memories instead of {expected:,}: some were added or removed outside memglot"
 
+    def _rows_and_faults(self) -> Iterator[list[Any]]:
+        """Yield the id and the row of each record; for a row that cannot be read, only the reason."""
+        sql = f"SELECT seq, id, {COLUMNS}, content_hash, digest FROM records NOT INDEXED WHERE seq > ? ORDER BY seq"
+        after = -1
+        while True:
+            try:
+                for seq, *values in self._connection.rows(sql, (after,)):
+                    after = seq
+                    yield values
+                return
+            except DamagedStore as error:
+                reason = error.reason
+            # Also fails where a page is damaged, so that nobody knows which rows follow.
+            after = self._connection.value("SELECT min(seq) FROM records NOT INDEXED WHERE seq > ?", (after,))
+            yield [f"memory number {after:,} cannot be read: {reason}"]
 
-def _altered(id: str) -> str:
-    return f"memory {id} does not match its digest: it was changed outside memglot"
+
+def _matches_digest(row: Sequence[Any]) -> bool:
+    """Return True if a row of `COLUMNS`, with the digest of its content and its own, matches both."""
+    *values, hash, digest = row
+    try:
+        record = from_row(values)
+    except (msgspec.MsgspecError, DamagedRow):
+        return False
+    return bool(content_hash(record.content) == hash and to_row(record, None)[DIGEST] == digest)

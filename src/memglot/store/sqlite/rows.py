@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from types import NoneType
 from typing import Any
 
 import msgspec
 
 from memglot.model import (
+    EARLIEST,
+    LATEST,
     Blob,
     Conflict,
     Document,
@@ -24,6 +27,7 @@ from memglot.model import (
     canonical_value,
     thing_key,
 )
+from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.schema import RECORD_COLUMNS
 
 COLUMNS = ", ".join(RECORD_COLUMNS)
@@ -116,6 +120,13 @@ def searched(values: Sequence[Any]) -> tuple[Any, ...]:
 def from_row(row: Sequence[Any]) -> Record:
     """Return the record in a row of `COLUMNS`."""
     id, title, kind, scope, tree, tags, meta, start, end, status, created_at, updated_at, rest, content = row
+    if not (
+        type(id) is type(content) is type(kind) is type(scope) is type(tree) is type(status) is str
+        and type(created_at) is type(updated_at) is int
+        and EARLIEST <= created_at <= LATEST
+        and EARLIEST <= updated_at <= LATEST
+    ):
+        raise DamagedRow(f"memory {id} has values of a wrong type or range")
     record = Record(
         id=id,
         content=content,
@@ -194,6 +205,8 @@ def thing_row(thing: Thing, batch: int | None) -> tuple[Any, ...]:
 
 def thing_of(kind: type[Any], doc: str, data: bytes | None) -> Any:
     """Return the thing in a row."""
+    if not isinstance(doc, str) or not isinstance(data, (bytes, NoneType)):
+        raise DamagedRow("its values have a wrong type")
     thing = msgspec.json.decode(doc, type=kind)
     if data is not None:
         setattr(thing, "vector" if kind is Embedding else "data", data)

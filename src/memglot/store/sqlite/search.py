@@ -258,7 +258,7 @@ class SqliteSearch:
     def records_at(self, numbers: Sequence[int]) -> list[Record]:
         """Return the records with these numbers, in the same order; unknown numbers are ignored."""
         sql = f"SELECT {COLUMNS} FROM {_WANTED} JOIN records ON seq = wanted ORDER BY place"
-        return [from_row(row) for row in self._connection.rows(sql, (listed(numbers),))]
+        return list(self._connection.read(from_row, sql, (listed(numbers),)))
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the records with these ids."""

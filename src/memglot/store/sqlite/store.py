@@ -1,13 +1,15 @@
 """The SQLite store: one file, no server."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 import apsw
 
-from memglot.errors import LockedStore, ReadOnlyStore, TargetExists
+from memglot.errors import DamagedStore, LockedStore, ReadOnlyStore, TargetExists
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.history import SqliteHistory
 from memglot.store.sqlite.records import SqliteRecords
 from memglot.store.sqlite.search import SqliteSearch
@@ -17,6 +19,8 @@ from memglot.store.sqlite.vectors import SqliteVectors
 
 # Settings share a table with the values that the store keeps about itself, whose names have no colon.
 _SETTING = "setting:"
+_ABOUT_INDEX = re.compile(r"^(row \d+ missing from|wrong # of entries in|non-unique entry in) index ")
+"""What SQLite says about an index that can be rebuilt."""
 
 
 class SqliteStore:
@@ -41,7 +45,7 @@ class SqliteStore:
                 self.history.complete()
             else:
                 self._prepare_reading()
-        except apsw.Error as error:
+        except FAILURES as error:
             self.close()
             self.connection.translate(error)
         except BaseException:
@@ -125,25 +129,37 @@ class SqliteStore:
         with self.reading():
             found = self._damage()
             yield from (f"the file is damaged: {text}" for text in found if not _is_about_text_index(text))
-            yield from self.records.problems()
+            for part in (self.records, self.things, self.history):
+                yield from _readable(part.problems())
             if any(map(_is_about_text_index, found)) or not self.text.is_intact():
                 yield NOTE_DAMAGED_INDEX
-            if not self.vectors.is_intact():
-                yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
+            yield from _readable(self.vectors.problems())
 
     def _damage(self) -> list[str]:
         """Return the problems that SQLite reports, also those of the text index."""
         try:
-            found = [text for (text,) in self.connection.db.execute("PRAGMA integrity_check(20)")]
-            return [text for text in found if text != "ok"]
+            return self._check("20")
         except apsw.SQLError:
-            # A text index that cannot even be opened prevents this check.
-            return []
+            # A text index that cannot even be opened prevents a check of the complete file.
+            sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'record_text*'"
+            return [text for (table,) in list(self.connection.rows(sql)) for text in self._check(f"'{table}'")]
+        except apsw.CorruptError as error:
+            return [str(error)]
         except apsw.Error as error:
             self.connection.translate(error)
 
+    def _check(self, what: str) -> list[str]:
+        found = [text for (text,) in self.connection.db.execute(f"PRAGMA integrity_check({what})")]
+        return [text for text in found if text != "ok"]
+
     def repair(self) -> None:
-        """Rebuild every index from the records."""
+        """Rebuild every index from the records. Raise `DamagedStore` if more than indexes is damaged."""
+        # Writing to a file whose pages are damaged could overwrite what is still readable.
+        for text in self._damage():
+            if not _is_about_text_index(text) and _ABOUT_INDEX.search(text) is None:
+                raise DamagedStore(self.url, f"rebuilding its indexes is not enough: {text}")
+        for _ in self.records.in_order_of_arrival():
+            pass
         self.text.rebuild()
         with self.writing():
             self.connection.db.execute("REINDEX")
@@ -156,6 +172,14 @@ class SqliteStore:
             raise TargetExists(path)
         for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass
+
+
+def _readable(problems: Iterator[str]) -> Iterator[str]:
+    """Yield problems, and as the last one what cannot be read."""
+    try:
+        yield from problems
+    except DamagedStore as error:
+        yield error.reason
 
 
 def _is_about_text_index(damage: str) -> bool:

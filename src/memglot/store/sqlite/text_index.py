@@ -12,6 +12,7 @@ import msgspec
 
 from memglot.errors import DamagedStore
 from memglot.store.sqlite.connection import CACHE, Connection
+from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
@@ -246,7 +247,7 @@ class TextIndex:
         )
         try:
             return not self._db.execute(sql, (self.indexed_to(),)).get and self._finds_sample()
-        except (apsw.CorruptError, apsw.SQLError, DamagedStore):
+        except (*FAILURES, DamagedStore):
             return False
 
     @cached_property

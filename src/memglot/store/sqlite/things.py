@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from memglot.display import shorten
 from memglot.model import Thing
 from memglot.store.contract import ThingT
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.rows import TABLES, listed, thing_keys, thing_of, thing_row
 
 
@@ -36,15 +38,14 @@ class SqliteThings:
         if owners is not None:
             sql += " WHERE owner IN (SELECT value FROM json_each(?))"
             bindings = (listed(owners),)
-        for doc, data in self._connection.rows(f"{sql} ORDER BY key", bindings):
-            yield thing_of(kind, doc, data)
+        return self._read(kind, f"{sql} ORDER BY key", bindings)
+
+    def _read(self, kind: type[ThingT], sql: str, bindings: Sequence[Any]) -> Iterator[ThingT]:
+        return self._connection.read(lambda row: thing_of(kind, *row), sql, bindings)
 
     def get(self, kind: type[ThingT], key: str) -> ThingT | None:
         """Return the thing with this key."""
-        for doc, data in self._connection.rows(f"SELECT doc, data FROM {TABLES[kind]} WHERE key = ?", (key,)):
-            found: ThingT = thing_of(kind, doc, data)
-            return found
-        return None
+        return next(self._read(kind, f"SELECT doc, data FROM {TABLES[kind]} WHERE key = ?", (key,)), None)
 
     def same_key(self, thing: ThingT) -> ThingT | None:
         """Return the stored thing with the key of this one."""
@@ -57,9 +58,9 @@ class SqliteThings:
             keys.setdefault(type(thing), []).append(thing_keys(thing)[0])
         found: dict[tuple[type[Any], str], Thing] = {}
         for kind, wanted in keys.items():
-            sql = f"SELECT key, doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
-            for key, doc, data in self._connection.rows(sql, (listed(wanted),)):
-                found[kind, key] = thing_of(kind, doc, data)
+            sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
+            for thing in self._read(kind, sql, (listed(wanted),)):
+                found[kind, thing_keys(thing)[0]] = thing
         return [found.get((type(thing), thing_keys(thing)[0])) for thing in things]
 
     def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
@@ -70,8 +71,19 @@ class SqliteThings:
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield the things with this second key."""
         sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE second_key = ? ORDER BY key"
-        for doc, data in self._connection.rows(sql, (other,)):
-            yield thing_of(kind, doc, data)
+        return self._read(kind, sql, (other,))
+
+    def problems(self) -> Iterator[str]:
+        """Yield the things that cannot be read, or that do not match their keys."""
+        for kind, table in TABLES.items():
+            sql = f"SELECT key, owner, second_key, doc, data FROM {table} ORDER BY key"
+            for *keys, doc, data in self._connection.rows(sql):
+                try:
+                    is_right = list(thing_keys(thing_of(kind, doc, data))) == keys
+                except FAILURES:
+                    is_right = False
+                if not is_right:
+                    yield f"the {kind.__name__.lower()} `{shorten(str(keys[0]))}` was changed outside memglot"
 
     def count(self, kind: type[Thing]) -> int:
         """Return the number of things of a kind."""
@@ -82,5 +94,4 @@ class SqliteThings:
         wanted = listed(batches)
         for kind, table in TABLES.items():
             sql = f"SELECT doc, data FROM {table} WHERE batch IN (SELECT value FROM json_each(?))"
-            for doc, data in self._connection.rows(sql, (wanted,)):
-                yield thing_of(kind, doc, data)
+            yield from self._read(kind, sql, (wanted,))

@@ -16,8 +16,8 @@ class SqliteVectors:
 
     def state(self) -> VectorState:
         """Return the model and the number of vectors."""
-        sql = "SELECT name, value FROM state WHERE name LIKE 'vector_%' OR name = 'records'"
-        found = dict(self._connection.rows(sql))
+        names = ("vector_model", "vector_dimensions", "vector_count", "vector_changes", "records")
+        found = self._connection.get_states(*names)
         return VectorState(
             model=found["vector_model"],
             dimensions=int(found["vector_dimensions"]),
@@ -87,12 +87,13 @@ class SqliteVectors:
         ((count,),) = self._search.selected(query, filter, sql)
         return int(count)
 
-    def is_intact(self) -> bool:
-        """Return True if every vector belongs to a record and has the right length, and their count is right."""
+    def problems(self) -> Iterator[str]:
+        """Yield a problem unless each vector has a record and the right length, and their count is right."""
         state = self.state()
         sql = "SELECT count(*) FROM vectors"
         odd = f"{sql} WHERE seq NOT IN (SELECT seq FROM records) OR length(vector) <> ?"
-        return not self._connection.value(odd, (state.dimensions,)) and self._connection.value(sql) == state.count
+        if self._connection.value(odd, (state.dimensions,)) or self._connection.value(sql) != state.count:
+            yield "the vectors do not match the memories; run `memglot doctor --fix`, then `memglot embed`"
 
     def repair(self) -> None:
         """Delete vectors without a record or of a wrong length, and count the others."""
