@@ -263,7 +263,7 @@ class DamagedStore(StoreError, code="damaged"):
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
             f"the store `{url}` is damaged: {reason}",
-            "`memglot doctor` shows details; `memglot restore` replaces the store with a backup",
+            "`memglot doctor` shows details; `memglot doctor --salvage OUT` copies what can be read to a new store",
         )
         self.url, self.reason = url, reason
 

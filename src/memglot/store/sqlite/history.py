@@ -206,11 +206,8 @@ class SqliteHistory:
             WHERE batch = ? AND substr(records.id, 1, 13) = printf('%08x-%04x', at / 65536000, at / 1000 % 65536)
             AND NOT EXISTS (SELECT 1 FROM revisions WHERE key = records.id AND kind = 'record') ORDER BY seq
         """
-        found = []
-        for at, *row in self._connection.rows(sql, (batch,)):
-            record = from_row(row)
-            found.append((digest_without_id(record, at), record.id))
-        return found
+        pairs = self._connection.read(lambda row: (row[0], from_row(row[1:])), sql, (batch,))
+        return [(digest_without_id(record, at), record.id) for at, record in pairs]
 
     def bases(self, ids: Sequence[str]) -> list[Base]:
         """Return what other tools said about these records."""
