@@ -14,7 +14,7 @@ from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.proof import Prover, file_digest
 from memglot.formats.core.read import read_source
-from memglot.formats.core.sidecar import LineProver, encode_item, sidecar_count, sidecar_path
+from memglot.formats.core.sidecar import LineProver, encode_item, sidecar_path, sidecar_proof
 from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
@@ -93,10 +93,13 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
     # A broken chain is a problem to report; the rest is checked too.
     prover, alone, rest = _prove(source, format, report, replace(options, accept_broken_audit=True))
     problems = [str(fault) for fault in report.faults()]
-    end = report.inputs.proof
+    end, place = report.inputs.proof, sidecar_path(path)
+    beside = sidecar_proof(place) if place is not None else None
     if report.inputs.undecrypted:
         problems = [_undecrypted(report.inputs.undecrypted)]
         return Verdict(str(path), "unproven", format.name, prover.count, problems)
+    if end is None and not prover.count and beside is not None and beside.alone:
+        end = prover.end(beside.count)
     if end is None:
         problems += [report.inputs.broken_chain] if report.inputs.broken_chain is not None else []
         problems.append("no proof: the file was truncated, or never had one")
@@ -108,8 +111,7 @@ def _verify_file(path: Path, report: Report, format: Format | None, options: Rea
         wrong = ["an item other than a memory was dropped, added or edited: an entity, a relation or an audit row"]
     # A database has rows that are not memories. If all memories match, these rows existed when it was written.
     problems = [] if format.family == "sqlite" and not wrong else problems + wrong
-    place = sidecar_path(path)
-    if place is not None and sidecar_count(place) != end.beside:
+    if place is not None and (beside is None or beside.count != end.beside):
         problems.append(_file(place.name, "was truncated or edited, or belongs to another export"))
     elif place is None and end.beside:
         problems.append(_file(path.name + SIDECAR, "is missing"))

@@ -130,6 +130,8 @@ class Planner:
         self._bases = Bases(store)
         self.format: ToolFormat | None = None
         self.dedup = "id"
+        self.separates_own = False
+        """Whether memories with the same text that memglot wrote into one input stay separate memories."""
         self.conflict = "skip"
         self.started = False
         self.not_deleted: set[str] = set()
@@ -164,7 +166,8 @@ class Planner:
                 plan.skipped.append(same.id)
                 plan.renamed.append((record, same))
                 continue
-            if not self._is_alone(record) and (kept := stored.setdefault(content_key(record), record)) is not record:
+            kept = record if self._is_alone(record) else stored.setdefault(content_key(record), record)
+            if kept is not record and not self._is_separate(record, kept, plan, is_new=kept.id not in there):
                 plan.skipped.append(kept.id)
                 plan.duplicates.append((record, kept))
             else:
@@ -262,6 +265,14 @@ class Planner:
             for conflict in self._store.things.select(Conflict, ids):
                 found[conflict.record][conflict.field] = conflict
         return {id: list(conflicts.values()) for id, conflicts in found.items()}
+
+    def _is_separate(self, record: Record, kept: Record, plan: BatchPlan, *, is_new: bool) -> bool:
+        """Return True if memglot wrote two memories with the same text into the inputs of this import."""
+        if not self.separates_own or not record.id or record.foreign and not record.is_carried:
+            return False
+        if is_new and id(kept) in plan.pending:
+            return True
+        return self.started and self._store.history.import_of(kept.id) == self._import_id
 
     def _same_texts(self, records: list[Record], plan: BatchPlan) -> dict[ContentKey, Record]:
         """Return the stored record of each text that is already stored, as it will be after this batch."""

@@ -186,6 +186,7 @@ class _Importer:
         self._format = name
         format = registry.get(name) if name else None
         self._planner.dedup = self.options.dedup or (format.dedup if format else "id")
+        self._planner.separates_own = self.options.dedup is None
         self._planner.conflict = self.options.conflict or (format.conflict if format else "skip")
         self._planner.format = None if format is None else tool_format(format)
         self._merges_store |= name == STORE and self._planner.conflict == "merge"

@@ -389,7 +389,8 @@ class _Merge:
         clock = _edit_clock(self._local, self._remote, self._at, path_name(path))
         if self._is_dated:
             clock = self._remote.updated_at
-        self._clock = max(self._clock, clock if is_edit else 0)
+        if is_edit:
+            self._clock = max(self._clock, clock)
         self._mine.registers[path] = Register(clock, _absent(path) if theirs is None else theirs.value)
 
     def _conflict(self, path: Path, name: str, theirs: Register | None, clock: int) -> None:
@@ -466,7 +467,7 @@ class _Merge:
     def _joined(self) -> Record:
         local, remote = self._local, self._remote
         times = {
-            "updated_at": max(self._clock, remote.updated_at if self._is_dated else 0),
+            "updated_at": max(self._clock, remote.updated_at) if self._is_dated else self._clock,
             "last_accessed": max(filter(None, (local.last_accessed, remote.last_accessed)), default=None),
             "access_count": max(local.access_count, remote.access_count),
         }

@@ -83,13 +83,16 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         return
     with target.file() as out:
         lines: list[dict[str, Any]] = []
+        is_empty = True
         for bundle, end in proved(items, target, report):
             trace = trace_from_record(bundle, space, PAGE, report, plain=options.plain, end=end, known=KNOWN)
             lines.append(_line(trace))
             if len(lines) >= _AT_ONCE:
                 out.write(encode_lines(lines))
                 lines.clear()
-        out.write(encode_lines(lines))
+            is_empty = False
+        # An empty file would not be valid JSON.
+        out.write(b"[]\n" if is_empty else encode_lines(lines))
     if report.proof is not None and report.proof.count:
         report.note(NOTE_LINES)
 

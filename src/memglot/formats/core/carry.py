@@ -208,7 +208,9 @@ def pack_found(
     for name in found:
         report.carried[name] += 1
     unknown = found["extra"].get(KEY) if isinstance(found.get("extra"), dict) else None
-    if isinstance(unknown, dict) and unknown and not is_slot(unknown):
+    # Without a known key, the slot would not be recognised.
+    is_alone = len(found) == 1 and len(found.get("extra") or ()) == 1 and native is None
+    if isinstance(unknown, dict) and unknown and not is_slot(unknown) and not is_alone:
         del found["extra"][KEY]
         found.update(unknown)
         if not found["extra"]:

@@ -44,6 +44,7 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
         if last:
             end = prover.end(target.sidecar_count)
         yield bundle, end
+    target.has_records = end is not None
     report.proof = end or prover.end()
 
 

@@ -65,13 +65,13 @@ class LineProver:
         self.count += 1
         self._sum.update(sha256(line).digest())
 
-    def end(self) -> Proof:
+    def end(self, *, alone: bool = False) -> Proof:
         """Return the proof of all lines so far."""
-        return Proof(self.count, "sha256:" + self._sum.hexdigest())
+        return Proof(self.count, "sha256:" + self._sum.hexdigest(), alone=alone)
 
-    def end_line(self) -> bytes:
-        """Return the proof as a line."""
-        return msgspec.json.encode({"end": self.end()})
+    def end_line(self, *, alone: bool = False) -> bytes:
+        """Return the proof as a line; `alone` if the file next to it has no memories."""
+        return msgspec.json.encode({"end": self.end(alone=alone)})
 
 
 def sidecar_places(path: Path) -> tuple[Path, Path]:
@@ -100,8 +100,8 @@ def read_sidecar(source: Source, report: SourceReport) -> Iterator[Record | Thin
     source.close()
 
 
-def sidecar_count(place: Path) -> int | None:
-    """Return the number of items in a sidecar; `None` if its proof does not match."""
+def sidecar_proof(place: Path) -> Proof | None:
+    """Return the proof of a sidecar; `None` if it does not match."""
     found = LineProver()
     last = b""
     with open(place, "rb") as file:
@@ -109,4 +109,5 @@ def sidecar_count(place: Path) -> int | None:
             if last:
                 found.add(last)
             last = line.rstrip(b"\n")
-    return found.count if last == found.end_line() else None
+    proofs = (found.end(alone=alone) for alone in (False, True))
+    return next((proof for proof in proofs if last == msgspec.json.encode({"end": proof})), None)

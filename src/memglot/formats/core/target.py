@@ -18,8 +18,8 @@ from memglot.formats.core.sidecar import (
     display_key,
     encode_item,
     kind_name,
-    sidecar_count,
     sidecar_places,
+    sidecar_proof,
 )
 from memglot.model import Item
 from memglot.report import Report
@@ -37,6 +37,8 @@ class Target:
         self.plain = plain
         self._sidecar: BinaryIO | None = None
         self._sidecar_prover = LineProver()
+        self.has_records = True
+        """Whether the file has memories; otherwise the sidecar says so, because the file has no place for a proof."""
 
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
@@ -98,7 +100,7 @@ class Target:
             raise TargetExists(str(self.path))
         for place in sidecar_places(self.path):
             # A sidecar is put in place just before its file, so a killed export may leave one alone.
-            if place.is_symlink() or place.exists() and sidecar_count(place) is None:
+            if place.is_symlink() or place.exists() and sidecar_proof(place) is None:
                 raise TargetExists(str(place))
 
     def _tidy(self) -> None:
@@ -131,7 +133,7 @@ class Target:
     def _complete_sidecar(self) -> None:
         """Write the sidecar to the disk, under its temporary name."""
         if self._sidecar is not None:
-            self._sidecar.write(self._sidecar_prover.end_line() + b"\n")
+            self._sidecar.write(self._sidecar_prover.end_line(alone=not self.has_records) + b"\n")
             sync_file(self._sidecar)
 
     def _put_sidecar(self) -> None:

@@ -110,6 +110,13 @@ class _RowWriter:
         if not self._is_program and record.created_at and is_from_agentos(record):
             self._report.note(NOTE_TIMES)
         native, _ = self._columns.record(cells, self._context)
+        if odd := native.meta.keys() - record.meta.keys():
+            # A reader keeps these cells as text; the values are carried instead.
+            cells = [
+                "" if any(key.startswith(name) for key in odd) else cell
+                for name, cell in zip(HEADER, cells, strict=True)
+            ]
+            native, _ = self._columns.record(cells, self._context)
         if native.id != record.id or (native.foreign and native.foreign[0].tool == TOOL):
             # Ids depend on the file's name, which may change, so the id itself is carried.
             native.id, native.foreign = "", []

@@ -64,6 +64,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
                 held = line
                 proof.add(line.items)
             end = proof.end(target.sidecar_count)
+            target.has_records = held is not None
             if held is not None:
                 held.slot.end = end
                 out.write(before + _encoded(held, plain=options.plain))

@@ -199,7 +199,7 @@ def _own(record: Record, row: dict[str, Any], report: SourceReport) -> list[Thin
     slot = record.meta[KEY]
     if not isinstance(slot, dict) or not isinstance(slot.get("id"), str):
         return None
-    if record.tags == UNTAGGED:
+    if record.tags == UNTAGGED and slot.get("tags") != UNTAGGED:
         # mcp-memory-service adds this tag to memories without tags.
         record.tags = []
     if isinstance(repeats := slot.pop(REPEATS, None), list):

@@ -1,0 +1,163 @@
+"""Laws for any input: reading never fails inside, a second import changes nothing, an export keeps everything."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fuzz_target import signature
+from mutations import Sample
+
+from memglot import MemglotError, Memory
+from memglot.exporting.verify import verify_path
+from memglot.formats import registry
+from memglot.formats.base import Format, ReadOptions
+from memglot.formats.core.audit_chain import is_audit
+from memglot.formats.core.read import read_items
+from memglot.model import Blob, Record, to_builtins
+from memglot.report import Report
+from memglot.store.stream import everything
+
+Shape = tuple[Format, str | None]
+SHAPES: list[Shape] = [
+    (format, dialect)
+    for format in registry.formats()
+    if format.write is not None
+    for dialect in (None, *format.dialects)
+]
+NAMES = [f"{format.name}-{dialect}" if dialect else format.name for format, dialect in SHAPES]
+State = dict[tuple[str, str], Any]
+
+
+class Broken(Exception):
+    """A law does not hold for an input."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
+def read_only(path: Path) -> int:
+    """Read an input and return the number of its items; any error but a reported one is a finding."""
+    try:
+        return sum(1 for _ in read_items([path], None, Report(), ReadOptions()))
+    except MemglotError:
+        return 0
+
+
+def check_laws(path: Path, shape: Shape, folder: Path) -> bool:
+    """Import an input twice, export it, and import that. Return whether there was anything to import."""
+    with Memory.open(":memory:") as memory:
+        try:
+            first = memory.import_from(path)
+        except MemglotError:
+            return False
+        known = state(memory)
+        _check_second_import(memory, path, known)
+        if not known:
+            return bool(first.failed)
+        memory.mark_normal(*(scope.scope for scope in memory.scopes() if scope.sensitive))
+        known = state(memory)
+        _check_export(memory, shape, folder, known)
+        return True
+
+
+def state(memory: Memory) -> State:
+    """Return everything in a store except its audit chain."""
+    found: State = {}
+    for item in everything(memory.store):
+        if not (isinstance(item, Blob) and is_audit(item)):
+            value = to_builtins(item)
+            found[type(item).__name__, item.id if isinstance(item, Record) else repr(value)] = value
+    return found
+
+
+def _check_second_import(memory: Memory, path: Path, known: State) -> None:
+    second = memory.import_from(path)
+    if (after := state(memory)) != known:
+        raise Broken(f"second-import-changes-{second.format}-{_first_difference(known, after)}", _show(known, after))
+    if second.import_id or second.imported or second.merged:
+        raise Broken(f"second-import-writes-{second.format}", "\n".join(second.notes))
+
+
+def _check_export(memory: Memory, shape: Shape, folder: Path, known: State) -> None:
+    format, dialect = shape
+    place = folder / ("there" if format.writing.makes_folder else "there" + format.extensions[0])
+    name = NAMES[SHAPES.index(shape)]
+    result = memory.export(place, format=format.name, dialect=dialect, include_embeddings=True)
+    for field in result.losses:
+        raise Broken(f"export-drops-{name}-{field}", str(result.losses))
+    if not any(kind == "Record" for kind, _ in known):
+        return  # an export without memories may be an empty file
+    verdict = verify_path(place, Report())
+    if verdict.state != "whole":
+        raise Broken(f"verify-{name}-{verdict.state}", f"{verdict.problems}")
+    with Memory.open(":memory:") as other:
+        back = other.import_from(place)
+        other.mark_normal(*(scope.scope for scope in other.scopes() if scope.sensitive))
+        there = state(other)
+        # A note that is not valid is written back as it was, and reported each time.
+        errors = [text for text in map(str, back.errors) if "kept unparsed" not in text]
+        if there != known or errors:
+            what = _first_difference(known, there) if there != known else "reports"
+            what += "-of-duplicates" if _has_duplicates(known) else ""
+            raise Broken(f"export-changes-{name}-{what}", f"{errors}\n{_show(known, there)}")
+    again = memory.import_from(place)
+    if state(memory) != known:
+        raise Broken(
+            f"import-back-changes-{name}-{_first_difference(known, state(memory))}", _show(known, state(memory))
+        )
+    if again.merged or again.imported:
+        raise Broken(f"import-back-{name}", f"imported {again.imported}, merged {again.merged}")
+
+
+def _has_duplicates(known: State) -> bool:
+    keys = [
+        (value["content"], value.get("kind"), value.get("scope"))
+        for (kind, _), value in known.items()
+        if kind == "Record"
+    ]
+    return len(set(keys)) < len(keys)
+
+
+def _first_difference(before: State, after: State) -> str:
+    """Name what differs first: a kind of item, or a field."""
+    for kind, key in sorted(before.keys() ^ after.keys(), key=repr):
+        return f"{kind}-{'lost' if (kind, key) in before else 'new'}"
+    for (kind, key), value in before.items():
+        other = after[kind, key]
+        if value != other:
+            names = sorted(name for name in {**value, **other} if value.get(name) != other.get(name))
+            return f"{kind}.{'.'.join(names)}"
+    return "nothing"
+
+
+def _show(before: State, after: State) -> str:
+    lines = []
+    for key in sorted(before.keys() | after.keys(), key=repr):
+        if before.get(key) != after.get(key):
+            lines += [f"- {before[key]!r}"] if key in before else []
+            lines += [f"+ {after[key]!r}"] if key in after else []
+    return "\n".join(lines)
+
+
+def find(sample: Sample, shape: Shape | None) -> tuple[str, str] | None:
+    """Try one input, and return the name and the description of what is wrong with it; without a shape, only read."""
+    with TemporaryDirectory(prefix="memglot-") as made:
+        folder = Path(made)
+        try:
+            path = sample.write(folder / "in")
+        except (OSError, ValueError):
+            return None
+        try:
+            if shape is None:
+                read_only(path)
+            else:
+                check_laws(path, shape, folder)
+        except Broken as error:
+            return error.kind, str(error)
+        except Exception as error:  # noqa: BLE001 - every error that is not memglot's is a finding
+            return signature(error), "".join(traceback.format_exception(error))
+    return None
