@@ -34,6 +34,7 @@ from memglot.threads import one_at_a_time
 
 # Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
+    from memglot.editing.backup import Backup
     from memglot.editing.consolidate import Consolidation
     from memglot.exporting.sync import RemoteDiff
     from memglot.exporting.verify import Verdict
@@ -638,11 +639,12 @@ class Memory:
             self.store.repair()
         return verify_store(self.store)
 
-    def backup(self, path: str | Path, *, force: bool = False) -> int:
-        """Write a clean copy of the complete store and return its size in bytes.
+    def backup(self, path: str | Path, *, force: bool = False, keep: str | None = None) -> Backup:
+        """Write a verified copy of the complete store to a file, or to a new file in a folder.
 
-        Not possible if sensitive scopes are hidden here.
+        `keep`, such as `7d,4w,12m`, then removes older backups from the folder, except the newest one of each of the
+        last 7 days, 4 weeks and 12 months that have one. Not possible if sensitive scopes are hidden here.
         """
         from memglot.editing.backup import backup
 
-        return backup(self._complete_store("a backup"), Path(path), force=force)
+        return backup(self._complete_store("a backup"), Path(path), force=force, keep=keep)

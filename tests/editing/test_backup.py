@@ -6,12 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 
 import memglot
 from memglot import MemglotError, Memory
+from memglot.editing import rotation
+from memglot.errors import DamagedStore
 from memglot.store.sqlite import connection
 
 LEAVE = (
@@ -120,3 +124,95 @@ def test_restore_that_cannot_write_leaves_the_store(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*before*")) and not list(tmp_path.glob(".*part*"))
     with Memory.open(store, write=False) as memory:
         assert [record.content for record in memory.list()] == ["mine"]
+
+
+def test_a_damaged_store_replaces_no_backup(tmp_path: Path) -> None:
+    store, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    with Memory.open(store) as memory:
+        for number in range(200):
+            memory.add(f"note {number} " + "about alpha " * 60)
+        memory.backup(copy)
+        assert memglot.verify(copy).ok
+    before = copy.read_bytes()
+    db = apsw.Connection(str(store))
+    db.execute("UPDATE records SET content = 'edited outside' WHERE seq = 3")
+    db.close()
+    with Memory.open(store) as memory:
+        for force in (False, True):
+            for path in (copy, tmp_path / "second.db") if force else (tmp_path / "second.db",):
+                with pytest.raises(DamagedStore, match="does not match its digest") as raised:
+                    memory.backup(path, force=force)
+                assert "--salvage" in str(raised.value.hint)
+    assert copy.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "store.db"]
+
+
+def test_backups_at_the_same_time(tmp_path: Path) -> None:
+    store, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    with Memory.open(store) as memory:
+        memory.add("x" * 100_000)
+    command = [sys.executable, "-m", "memglot", "--store", str(store), "backup", str(copy), "--force"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in running] == [("", 0)] * 4
+    assert memglot.verify(copy).ok
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_folder_gets_a_file_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "now", lambda: 1_731_000_000_000_000)
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.add("x")
+        first, second = memory.backup(folder), memory.backup(folder)
+    assert first.path == folder / "mine-20241107T172000Z.db" and second.path == folder / "mine-20241107T172000Z-2.db"
+    assert memglot.verify(first.path).ok and first.memories == 1 and first.removed == []
+
+
+def test_old_backups_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, store = tmp_path / "backups", tmp_path / "mine.db"
+    end = datetime(2026, 3, 20, 12, tzinfo=UTC)
+    monkeypatch.setattr(rotation, "now", lambda: int(end.timestamp() * 1_000_000))
+    with Memory.open(store) as memory:
+        memory.add("x")
+        made = memory.backup(folder, keep="1d").path
+        content = made.read_bytes()
+        for day in range(1, 400):
+            name = (end - timedelta(days=day)).strftime("mine-%Y%m%dT%H%M%SZ.db")
+            (folder / name).write_bytes(content)
+        others = ["mine-1.db", "other-20250101T120000Z.db", "notes.txt", "mine-20250102T120000Z.txt"]
+        for name in others:
+            (folder / name).write_bytes(content)
+        (folder / "mine-20250303T030303Z.db").write_bytes(content[:5000])
+        (folder / "mine-20250304T030303Z.db").write_bytes(content.replace(b"records", b"recorts"))
+        result = memory.backup(folder, keep="7d,4w,12m")
+    left = sorted(path.name for path in folder.iterdir())
+    assert set(others) < set(left)
+    kept = [name for name in left if name not in others]
+    days = ["20260314", "20260315", "20260316", "20260317", "20260318", "20260319", "20260320"]
+    weeks = ["20260301", "20260308"]
+    months = [
+        *("20250430", "20250531", "20250630", "20250731", "20250831", "20250930"),
+        *("20251031", "20251130", "20251231", "20260131", "20260228"),
+    ]
+    broken = ["20250303", "20250304"]
+    assert sorted({name[5:13] for name in kept}) == sorted([*days, *weeks, *months, *broken])
+    # Two backups of this second: the newer one stays.
+    assert result.path.name == "mine-20260320T120000Z-2.db" and result.path.exists() and not made.exists()
+    assert len(result.removed) == 400 - 20 + 1 and len(result.notes) == 2
+
+
+def test_the_newest_backup_is_never_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    with Memory.open(tmp_path / "mine.db") as memory:
+        memory.add("x")
+        first = memory.backup(folder, keep="1y")
+        later = folder / "mine-29990101T000000Z.db"
+        first.path.rename(later)
+        second = memory.backup(folder, keep="1h")
+        assert later.exists() and second.path.exists() and second.removed == []
+        for wrong in ("", "7", "0d", "7d,7d", "7x", "d"):
+            with pytest.raises(MemglotError, match="which backups to keep"):
+                memory.backup(folder, keep=wrong)
+        with pytest.raises(MemglotError, match="is a file"):
+            memory.backup(later, keep="7d")

@@ -4,8 +4,12 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable
+import msgspec
+
+from memglot.editing.rotation import new_path, parse_keep, remove_old
+from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable, UsageError
 from memglot.exporting.verify import verify_store
 from memglot.files import replace_database, replace_file, sqlite_files
 from memglot.formats.sqlite import is_store
@@ -18,15 +22,71 @@ _HEADER = 100
 _BLOCK = 1 << 20
 
 
-def backup(store: Store, path: Path, *, force: bool = False) -> int:
-    """Write a copy of the store to a path, replaced only when the copy is complete; return its size."""
-    if path.exists():
+class Backup(msgspec.Struct):
+    """A backup that was written, and the older ones that were removed."""
+
+    path: Path
+    bytes: int
+    memories: int
+    removed: list[Path] = []
+    notes: list[str] = []
+
+    def value(self) -> dict[str, Any]:
+        """Return the result as a JSON object."""
+        removed = [str(path) for path in self.removed]
+        return {
+            "path": str(self.path),
+            "bytes": self.bytes,
+            "memories": self.memories,
+            "removed": removed,
+            "notes": self.notes,
+        }
+
+
+def backup(store: Store, path: Path, *, force: bool = False, keep: str | None = None) -> Backup:
+    """Write a verified copy of the store to a file, or to a new file in a folder.
+
+    With `keep`, such as `7d,4w,12m`, the path is a folder, in which older backups that need not be kept are removed.
+    """
+    wanted = parse_keep(keep) if keep is not None else {}
+    if wanted and path.exists() and not path.is_dir():
+        raise UsageError(f"`{path}` is a file", "name the folder of the backups with `--keep`")
+    folder = path if wanted or path.is_dir() else None
+    if folder is not None:
+        path = new_path(folder, store.url)
+    elif path.exists():
         if not force or (os.path.exists(store.url) and os.path.samefile(path, store.url)):
             raise TargetExists(str(path))
         merge_log(path)
     with replace_database(path) as new:
         _copy(store, new, path)
-    return path.stat().st_size
+        count = _verified_count(new, store, path)
+    result = Backup(path, path.stat().st_size, count)
+    if wanted and folder is not None:
+        result.removed, result.notes = remove_old(path, store.url, wanted)
+    return result
+
+
+def _verified_count(new: Path, store: Store, path: Path) -> int:
+    """Verify a copy, and return the number of its memories."""
+    copy = open_store(str(new), write=False)
+    try:
+        verdict = verify_store(copy)
+    finally:
+        copy.close()
+    if verdict.problems:
+        raise _damaged(store, verdict.problems[0], path)
+    return verdict.count
+
+
+def _damaged(store: Store, reason: str, path: Path) -> DamagedStore:
+    """Return the error for a store that cannot be backed up."""
+    error = DamagedStore(store.url, reason)
+    error.hint = (
+        f"nothing was written to `{path}`; `memglot doctor --fix` rebuilds indexes, and `memglot doctor --salvage OUT` "
+        "copies what can be read to a new store"
+    )
+    return error
 
 
 def restore(
@@ -74,6 +134,8 @@ def _copy(store: Store, new: Path, path: Path) -> None:
     """Write a complete copy under a temporary name; `path` is the name that it will get."""
     try:
         store.copy_to(str(new))
+    except DamagedStore as error:
+        raise _damaged(store, error.reason, path) from error
     except StoreError as error:
         raise CannotWrite(str(path), str(error)) from error
 

@@ -59,14 +59,19 @@ def schema_of(source: Source) -> bytes:
         return b""
 
 
+def expected_size(head: bytes) -> int:
+    """Return the size of a database according to its header; 0 if the header does not know it."""
+    if head[24:28] != head[92:96]:
+        return 0
+    page = int.from_bytes(head[16:18], "big")
+    return int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+
+
 def check_complete(source: Source, path: Path) -> None:
     """Raise `Unreadable` for a file that is shorter than its header says; SQLite would read zeros."""
-    head = source.head
-    known = head[24:28] == head[92:96]
-    page = int.from_bytes(head[16:18], "big")
-    expected = int.from_bytes(head[28:32], "big") * (65_536 if page == 1 else page)
+    expected = expected_size(source.head)
     size = path.stat().st_size
-    if known and size < expected and not path.with_name(path.name + "-wal").exists():
+    if size < expected and not path.with_name(path.name + "-wal").exists():
         raise _damaged_database(source.name, f"its header says {expected:,} bytes, but it has {size:,}")
 
 
