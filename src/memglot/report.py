@@ -137,6 +137,10 @@ class Report:
         """Number of records that each of the errors affects."""
         self.ids: DiskList[str] = DiskList()
         self.skipped_ids: DiskList[str] = DiskList()
+        self.replaced_edits: DiskList[str] = DiskList()
+        """Ids of memories of which an edit made here was replaced by a later one."""
+        self.other_errors = 0
+        """Number of errors that affect no record, such as a file that cannot be read."""
         self.notes: list[str] = []
         self._counted: dict[str, _CountedNote] = {}
         self.formats: Counter[str] = Counter()
@@ -166,6 +170,7 @@ class Report:
 
     def _add(self, fault: Fault, count: int) -> None:
         self.errors.append(msgspec.to_builtins(fault))
+        self.other_errors += not count
         self.error_counts.append(count)
         if self.fail_fast:
             raise FailFast

@@ -35,6 +35,8 @@ class ImportResult:
         self.merged = report.merged
         self.skipped = report.skipped
         self.failed = report.failed
+        self.other_errors = report.other_errors
+        """Number of errors that affect no record, such as a file that cannot be read."""
         self.batches = report.batches
         """Number of batches, committed or failed."""
         self.conflicts = report.conflicts
@@ -55,6 +57,11 @@ class ImportResult:
     def skipped_ids(self) -> Iterator[str]:
         """Ids that were already stored, or were deleted before."""
         return iter(self._report.skipped_ids)
+
+    @property
+    def replaced_edits(self) -> Iterator[str]:
+        """Ids of memories of which an edit made here was replaced by a later one; `history` shows both."""
+        return iter(self._report.replaced_edits)
 
     @property
     def errors(self) -> Iterator[Fault]:
@@ -83,6 +90,7 @@ class ImportResult:
             "conflicts": self.conflicts,
             "ids": self._report.ids,
             "skippedIds": self._report.skipped_ids,
+            "replacedEdits": self._report.replaced_edits,
             "errors": self._report.errors,
             "importId": self.import_id,
             "format": self.format,

@@ -50,17 +50,18 @@ def convert(
     with session.progress("converting") as bar:
         stream = sys.stdout.buffer if to_stdout else None
         result = convert_(source, None if to_stdout else target, stream=stream, progress=bar, **options)
-    if not to_stdout:
-        text = f"converted {plural(result.count, 'memory')} to {target} ({result.format})"
-        session.print_result(result.value(), text if result.exit_code != 2 else "nothing was written")
     if session.json and not to_stdout:
+        session.print_result(result.value(), "")
         return result.exit_code
+    session.print_errors(result.errors)
+    for note in result.notes:
+        session.print_note(note)
     if report:
         click.echo(f"kept:    {', '.join(result.kept) or 'nothing'}", err=to_stdout)
         click.echo(f"carried: {', '.join(result.carried) or 'nothing'}", err=to_stdout)
         dropped = [dropped_text(loss["field"], len(loss["records"])) for loss in result.dropped]
         click.echo(f"dropped: {', '.join(dropped) or 'nothing'}", err=to_stdout)
-    session.print_errors(result.errors)
-    for note in result.notes:
-        session.print_note(note)
+    if not to_stdout:
+        text = f"converted {plural(result.count, 'memory')} to {target} ({result.format})"
+        session.print_result(result.value(), text if result.exit_code != 2 else "nothing was written")
     return result.exit_code

@@ -75,14 +75,14 @@ def _remember(session: Session, result: ExportResult) -> None:
 
 def print_export(session: Session, result: ExportResult, path: str | None) -> None:
     """Print the result of an export; if the export went to standard output, print only its notes."""
-    if path is not None:
-        text = f"exported {plural(result.count, 'memory')} to {path} ({result.format})"
-        session.print_result(result.value(), text)
     if not session.json or path is None:
         for field, count in sorted(result.losses.items()):
             session.print_note(f"dropped {dropped_text(field, count)}: this format cannot store it")
         for note in result.notes:
             session.print_note(note)
+    if path is not None:
+        text = f"exported {plural(result.count, 'memory')} to {path} ({result.format})"
+        session.print_result(result.value(), text)
 
 
 def dropped_text(field: str, count: int) -> str:

@@ -9,6 +9,7 @@ import click
 from memglot.cli.format_name import FormatName
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
+from memglot.display import plural
 
 if TYPE_CHECKING:
     from memglot.results import ImportResult
@@ -77,18 +78,28 @@ def import_(
 
 def print_import(session: Session, result: ImportResult) -> int:
     """Print the result of an import, and return the exit code."""
-    session.print_result(result.value(), _summary(result))
     if not session.json:
         session.print_errors(result.errors)
-        for note in result.notes:
-            session.print_note(note)
+        session.print_notes(result.notes)
+    session.print_result(result.value(), _summary(result))
     return int(result.exit_code)
+
+
+def _replaced(result: ImportResult) -> str:
+    """Return how many local edits were replaced, and the command that shows the first of them."""
+    first = next(result.replaced_edits, None)
+    if first is None:
+        return ""
+    edits = plural(sum(1 for _ in result.replaced_edits), "local edit")
+    return f" ({edits} {'would be ' if result.dry_run else ''}replaced; `memglot history {first}`)"
 
 
 def _summary(result: ImportResult) -> list[str]:
     imported = "would import" if result.dry_run else "imported"
     read = result.imported + result.merged + result.skipped + result.failed
-    counts = f"merged {result.merged:,}, skipped {result.skipped:,}, failed {result.failed:,}"
+    counts = f"merged {result.merged:,}{_replaced(result)}, skipped {result.skipped:,}, failed {result.failed:,}"
+    if result.other_errors:
+        counts += f"; {plural(result.other_errors, 'other error')}"
     lines = [f"read {read:,}: {imported} {result.imported:,}, {counts}"]
     if result.import_id:
         lines.append(f"import {result.import_id}; undo it with `memglot undo {result.import_id}`")

@@ -119,11 +119,10 @@ def diff_with_remote(session: Session, source: str, passphrase_file: str | None)
     )
     if found.others:
         counts += "; also " + ", ".join(plural(count, name) for name, count in sorted(found.others.items()))
-    session.print_result(found.value(), [*shown, counts], always=True)
     if not session.json:
         session.print_errors(found.report.faults())
-        for note in found.report.notes:
-            session.print_note(note)
+        session.print_notes(found.report.notes)
+    session.print_result(found.value(), [*shown, counts], always=True)
     return found.exit_code
 
 

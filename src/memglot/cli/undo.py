@@ -28,7 +28,7 @@ def undo(session: Session, import_id: str, force: bool) -> None:
     with session.memory(write=True) as memory:
         result = memory.undo(import_id, force=force)
     value: dict[str, Any] = {"importId": result.import_id, "removed": result.imported, "restored": result.merged}
+    session.print_notes(result.notes)
     session.print_result(
         {**value, "notes": result.notes}, f"removed {plural(result.imported, 'memory')}, restored {result.merged:,}"
     )
-    session.print_notes(result.notes)

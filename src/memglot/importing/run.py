@@ -21,6 +21,7 @@ from memglot.importing.apply import BatchWriter
 from memglot.importing.duplicates import Duplicates
 from memglot.importing.imported_before import ImportedBefore
 from memglot.importing.plan import BatchPlan, Planner
+from memglot.importing.replaced_edits import replaced_edits
 from memglot.importing.summary import ImportSummary
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
 from memglot.merging.things import ThingChanges
@@ -238,6 +239,7 @@ class _Importer:
                     assign_id_and_times(record, self._minter)
             self.duplicates.add(plan.duplicates)
             self.duplicates.add(plan.renamed, same=True)
+            self.report.replaced_edits.extend(list(replaced_edits(self.store, plan.merged)))
             self._write(plan, self._plan_things(plan, things))
         self._summary.add(plan)
 

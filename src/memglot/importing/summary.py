@@ -42,10 +42,12 @@ class ImportSummary:
     def notes(self, *, dry_run: bool, conflicts: int, deleted: int, not_deleted: int, to_itself: int) -> Iterator[str]:
         """Return the notes about this import; those of a dry run say what it would do."""
         if count := self._imported_before:
-            yield (
-                f"skipped {_memories(count)} without an id that were imported before; use `--allow-duplicates` to "
-                "import them again"
+            memories = plural(
+                count,
+                "memory without an id that was imported before; use `--allow-duplicates` to import it again",
+                "memories without an id that were imported before; use `--allow-duplicates` to import them again",
             )
+            yield f"skipped {memories}"
         if count := self._repeated:
             yield f"skipped {_memories(count)} whose id occurs earlier in the input"
         if count := self._differing:

@@ -59,6 +59,13 @@ def merge_lists(mine: list[Any], theirs: list[Any], said: str) -> list[Any]:
     return list(theirs) if found.keys() == there.keys() else list(found.values())
 
 
+def is_kept(before: str | None, after: str | None) -> bool:
+    """Return True if a value is as it was; a list may have more values."""
+    if before is None or after is None:
+        return before is after
+    return set(before.split(_JOIN)) <= set(after.split(_JOIN))
+
+
 def _short(value: Any) -> str:
     return fingerprint(value)[:_SHORT]
 
