@@ -151,9 +151,18 @@ def test_undoing_all_imports_leaves_nothing() -> None:
     with Memory.open(":memory:") as memory:
         for title, updated in (("one", 1), ("two", 2)):
             memory.import_from(text(title, updated), format="agentos-json")
-        memory.undo("last")
-        memory.undo("last")
+        for entry in memory.imports():
+            memory.undo(entry.id)
         assert memory.stats()["things"] == {}
+
+
+def test_a_repeated_undo_of_the_last_import_keeps_the_one_before(memory: Memory) -> None:
+    for text in ("one", "two"):
+        memory.import_from(json.dumps({"content": text}).encode(), format="ndjson")
+    assert memory.undo("last").imported == 1
+    again = memory.undo("last")
+    assert again.imported == 0 and "is already undone" in again.notes[0]
+    assert [record.content for record in memory.list()] == ["one"]
 
 
 def test_a_bad_entry_of_a_zip_affects_only_itself(tmp_path: Path) -> None:

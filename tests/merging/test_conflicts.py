@@ -50,12 +50,13 @@ def test_a_third_value_joins_the_conflict_and_undo_removes_it(memory: Memory) ->
     before = canonical_record(memory.get(A))
     result = memory.import_from(line(A, "x", title="c", updated_at=5), format="ndjson", conflict="merge")
     assert result.conflicts == 1 and memory.conflicts()[0].values == ["a", "b", "c"]
-    memory.undo("last")
+    third, second, first = (entry.id for entry in memory.imports())
+    memory.undo(third)
     assert memory.conflicts()[0].values == ["a", "b"]
     assert canonical_record(memory.get(A)) == before
-    memory.undo("last")
+    memory.undo(second)
     assert memory.conflicts() == [] and memory.get(A).title == "a"
-    memory.undo("last")
+    memory.undo(first)
     assert memory.count() == 0
 
 

@@ -53,6 +53,17 @@ def test_a_project_called_project_is_not_confused_with_the_original_tools(tmp_pa
     assert (root / ".memory/memory/one.json").is_file()
 
 
+def test_a_repeated_save_without_ids_changes_nothing(root: Path) -> None:
+    nodes = [feature("Same"), feature("Same"), {"kind": "decision", "title": "Other", "body": "A reason.\r\n"}]
+    saved(root, nodes=nodes)
+    before = files_of(root)
+    assert saved(root, nodes=nodes)["files_changed"] == [] and files_of(root) == before
+    changed = saved(root, nodes=[feature("Same", anchors=["src/"])])
+    assert changed["memory_updated"] == ["feature.same"]
+    saved(root, stale=[{"id": "feature.same", "reason": "x"}])
+    assert saved(root, nodes=nodes)["memory_created"] == ["feature.same-3"]
+
+
 def test_an_equal_title_gets_a_number(root: Path) -> None:
     data = saved(root, nodes=[feature("Same"), feature("Same"), feature("Same")])
     assert data["memory_created"] == ["feature.same", "feature.same-2", "feature.same-3"]

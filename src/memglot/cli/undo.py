@@ -23,7 +23,7 @@ def undo(session: Session, import_id: str, force: bool) -> None:
     """Undo an import.
 
     The command removes the memories that the import added and restores those that it changed. IMPORT_ID may be `last`
-    for the newest import; `memglot imports` lists all of them.
+    for the newest import, even if it is undone already; `memglot imports` lists all of them.
     """
     with session.memory(write=True) as memory:
         result = memory.undo(import_id, force=force)

@@ -74,7 +74,7 @@ def install(
     receipts = Receipts(system.data)
 
     def attempt() -> ConfigChange | None:
-        plan = _plan_install(found, path, name, server, force)
+        plan = _plan_install(found, path, name, server, force, receipts.get(path, name))
         if project is not None and plan.change.action == "added":
             plan = plan._replace(
                 change=plan.change._replace(
@@ -139,7 +139,9 @@ def _retry(attempt: Callable[[], ConfigChange | None], path: Path) -> ConfigChan
     raise keeps_changing(str(path))
 
 
-def _plan_install(client: Client, path: Path, name: str, server: ServerCommand, force: bool) -> _Plan:
+def _plan_install(
+    client: Client, path: Path, name: str, server: ServerCommand, force: bool, earlier: Receipt | None
+) -> _Plan:
     data = read(path)
     document = parse_document(data or b"", str(path), client.format)
     wanted, keys = _keys(client, document, name, server)
@@ -150,7 +152,9 @@ def _plan_install(client: Client, path: Path, name: str, server: ServerCommand, 
         edit, marks = document.add(keys, wanted.values | wanted.initial)
         folders = missing_folders(path)
         receipt = Receipt(client.name, str(path), name, list(keys), list(marks), is_new=data is None)
-        receipt.folders = [str(folder) for folder in folders]
+        # An install that was killed may have created some of them.
+        created = earlier.folders if earlier is not None else []
+        receipt.folders = list(dict.fromkeys([*created, *map(str, folders)]))
         receipt.blank = before if document.is_blank else None
         return _Plan(_plan_change(change, document, edit, keys, wanted, "added"), data, receipt, tuple(folders))
     if isinstance(entry, dict) and _is_up_to_date(entry, wanted):

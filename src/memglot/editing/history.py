@@ -57,9 +57,9 @@ def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
 
 
 def find_import(imports: Iterable[Import], text: str) -> Import:
-    """Return an import by its id or an unambiguous prefix; `last` is the newest that was not undone."""
+    """Return an import by its id or an unambiguous prefix; `last` is the newest, even if it was undone."""
     if text == "last":
-        entries = [entry for entry in imports if entry.state != "undone"]
+        entries = list(imports)
     else:
         entries = [entry for entry in imports if entry.id.startswith(text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):

@@ -35,13 +35,15 @@ Key = tuple[str, str]
 
 
 def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
-    """Restore what was stored before an import, and leave no tombstone.
+    """Restore what was stored before an import, and leave no tombstone; an import is undone only once.
 
     What was changed or linked since is kept, with a note, unless `force` is set.
     """
     with store.writing():
         entry = find_import(store.history.imports(), import_id)
         if entry.state == "undone":
+            # So that a command that was killed when it was done can be repeated.
+            report.note(f"the import `{entry.id}` is already undone; use `memglot imports` to find another one")
             return entry
         running = _Undo(store, entry, report, force)
         running.run()

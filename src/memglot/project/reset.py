@@ -38,11 +38,13 @@ not, a restore of that backup was killed."""
 
 def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:
     """Remove a store, after a backup unless `destroy` is set, and unregister the project. Raise `ProjectError`."""
-    found = clear(project, destroy=destroy, dry_run=dry_run)
-    if not dry_run:
-        with open_registry(project) as registry, suppress(ProjectError):
-            registry.remove(str(project.root))
-    return found
+    try:
+        return clear(project, destroy=destroy, dry_run=dry_run)
+    finally:
+        # Also without a store, because a reset may have been killed when it had removed the store.
+        if not dry_run and not has_store(project):
+            with open_registry(project) as registry, suppress(ProjectError):
+                registry.remove(str(project.root))
 
 
 def reset_all(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class ExistingStore:
         """Space of its ids."""
         self.origin = ""
         """Space that its files were exported from."""
+        self.made: dict[str, str] = {}
+        """Files that an earlier export made up, with their digests."""
         self.places, self.bodies, self.links, self.triples = DiskMap(), DiskMap(), DiskMap(), DiskMap()
         self.memories, self.relations, self.ends = DiskMap(), DiskMap(), DiskMap()
         self.layout = Layout()
@@ -45,6 +47,9 @@ class ExistingStore:
         self.config, value = read_config(self._folder)
         self.space = space_of(self._folder, value, carried)
         self.origin = carried.head.space or self.space
+        # A configuration that an export made up, and nobody changed since, is still not the user's.
+        if carried.is_made(paths.CONFIG, self.config):
+            self.made = {paths.CONFIG: carried.head.made[paths.CONFIG]}
         self.relations = DiskMap(carried.links())
         project, rule = None, None
         folders: set[str] = set()

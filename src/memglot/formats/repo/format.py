@@ -31,7 +31,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.repo.nodes import TOOL
 from memglot.formats.repo.other_files import refuse_link
 from memglot.formats.repo.reader import read_storage
-from memglot.formats.repo.setup import complete_store
+from memglot.formats.repo.setup import complete_store, is_incomplete
 from memglot.formats.repo.writer import StorageWriter
 from memglot.model import Item
 from memglot.project.storage.lock import exclusive
@@ -52,7 +52,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     for name in ("", NODES, RELATIONS, SCHEMAS, OWN_FOLDER):
         refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
-    is_new = not (folder / CONFIG).exists()
+    is_new = not (folder / CONFIG).exists() or is_incomplete(folder)
     with exclusive(folder), open_note_folder(place, digest_file, plain=options.plain) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memglot.display import first_few, one_line, plural
 from memglot.errors import CannotWrite
+from memglot.formats.core.source import FOLDER_PROOF
 from memglot.project.storage.agent_guide import write_guidance
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.faults import FileFault
@@ -36,12 +37,18 @@ def complete_store(folder: Path, report: Report, *, is_new: bool) -> None:
     try:
         make_folders(folder, Layout())
         (folder / SCHEMAS).mkdir(exist_ok=True)
+        _update_map(folder, report, is_new=is_new)
+        drop_tool_index(folder)
+        # The schemas are written last: until they are all there, the store counts as incomplete.
         for path, content in missing_schemas(folder).items():
             write_file(folder / path, content)
-        drop_tool_index(folder)
     except OSError as error:
         raise CannotWrite(str(error.filename or folder), (error.strerror or str(error)).lower()) from error
-    _update_map(folder, report, is_new=is_new)
+
+
+def is_incomplete(folder: Path) -> bool:
+    """Return True if an export that created a store was killed before it was complete."""
+    return (folder / FOLDER_PROOF).is_file() and bool(missing_schemas(folder))
 
 
 def _update_map(folder: Path, report: Report, *, is_new: bool) -> None:

@@ -160,7 +160,7 @@ class StorageWriter:
         there = self._existing
         if there.config is not None:
             self._space, self._origin = there.space, self._options.space or there.origin
-            return there.config, {}
+            return there.config, there.made
         remote = remote_of(self._folder.absolute().parent)
         brought = {space: blob for space, blob in self._files["config"].items() if is_config(blob)}
         wanted = [space for space in (self._options.space, remote, *sorted(brought)) if space in brought]

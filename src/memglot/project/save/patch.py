@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from memglot.project.save.errors import conflict_markers, invalid_save
+from memglot.project.save.parse import trimmed
 from memglot.project.save.request import FullSaveNode, FullSaveRequest
 from memglot.project.snapshot import Snapshot
 from memglot.project.storage.anchors import check_anchors
@@ -14,6 +17,7 @@ from memglot.project.storage.errors import ProjectError, issue, schema_failed
 from memglot.project.storage.ids import kind_of, node_id
 from memglot.project.storage.markdown import has_front_matter
 from memglot.project.storage.merge_markers import conflict_line
+from memglot.project.storage.node import Node
 from memglot.project.storage.secrets import find_secrets
 from memglot.project.storage.vocabulary import SAVED_KINDS, STATUSES, TAG
 
@@ -45,7 +49,10 @@ def changes_of(request: FullSaveRequest, snapshot: Snapshot) -> list[Change]:
 
 
 def _node_changes(node: FullSaveNode, field: str, snapshot: Snapshot, created: set[str]) -> list[Change]:
-    known = snapshot.node(node.id) if node.id is not None else None
+    known = snapshot.node(node.id) if node.id is not None else _same_node(node, snapshot, created)
+    if known is not None:
+        created.add(known.id)
+        node = msgspec.structs.replace(node, id=known.id)
     change = _update(node, field, known.kind) if known is not None else _create(node, field, snapshot, created)
     if change["op"] == "create_object":
         created.add(change["id"])
@@ -56,6 +63,22 @@ def _node_changes(node: FullSaveNode, field: str, snapshot: Snapshot, created: s
     ]
     # A node that only gets relations is not changed itself.
     return [change, *related] if len(change) > 2 else related
+
+
+def _same_node(node: FullSaveNode, snapshot: Snapshot, used: set[str]) -> Node | None:
+    """Return the node that a save without ids created already, so that it can be repeated after it was killed."""
+    if node.kind is None or node.title is None or node.body is None:
+        return None
+
+    def is_another(id: str) -> bool:
+        found = snapshot.node(id)
+        return id in used or found is not None and not is_same(found)
+
+    def is_same(found: Node) -> bool:
+        is_as_new = found.status == (node.status or STATUSES[found.kind][0])
+        return is_as_new and found.title == node.title and trimmed(snapshot.body(found)) == node.body
+
+    return snapshot.node(node_id(node.kind, node.title, is_another))
 
 
 def _update(node: FullSaveNode, field: str, kind: str) -> Change:

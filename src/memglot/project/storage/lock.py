@@ -5,6 +5,7 @@ The error of a busy lock names its owner.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import CannotWrite
+from memglot.files import remove_abandoned, temporary_file
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.paths import CONFIG, FOLDER, JOURNAL, LOCK
@@ -95,18 +97,31 @@ def _claim(path: Path, shown: str, operation: str) -> bool:
     try:
         if path.exists() and _is_abandoned(path):
             path.unlink(missing_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _create(path, stable_json(owner))
     except FileExistsError:
         return False
     except OSError as error:
         raise cannot_write(shown, (error.strerror or str(error)).lower()) from error
-    try:
-        with open(handle, "wb") as out:
-            out.write(stable_json(owner))
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise cannot_write(shown, (error.strerror or str(error)).lower()) from error
     return True
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Create a lock file that names its owner from the start, so that one of a killed process is recognized."""
+    remove_abandoned(path.parent)
+    with temporary_file(path.parent, 0o600) as out:
+        try:
+            out.write(content)
+            out.flush()
+            os.link(out.name, path)
+            return
+        except OSError as error:
+            # Some file systems have no links.
+            if error.errno not in (errno.EPERM, errno.ENOSYS, errno.ENOTSUP):
+                raise
+        finally:
+            os.unlink(out.name)
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
+        out.write(content)
 
 
 def _is_abandoned(path: Path) -> bool:
