@@ -474,6 +474,7 @@ class Memory:
             filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
             include_embeddings=include_embeddings,
+            partial=True,
             writing=WriteOptions(
                 plain=plain,
                 layout=layout,
@@ -484,7 +485,7 @@ class Memory:
         )
         used, exchange = export_to(self.store, target, options, report)
         result = ExportResult(report, used.name, target.path, memory.getvalue() if memory else None, exchange)
-        if self.store.is_writable:
+        if self.store.is_writable and not result.is_partial:
             try:
                 self.remember_export(result)
             except StoreError as error:

@@ -152,6 +152,8 @@ class Report:
         """Scopes that an import marked as sensitive."""
         self.proof: Proof | None = None
         """The proof of what was written."""
+        self.is_partial = False
+        """Whether an export lacks what could not be read of a damaged store."""
         self.renamed: DiskList[tuple[str, str]] = DiskList()
         """Ids under which a tool will return memories that were written, each with the id that the memory has here."""
 

@@ -122,6 +122,8 @@ class ExportResult:
         self.content = content
         self.count = report.proof.count if report.proof else 0
         self.digest = report.proof.digest if report.proof else ""
+        self.is_partial = report.is_partial
+        """Whether something is missing because the store is damaged; `notes` says what."""
         self.losses = dict(report.dropped_counts)
         self.notes = report.notes
 
@@ -132,7 +134,13 @@ class ExportResult:
 
     def value(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
-        value = {"count": self.count, "path": str(self.path), "format": self.format, "digest": self.digest}
+        value: dict[str, Any] = {
+            "count": self.count,
+            "path": str(self.path),
+            "format": self.format,
+            "digest": self.digest,
+        }
+        value |= {"partial": True} if self.is_partial else {}
         return {**value, "losses": self.losses, "notes": self.notes}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import apsw
@@ -138,3 +140,42 @@ def test_nothing_is_overwritten(path: Path, tmp_path: Path) -> None:
     with pytest.raises(MemglotError, match="nothing in it can be read"):
         salvage(str(tmp_path / "no.db"), tmp_path / "out.db")
     assert not (tmp_path / "out.db").exists()
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.ndjson", "out.db", "vault", "notes.md"])
+def test_an_export_contains_what_can_be_read(path: Path, tmp_path: Path, name: str) -> None:
+    before = contents(path)
+    overwrite(path, "records", 5)
+    damaged = path.read_bytes()
+    out = tmp_path / name
+    format = {"vault": "obsidian", "notes.md": "markdown"}.get(name)
+    with Memory.open(path, write=False) as memory:
+        result = memory.export(out.with_suffix("") if name == "notes.md" else out, format=format)
+    assert result.is_partial and result.value()["partial"] is True
+    assert any("lost" in note and "memories" in note for note in result.notes)
+    with Memory.open(tmp_path / "again.db") as memory:
+        memory.import_from(out.with_suffix("") if name == "notes.md" else out)
+        after = {record.id: record.content for record in memory.list(limit=None)}
+    # Sensitive scopes only leave in a copy of the store.
+    expected = {id: text for id, text in before.items() if text != "secret" or name == "out.db"}
+    assert 0 < len(expected) - len(after) < 10 and after.items() <= expected.items()
+    assert path.read_bytes() == damaged
+    assert name == "vault" or name == "notes.md" or memglot.verify(out).ok
+
+
+def test_a_limited_export_of_a_damaged_store(path: Path) -> None:
+    sql(path, "UPDATE records SET content = CAST(x'6e6f7465ff00' AS TEXT) WHERE seq = 50")
+    with Memory.open(path, write=False) as memory:
+        result = memory.export(format="ndjson", limit=60)
+        assert result.is_partial and result.count == 60
+        assert not memory.export(format="ndjson", limit=30).is_partial
+        with pytest.raises(MemglotError, match="damaged"):
+            memory.sync_export(path.with_name("memories.json"), passphrase="secret")
+
+
+def test_the_export_command_exits_with_1(path: Path, tmp_path: Path) -> None:
+    overwrite(path, "records", 5)
+    command = [sys.executable, "-m", "memglot", "--store", str(path), "export", "--format", "ndjson"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "note: the store is damaged: lost" in done.stderr
+    assert len(done.stdout.splitlines()) > 100

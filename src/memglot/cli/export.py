@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     help="Folders of a Markdown export: one, by kind or by tree (default: flat).",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file or folder.")
-def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> None:
+def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> int:
     """Export memories to a file, folder or standard output.
 
     Without PATH, or with `-`, the command writes to standard output. An export is ordered by time and contains a proof:
     `memglot verify` detects missing and edited memories.
+
+    If the store is damaged, the command exports what can be read, lists what is lost, and exits with 1.
     """
     filters = filters_of(options)
     path = None if path == "-" else path
@@ -60,11 +62,12 @@ def export(session: Session, path: str | None, no_conversations: bool, **options
         )
     _remember(session, result)
     print_export(session, result, path)
+    return 1 if result.is_partial else 0
 
 
 def _remember(session: Session, result: ExportResult) -> None:
     """Remember what was written for another tool; the export itself only reads the store."""
-    if not result.exchange:
+    if not result.exchange or result.is_partial:
         return
     try:
         with session.memory(write=True) as memory:

@@ -10,20 +10,23 @@ import msgspec
 
 from memglot.arguments import check_choice
 from memglot.display import plural
-from memglot.errors import CannotWrite, StoreError
+from memglot.errors import CannotWrite, DamagedStore, StoreError
 from memglot.exporting.exchange import ToolExchange
+from memglot.exporting.partial import readable_items, salvage_for
 from memglot.formats.base import STORE, Format, WriteOptions
 from memglot.formats.core.audit_chain import blob_of_event, is_audit
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.target import Target
 from memglot.formats.detect import format_to_write
 from memglot.model import Blob, Item
-from memglot.report import Report
+from memglot.report import Proof, Report
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.hidden import HiddenScopes, sensitive_scopes
+from memglot.store.location import merge_log, open_store
 from memglot.store.own_files import store_files
 from memglot.store.query import Filter
+from memglot.store.sqlite.store import SqliteStore
 from memglot.store.stream import UNATTACHED, everything, selected
 
 LEAVE_OUT, INCLUDE = "leave-out", "include"
@@ -46,6 +49,8 @@ class ExportOptions:
     """Whether an export of one scope also includes its items that are not memories."""
     graph_first: bool = False
     """Whether entities and their relations come before the records."""
+    partial: bool = False
+    """Whether what can be read of a damaged store is exported."""
     audit: bool = False
     """Whether the audit chain is exported too."""
     writing: WriteOptions = field(default_factory=WriteOptions)
@@ -62,7 +67,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
     refuse_own(store, target)
     exchange = ToolExchange(format, options.writing)
     if format.name == STORE and _asks_for_all(options) and store.hidden is None:
-        _copy(store, target, report)
+        _copy(store, target, report, partial=options.partial)
         return format, exchange
     vectors = options.include_embeddings or format.writing.includes_vectors
     options = replace(options, include_embeddings=vectors, graph_first=format.writing.graph_first)
@@ -70,7 +75,7 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
         # A part of a store is a store too, and also says which scopes are sensitive.
         options = replace(options, sensitive=INCLUDE)
         report.inputs.sensitive |= sensitive_scopes(store)
-    items = store_items(store, options, report)
+    items = _items(store, options, report)
     if format.writing.includes_audit:
         items = with_audit(store, items, wanted=options.audit)
     format.write(exchange.watch(items), target, report, options.writing)
@@ -79,6 +84,17 @@ def export_to(store: Store, target: Target, options: ExportOptions, report: Repo
         if not store.records.count(options.filter):
             report.note("no memory matches the filter")
     return format, exchange
+
+
+def _items(store: Store, options: ExportOptions, report: Report) -> Iterator[Item]:
+    if not options.partial:
+        return store_items(store, options, report)
+
+    def read(found: Store, records: int) -> Iterator[Item]:
+        limit = options.limit if options.limit is None else options.limit - records
+        return store_items(found, replace(options, limit=limit), report)
+
+    return readable_items(store, read, report)
 
 
 def refuse_own(store: Store, target: Target) -> None:
@@ -171,14 +187,29 @@ def _asks_for_all(options: ExportOptions) -> bool:
     return options.limit is None and options.filter.is_all and options.filter.with_conversations
 
 
-def _copy(store: Store, target: Target, report: Report) -> None:
+def _copy(store: Store, target: Target, report: Report, *, partial: bool) -> None:
     """Copy the store itself, with its history and its log."""
-    prover = Prover()
     with target.place() as path:
         try:
             store.copy_to(str(path))
+            report.proof = _proof_of(store)
+        except DamagedStore:
+            if not partial or not isinstance(store, SqliteStore):
+                raise
+            path.unlink(missing_ok=True)
+            salvage_for(store, path, report)
+            merge_log(path)
+            copy = open_store(str(path), write=False)
+            try:
+                report.proof = _proof_of(copy)
+            finally:
+                copy.close()
         except StoreError as error:
             raise CannotWrite(str(target.path or "stream"), str(error)) from error
-        for record in store.records.select(Filter(with_deleted=True), with_digest=True):
-            prover.add(record)
-    report.proof = prover.end(alone=True)
+
+
+def _proof_of(store: Store) -> Proof:
+    prover = Prover()
+    for record in store.records.select(Filter(with_deleted=True), with_digest=True):
+        prover.add(record)
+    return prover.end(alone=True)
