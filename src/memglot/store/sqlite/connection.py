@@ -17,6 +17,7 @@ from memglot.errors import DamagedStore, LockedStore, NewerStore, NoStore, NotAS
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
+from memglot.store.sqlite.log_mark import LogMark, lost_after, settle
 from memglot.store.sqlite.migrations import MIGRATIONS
 from memglot.store.sqlite.schema import APPLICATION_ID, SCHEMA
 
@@ -41,6 +42,7 @@ class Connection:
         """Whether the file had the newest version when it was opened."""
         self.notes: list[str] = []
         self.write = write
+        self._mark: LogMark | None = None
         self._depth = 0
         self._held = 0.0
         """Seconds for which the last transaction kept others from writing."""
@@ -89,13 +91,14 @@ class Connection:
         for pragma in (
             "journal_mode=WAL",
             "synchronous=FULL",
-            "wal_autocheckpoint=10000",
             "temp_store=FILE",
             f"cache_size={CACHE}",
         ):
             self._set(pragma)
         if not self.is_current:
             self._migrate()
+        if self.url != ":memory:":
+            self._mark = LogMark(self.db, self.url)
 
     def _set(self, pragma: str) -> None:
         """Set a pragma, with retries: SQLite rejects some at once while another process creates the store."""
@@ -134,7 +137,13 @@ class Connection:
 
     def close(self) -> None:
         """Close the file."""
+        if self._mark is not None:
+            self._mark.close(self.db)
         self.db.close()
+
+    def lost_after(self) -> int | None:
+        """Return the number of the last operation if the store was copied without its write-ahead log."""
+        return lost_after(self.db, self.url)
 
     # Transactions
 
@@ -146,7 +155,7 @@ class Connection:
         self._depth += 1
         try:
             if self._depth == 1:
-                self.db.execute("BEGIN IMMEDIATE")
+                self._begin()
                 self._held = -time.monotonic()
             yield
             if self._depth == 1:
@@ -161,6 +170,12 @@ class Connection:
             raise
         finally:
             self._depth -= 1
+
+    def _begin(self) -> None:
+        if self._mark is None:
+            self.db.execute("BEGIN IMMEDIATE")
+        else:
+            self._mark.begin(self.db)
 
     def give_way(self) -> None:
         """After a long transaction, pause for longer than waiting writers do between two tries."""
@@ -294,6 +309,8 @@ def merge_log(path: str) -> None:
         try:
             db = apsw.Connection(path)
             try:
+                with suppress(apsw.SQLError):  # Not a store, or one of an early version.
+                    settle(db, os.path.realpath(path))
                 db.execute("PRAGMA journal_mode = DELETE").fetchall()
             finally:
                 db.close()

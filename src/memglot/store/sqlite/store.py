@@ -11,6 +11,7 @@ from memglot.errors import DamagedStore, LockedStore, ReadOnlyStore, TargetExist
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.history import SqliteHistory
+from memglot.store.sqlite.log_mark import accept_loss, remove_mark
 from memglot.store.sqlite.records import SqliteRecords
 from memglot.store.sqlite.search import SqliteSearch
 from memglot.store.sqlite.text_index import NOTE_DAMAGED_INDEX, TextIndex
@@ -45,6 +46,9 @@ class SqliteStore:
                 self.history.complete()
             else:
                 self._prepare_reading()
+            last = self.connection.lost_after()
+            if last is not None:
+                self.notes.append(f"operations after number {last} may be missing; run `memglot doctor` for details")
         except FAILURES as error:
             self.close()
             self.connection.translate(error)
@@ -129,11 +133,20 @@ class SqliteStore:
         with self.reading():
             found = self._damage()
             yield from (f"the file is damaged: {text}" for text in found if not _is_about_text_index(text))
+            yield from self._lost_writes()
             for part in (self.records, self.things, self.history):
                 yield from _readable(part.problems())
             if any(map(_is_about_text_index, found)) or not self.text.is_intact():
                 yield NOTE_DAMAGED_INDEX
             yield from _readable(self.vectors.problems())
+
+    def _lost_writes(self) -> Iterator[str]:
+        last = self.connection.lost_after()
+        if last is not None:
+            yield (
+                f"operations after number {last} may be missing: the store was copied while it was in use, without its "
+                "`-wal` file; copy stores with `memglot backup`, or accept the loss with `memglot doctor --fix`"
+            )
 
     def _damage(self) -> list[str]:
         """Return the problems that SQLite reports, also those of the text index."""
@@ -164,6 +177,7 @@ class SqliteStore:
         with self.writing():
             self.connection.db.execute("REINDEX")
             self.vectors.repair()
+            accept_loss(self.connection.db)
         self.search.trust_index()
 
     def copy_to(self, path: str) -> None:
@@ -172,6 +186,7 @@ class SqliteStore:
             raise TargetExists(path)
         for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass
+        remove_mark(path, lost=self.connection.lost_after() is not None)
 
 
 def _readable(problems: Iterator[str]) -> Iterator[str]:
