@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import pytest
+from mutations import GOLDENS
 from round_trips import NAMES, SHAPES, Shape, check_laws
 
 from conftest import SHARED
-
-SLOT = "sha256:" + "0" * 64
 
 
 class Case(NamedTuple):
@@ -35,6 +36,12 @@ CASES = {
     ),
     "two memories with the same text": Case("in.json", '[{"content":"a"},{"content":"a"}]', "csv"),
     "two memories with the same text in a vault": Case("in.json", '[{"content":"a"},{"content":"a"}]', "obsidian"),
+    "a count that no cell can hold": Case(
+        "in.json", '[{"id":"a","content":"b","type":"semantic","retrieval_count":18446744073709551616}]', "csv"
+    ),
+    "only unknown keys in a carry slot": Case(
+        "in.json", '[{"content":"a","meta":{"memglot":{"scope":"user","later":1}}}]', "markdown"
+    ),
     "another tool's keys": Case("in.json", '[{"content":"b","createdAt":1711234567890}]', "ndjson"),
 }
 
@@ -52,6 +59,20 @@ def test_a_note_that_is_not_text_comes_back_from_another_folder(tmp_path: Path) 
     (tmp_path / "vault" / "a.md").write_bytes(b"caf\xe9")
     (tmp_path / "vault" / "b.md").write_bytes(b"text")
     assert check_laws(tmp_path / "vault", SHAPES[NAMES.index("obsidian")], tmp_path)
+
+
+def test_an_event_log_with_a_broken_line_comes_back_equal(tmp_path: Path) -> None:
+    shutil.copytree(GOLDENS / "repo" / "broken-files" / "input", tmp_path / "in")
+    log = tmp_path / "in" / ".memory" / "events.jsonl"
+    log.write_bytes(b"{broken\n" + log.read_bytes())
+    assert check_laws(tmp_path / "in", SHAPES[NAMES.index("repo")], tmp_path)
+
+
+def test_an_edited_memory_comes_back_with_its_new_values(tmp_path: Path) -> None:
+    path = tmp_path / "in.ndjson"
+    path.write_text('{"content":"a"}\n{"content":"b"}\n')
+    for number, shape in enumerate(SHAPES):
+        assert check_laws(path, shape, tmp_path / str(number), Random(number))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)

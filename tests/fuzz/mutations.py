@@ -96,7 +96,9 @@ def samples(folder: Path = GOLDENS) -> list[Sample]:
 
 
 def _of_case(case: Path) -> Iterator[Sample]:
-    for path in sorted([*case.glob("input*"), *case.glob("output*")]):
+    outputs = [] if case.parent.name == "obsidian" else case.glob("output*")
+    # The proof of that output has links apart from their notes, where no export puts them.
+    for path in sorted([*case.glob("input*"), *outputs]):
         name = f"{case.parent.name}/{case.name}/{path.name}"
         if path.is_file():
             is_sql = path.suffix == ".sql"

@@ -23,7 +23,8 @@ def try_all(count: int, seed: int, shapes: list[Shape] | None) -> list[str]:
     for number in range(count):
         sample = mutate(random.choice(known), random)
         shape = shapes[number % len(shapes)] if shapes else None
-        if (finding := find(sample, shape)) is not None and len(found) < MAX_KINDS:
+        edits = Random(random.random()) if number % 2 else None
+        if (finding := find(sample, shape, edits)) is not None and len(found) < MAX_KINDS:
             kind, text = finding
             found.setdefault(kind, f"{kind}: {sample.name} to {shape and NAMES[SHAPES.index(shape)]}\n{sample}\n{text}")
     return list(found.values())

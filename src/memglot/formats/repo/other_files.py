@@ -99,7 +99,8 @@ def event_blobs(folder: Path, space: str, report: SourceReport) -> Iterator[Blob
         except BadRecord as error:
             report.fault(error, line=number)
             continue
-        yield _event(space, number, text, seen, ends=raw != text)
+        # Skipped lines do not count: a log that was written again does not have them.
+        yield _event(space, seen.total() + 1, text, seen, ends=raw != text)
 
 
 def check_event(text: bytes) -> None:
