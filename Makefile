@@ -1,12 +1,13 @@
 # The tasks of a contributor, each in one command. You need only Python 3.11, make and git.
 PYTHON ?= python3
+TIME ?= 120
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-faults test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
+.PHONY: test test-faults fuzz test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -34,6 +35,10 @@ wheel: $(STAMP)  ## test the built wheel in a new environment
 
 test-faults: $(STAMP)  ## kill commands, break disks and feed hostile files; needs Linux and gcc
 	$(BIN)/pytest -n 2 tests/faults tests/fuzz
+
+fuzz: $(STAMP)  ## search for inputs that break a reader, a parser or a protocol; make fuzz TIME=600
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	$(BIN)/python tests/fuzz/run.py --time $(TIME)
 
 test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm
 	$(BIN)/pytest -n 2 tests/inspector/drive.py
