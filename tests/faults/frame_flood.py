@@ -27,7 +27,7 @@ _ODD = [
     b"true",
     b"1.5",
     b'"x"',
-    b"-0",
+    b"-0.5",
     b"1e999",
     b'"\\ud800"',
     b"[[[[]]]]",
@@ -275,22 +275,28 @@ def talk(store: Path, seed: int, count: int, environment: dict[str, str] | None 
         last = Frame(json.dumps({"jsonrpc": "2.0", "id": LAST, "method": "ping"}).encode(), (LAST,))
         tally.sent(last)
         server.stdin.write(b"\n".join([*lines, last.line, b""]))
-        # Closing the pipe leaves calls that take longer than a moment without an answer.
         server.stdin.flush()
 
     writer = threading.Thread(target=write)
     writer.start()
+    # If an answer is missing, the server waits for the next line, and so would this test.
+    limit = threading.Timer(60 + count / 100, server.kill)
+    limit.start()
     try:
+        is_last = False
         for line in server.stdout:
-            tally.received(line)
-            if not writer.is_alive() and not tally.due - tally.answered:
+            # Comparing all ids takes long, and after the last frame only a few calls of tools are unanswered.
+            is_last = tally.received(line) == LAST or is_last
+            if is_last and not tally.due - tally.answered:
                 break
         writer.join(10)
+        # Not earlier, as calls that take longer than a moment are stopped then.
         server.stdin.close()
         for line in server.stdout:
             tally.received(line)
         code = server.wait(60)
     finally:
+        limit.cancel()
         server.kill()
         server.wait()
         server.stdout.close()

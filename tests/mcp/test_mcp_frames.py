@@ -68,6 +68,7 @@ def call(id: str, tool: str, **arguments: Any) -> bytes:
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}}', None, PARSE),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping",}', 1, PARSE),
         (ping("1") + ping("2"), None, PARSE),
+        (ping('1"x"'), None, PARSE),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}', 1, PARSE),
         (b'{"params":{"id":5,"a":-Infinity},"id":"x","jsonrpc":"2.0","method":"ping"}', "x", PARSE),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"9" * 5_000 + b"}}", 1, PARSE),

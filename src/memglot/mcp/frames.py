@@ -21,7 +21,7 @@ _ENDS = 64 << 10
 """How much of the start and of the end of an oversized line is kept, to find its id."""
 # A string that is not closed extends to the end, so that the search takes linear time.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-_ID = re.compile(rb'\s*+:\s*+("(?:[^"\\]++|\\.)*+"|[-+.\w]++)', re.DOTALL)
+_ID = re.compile(rb'\s*+:\s*+("(?:[^"\\]++|\\.)*+"|[-+.\w]++)(?=\s*+[,}])', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LAST_ID = re.compile(
     rb',\s*+"id"' + _ID.pattern + rb'\s*+(?:,\s*+"(?:jsonrpc|method)"\s*+:\s*+"[^"\\]*+"\s*+)*+\}\s*+$', re.DOTALL
