@@ -267,19 +267,37 @@ class Memory:
         """Return the tree at and below a path, with counts."""
         return tree.branches(self.store, path, depth)
 
-    def move(self, source: str, target: str, *, dry_run: bool = False) -> int:
-        """Move a branch of the tree and return the number of its memories."""
-        count = tree.move(self.store, source, target, dry_run=dry_run)
+    def move(
+        self, source: str, target: str, *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Move a branch of the tree and return the number of its memories.
+
+        Large branches are moved in batches, like `copy` and `delete_tree`; after an interruption, the same call
+        finishes the rest.
+        """
+        count = tree.move(self.store, source, target, dry_run=dry_run, progress=progress)
         self.mirror_conflicts()
         return count
 
-    def copy(self, source: str, target: str, *, dry_run: bool = False) -> int:
-        """Copy a branch of the tree under new ids and return the number of its memories."""
-        return tree.copy(self.store, source, target, dry_run=dry_run)
+    def copy(
+        self, source: str, target: str, *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Copy a branch of the tree under new ids and return the number of copies.
 
-    def delete_tree(self, path: str, *, dry_run: bool = False, reason: str = "") -> int:
+        Memories that are at the target already, with the same text, kind and scope, are not copied again.
+        """
+        return tree.copy(self.store, source, target, dry_run=dry_run, progress=progress)
+
+    def delete_tree(
+        self,
+        path: str,
+        *,
+        dry_run: bool = False,
+        reason: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
         """Delete a branch of the tree and return the number of its memories."""
-        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason)
+        count = tree.delete_tree(self.store, path, dry_run=dry_run, reason=reason, progress=progress)
         self.mirror_conflicts()
         return count
 

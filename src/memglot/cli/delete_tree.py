@@ -23,6 +23,6 @@ def delete_tree(session: Session, path: str, dry_run: bool, reason: str) -> None
 
     Every memory at PATH and below it is deleted; `""` is the complete tree. `memglot undelete` restores a memory.
     """
-    with session.memory(write=not dry_run) as memory:
-        count = memory.delete_tree(path, dry_run=dry_run, reason=reason)
+    with session.memory(write=not dry_run) as memory, session.counting("deleting") as progress:
+        count = memory.delete_tree(path, dry_run=dry_run, reason=reason, progress=progress)
     print_count(session, "would delete" if dry_run else "deleted", count, dry_run)

@@ -21,10 +21,11 @@ from memglot.display import plural
 def move(session: Session, source: str, target: str, dry_run: bool) -> None:
     """Move a branch of the tree.
 
-    Every memory at SRC and below it moves to DST and keeps its id.
+    Every memory at SRC and below it moves to DST and keeps its id. Large branches are moved in batches, so that other
+    programs can write meanwhile; after an interruption, run the command again to move the rest.
     """
-    with session.memory(write=not dry_run) as memory:
-        count = memory.move(source, target, dry_run=dry_run)
+    with session.memory(write=not dry_run) as memory, session.counting("moving") as progress:
+        count = memory.move(source, target, dry_run=dry_run, progress=progress)
     print_count(session, "would move" if dry_run else "moved", count, dry_run)
 
 
@@ -35,10 +36,11 @@ def move(session: Session, source: str, target: str, dry_run: bool) -> None:
 def copy(session: Session, source: str, target: str, dry_run: bool) -> None:
     """Copy a branch of the tree.
 
-    Every memory at SRC and below it is copied to DST; the copies get new ids.
+    Every memory at SRC and below it is copied to DST; the copies get new ids. Memories that are already at DST, with
+    the same text, kind and scope, are not copied again.
     """
-    with session.memory(write=not dry_run) as memory:
-        count = memory.copy(source, target, dry_run=dry_run)
+    with session.memory(write=not dry_run) as memory, session.counting("copying") as progress:
+        count = memory.copy(source, target, dry_run=dry_run, progress=progress)
     print_count(session, "would copy" if dry_run else "copied", count, dry_run)
 
 

@@ -89,39 +89,69 @@ def update(
     `resolves` names the field whose conflict is resolved: it gets a new clock even if its value stays the same.
     """
     with store.writing():
-        record = get(store, id)
-        after = msgspec.structs.replace(record, **changes)
-        check_types(after)
-        after.tags = list(dict.fromkeys(after.tags))
-        check_record(after)
-        changed = [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
-        if changed or resolves is not None:
-            # An edit must win even if a clock ran ahead somewhere.
-            at = next_time(record.updated_at, *record.clocks.values())
-            path = parse_path(resolves) if resolves is not None else None
-            stamp_edit(record, after, at, [path] if path is not None else [])
-            had = list(store.things.select(Conflict, [record.id]))
-            store.records.replace(after)
+        return update_all(store, [(get(store, id), changes)], action=action, resolves=resolves)[0]
+
+
+def update_all(
+    store: Store, edits: Sequence[tuple[Record, dict[str, Any]]], *, action: str, resolves: str | None = None
+) -> list[Record]:
+    """Change fields of memories as `update` does, inside of a transaction, and return them."""
+    conflicts = _conflicts(store, [record for record, _ in edits])
+    found, replaced = [], []
+    for record, changes in edits:
+        after, changed = _edited(record, changes)
+        found.append(after)
+        if not changed and resolves is None:
+            continue
+        # An edit must win even if a clock ran ahead somewhere.
+        at = next_time(record.updated_at, *record.clocks.values())
+        path = parse_path(resolves) if resolves is not None else None
+        stamp_edit(record, after, at, [path] if path is not None else [])
+        had = conflicts.get(record.id, [])
+        if had:
             set_conflicts(store, record.id, conflicts_of(after, had))
-            if "content" in changed:
-                # The vector of the old text no longer fits.
-                store.things.remove(list(store.things.select(Embedding, [record.id])))
-            before = revision_value(record, had)
-            store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=action, before=before)])
-            details = {"fields": sorted(changed)} if resolves is None else {"field": resolves}
-            store.history.log(action, record.id, after.scope, details)
-        return after
+        if "content" in changed:
+            # The vector of the old text no longer fits.
+            store.things.remove(list(store.things.select(Embedding, [record.id])))
+        before = revision_value(record, had)
+        store.history.add_revisions([Revision(kind="record", key=record.id, at=at, action=action, before=before)])
+        details = {"fields": sorted(changed)} if resolves is None else {"field": resolves}
+        store.history.log(action, record.id, after.scope, details)
+        replaced.append(after)
+    store.records.replace(*replaced)
+    return found
+
+
+def _conflicts(store: Store, records: Sequence[Record]) -> dict[str, list[Conflict]]:
+    """Return the conflicts of records by their ids."""
+    found: dict[str, list[Conflict]] = {}
+    for conflict in store.things.select(Conflict, [record.id for record in records]):
+        found.setdefault(conflict.record, []).append(conflict)
+    return found
+
+
+def _edited(record: Record, changes: dict[str, Any]) -> tuple[Record, list[str]]:
+    """Return a record with changes, and the names of the fields that differ."""
+    after = msgspec.structs.replace(record, **changes)
+    check_types(after)
+    after.tags = list(dict.fromkeys(after.tags))
+    check_record(after)
+    return after, [field for field in changes if canonical(getattr(after, field)) != canonical(getattr(record, field))]
 
 
 def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories; each leaves a tombstone, so that an old file does not restore it, and can be undeleted."""
     with store.writing():
         wanted = list(dict.fromkeys(resolve_id(store, id) for id in ids))
-        records = store.records.get(wanted)
-        delete_records(store, records, reason=reason)
-        for record in records:
-            store.history.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
+        delete_all(store, store.records.get(wanted), reason=reason)
     return wanted
+
+
+def delete_all(store: Store, records: Sequence[Record], *, reason: str = "") -> None:
+    """Delete memories as `delete` does, inside of a transaction."""
+    delete_records(store, records, reason=reason)
+    for record in records:
+        store.history.log("delete", record.id, record.scope, {"reason": reason} if reason else {})
 
 
 def delete_records(store: Store, records: Sequence[Record], *, action: str = "delete", reason: str = "") -> None:
@@ -129,11 +159,12 @@ def delete_records(store: Store, records: Sequence[Record], *, action: str = "de
     present = now()
     if action == "delete":
         delete_merged_into(store, [record.id for record in records], present, reason)
+    conflicts = _conflicts(store, records)
     for record in records:
         # A deletion is never earlier than the last edit.
         at = max(present, record.updated_at)
         origin = store.records.batch_of(record.id)
-        had = list(store.things.select(Conflict, [record.id]))
+        had = conflicts.get(record.id, [])
         before = revision_value(record, had)
         store.history.add_revisions(
             [Revision(kind="record", key=record.id, at=at, action=action, before=before, previous_batch=origin)]

@@ -1,14 +1,14 @@
 """Show, move, copy and delete branches of the tree of memories."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from memglot.editing.memory import delete, update
+from memglot.disk import DiskList, DiskMap
+from memglot.editing.batches import ShowCount, change_in_batches, ids_of
+from memglot.editing.memory import delete_all, update_all
 from memglot.errors import UsageError
 from memglot.model import Minter, Record, check_tree, content_hash, now
-from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.query import Filter
 
@@ -48,42 +48,82 @@ def _up_to(tree: str, path: str) -> Iterator[str]:
         tree = tree.rpartition(".")[0]
 
 
-def move(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
-    """Move every memory at and below `source` to `target`; ids stay the same. Return their number."""
+def move(store: Store, source: str, target: str, *, dry_run: bool = False, progress: ShowCount | None = None) -> int:
+    """Move every memory at and below `source` to `target`; ids stay the same. Return their number.
+
+    After an interruption, the same call moves the rest.
+    """
     _check(source, target)
+    below = _below(source)
+    if dry_run:
+        return store.records.count(below)
 
-    def change(batch: list[Record]) -> None:
-        for record in batch:
-            update(store, record.id, {"tree": _moved(record.tree, source, target)}, action="move")
+    def change(records: list[Record]) -> int:
+        found = [record for record in records if _is_below(record.tree, source)]
+        update_all(store, [(record, {"tree": _moved(record.tree, source, target)}) for record in found], action="move")
+        return len(found)
 
-    return _each_batch(store, _below(source), None if dry_run else change)
+    # A memory that ends up below `source` again must not be moved twice after an interruption: these are moved last,
+    # and together.
+    ids, last = DiskList(str), []
+    for record in store.records.select(below):
+        if _is_below(_moved(record.tree, source, target), source):
+            last.append(record.id)
+        else:
+            ids.append(record.id)
+    count = change_in_batches(store, ids, change, progress)
+    if last:
+        with store.writing():
+            count += change_in_batches(store, last, change)
+    return count
 
 
-def copy(store: Store, source: str, target: str, *, dry_run: bool = False) -> int:
-    """Copy every memory at and below `source` to `target`, with new ids. Return their number."""
+def copy(store: Store, source: str, target: str, *, dry_run: bool = False, progress: ShowCount | None = None) -> int:
+    """Copy every memory at and below `source` to `target`, with new ids. Return their number.
+
+    Memories that are at the target already, with the same text, kind and scope, are not copied again, so that after
+    an interruption the same call copies the rest.
+    """
     _check(source, target)
     minter = Minter(now() // 1000)
+    with DiskMap() as there:
+        for record in store.records.select(_below(target)):
+            there[_copy_key(record, record.tree)] = True
 
-    def change(batch: list[Record]) -> None:
-        copies = []
-        for record in batch:
-            values: dict[str, Any] = {"id": minter.mint(), "tree": _moved(record.tree, source, target), "foreign": []}
-            copies.append(msgspec.structs.replace(record, **values))
-        store.records.add(copies)
-        for record in copies:
-            store.history.log("copy", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
+        def missing(records: Iterable[Record]) -> Iterator[Record]:
+            return (record for record in records if _copy_key(record, _moved(record.tree, source, target)) not in there)
 
-    return _each_batch(store, _below(source), None if dry_run else change)
+        def change(records: list[Record]) -> int:
+            copies = []
+            for record in missing(records):
+                values = {"id": minter.mint(), "tree": _moved(record.tree, source, target), "foreign": []}
+                copies.append(msgspec.structs.replace(record, **values))
+            store.records.add(copies)
+            for record in copies:
+                store.history.log("copy", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
+            return len(copies)
+
+        found = missing(store.records.select(_below(source)))
+        if dry_run:
+            return sum(1 for _ in found)
+        return change_in_batches(store, ids_of(found), change, progress)
 
 
-def delete_tree(store: Store, path: str, *, dry_run: bool = False, reason: str = "") -> int:
-    """Delete every memory at and below a path. Return their number."""
+def delete_tree(
+    store: Store, path: str, *, dry_run: bool = False, reason: str = "", progress: ShowCount | None = None
+) -> int:
+    """Delete every memory at and below a path. Return their number. After an interruption, call it again."""
     check_tree(path)
+    below = _below(path)
+    if dry_run:
+        return store.records.count(below)
 
-    def change(batch: list[Record]) -> None:
-        delete(store, [record.id for record in batch], reason=reason)
+    def change(records: list[Record]) -> int:
+        found = [record for record in records if _is_below(record.tree, path)]
+        delete_all(store, found, reason=reason)
+        return len(found)
 
-    return _each_batch(store, _below(path), None if dry_run else change)
+    return change_in_batches(store, ids_of(store.records.select(below)), change, progress)
 
 
 def _check(source: str, target: str) -> None:
@@ -95,6 +135,14 @@ def _check(source: str, target: str) -> None:
         )
 
 
+def _is_below(tree: str, path: str) -> bool:
+    return not path or tree == path or tree.startswith(path + ".")
+
+
+def _copy_key(record: Record, tree: str) -> str:
+    return "\0".join((content_hash(record.content).hex(), record.kind, record.scope, tree))
+
+
 def _moved(tree: str, source: str, target: str) -> str:
     rest = tree[len(source) :].lstrip(".")
     return ".".join(part for part in (target, rest) if part)
@@ -102,15 +150,3 @@ def _moved(tree: str, source: str, target: str) -> str:
 
 def _below(path: str) -> Filter:
     return Filter(tree=path or None)
-
-
-def _each_batch(store: Store, filter: Filter, change: Callable[[list[Record]], None] | None) -> int:
-    """Change all selected records in one transaction, a batch at a time; return their number."""
-    total = store.records.count(filter)
-    if change is None or not total:
-        return total
-    with store.writing():
-        ids = [record.id for record in store.records.select(filter)]
-        for start in range(0, len(ids), BATCH_SIZE):
-            change(store.records.get(ids[start : start + BATCH_SIZE]))
-    return total

@@ -183,18 +183,15 @@ def _was_edited_elsewhere(tombstone: Tombstone, known: MemoryState) -> bool:
 def delete_merged_into(store: Store, ids: Iterable[str], at: int, reason: str) -> None:
     """Delete for good what was merged into memories that are being deleted."""
     store = complete(store)
-    if not store.things.count(Tombstone):
-        return
-    merged: dict[str, list[Tombstone]] = {}
-    for tombstone in store.things.select(Tombstone):
-        if (target := merged_into(tombstone)) is not None:
-            merged.setdefault(target, []).append(tombstone)
-    rest = list(ids) if merged else []
+    rest = set(ids)
+    seen: set[str] = set()
     while rest:
-        for tombstone in merged.pop(rest.pop(), ()):
+        seen |= rest
+        found = list(store.things.by_reason([MERGED_INTO + id for id in sorted(rest)]))
+        for tombstone in found:
             deleted_at = min(LATEST, max(at, tombstone.deleted_at + 1))
             store.things.put([msgspec.structs.replace(tombstone, reason=reason, deleted_at=deleted_at)])
-            rest.append(tombstone.id)
+        rest = {tombstone.id for tombstone in found} - seen
 
 
 def repoint(store: Store, old: str, new: str, at: int, action: str, batch: int | None = None) -> None:

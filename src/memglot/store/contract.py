@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from memglot.model import Event, Record, Thing
+from memglot.model import Event, Record, Thing, Tombstone
 from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition, VectorState
 
 if TYPE_CHECKING:
@@ -168,8 +168,8 @@ class Records(Protocol):
     def add(self, records: Sequence[Record], batch: int | None = None) -> bytes:
         """Add new records, in order, and return their joint digest. Their ids MUST NOT exist yet."""
 
-    def replace(self, record: Record) -> None:
-        """Replace the record with the same id, which MUST exist."""
+    def replace(self, *records: Record) -> None:
+        """Replace the records with the same ids, which MUST exist."""
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove records; unknown ids are ignored."""
@@ -239,6 +239,9 @@ class Things(Protocol):
 
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield relations by object, entities by name, tombstones by content hash, and so on."""
+
+    def by_reason(self, reasons: Sequence[str]) -> Iterator[Tombstone]:
+        """Yield the tombstones with these reasons."""
 
     def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
         """Return the batches that added the stored things with the keys of these, in the same order."""

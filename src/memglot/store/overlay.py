@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from typing import Any, Literal
 
-from memglot.model import Event, Record, Thing
+from memglot.model import Event, Record, Thing, Tombstone
 from memglot.store.contract import (
     Base,
     ContentKey,
@@ -125,12 +125,13 @@ class OverlayRecords:
         """Add records to the temporary store."""
         return self._scratch.add(records, batch)
 
-    def replace(self, record: Record) -> None:
-        """Replace a record in the temporary store, or add it there."""
-        if self._scratch.known([record.id]):
-            self._scratch.replace(record)
-        else:
-            self._scratch.add([record])
+    def replace(self, *records: Record) -> None:
+        """Replace records in the temporary store, or add them there."""
+        for record in records:
+            if self._scratch.known([record.id]):
+                self._scratch.replace(record)
+            else:
+                self._scratch.add([record])
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove records from the temporary store."""
@@ -220,6 +221,10 @@ class OverlayThings:
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield the things with this second key from both stores."""
         return chain(self._real.by_second_key(kind, other), self._scratch.by_second_key(kind, other))
+
+    def by_reason(self, reasons: Sequence[str]) -> Iterator[Tombstone]:
+        """Yield the tombstones with these reasons from both stores."""
+        return chain(self._real.by_reason(reasons), self._scratch.by_reason(reasons))
 
     def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
         """Return `None` for each: a dry run has no history."""

@@ -151,14 +151,15 @@ class VisibleRecords:
             raise AlreadyThere(min(taken))
         return self._records.add(records, batch)
 
-    def replace(self, record: Record) -> None:
-        """Replace a visible record with another one."""
+    def replace(self, *records: Record) -> None:
+        """Replace visible records with others."""
         scopes = self._hidden.scopes
-        if record.scope in scopes:
-            raise HiddenScope(record.scope)
-        if scopes and not self._visible_ids([record.id]):
-            raise HiddenMemory(record.id)
-        self._records.replace(record)
+        for record in records:
+            if record.scope in scopes:
+                raise HiddenScope(record.scope)
+            if scopes and not self._visible_ids([record.id]):
+                raise HiddenMemory(record.id)
+        self._records.replace(*records)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove visible records."""
@@ -277,6 +278,10 @@ class VisibleThings:
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield the visible things with this second key."""
         return self._hidden.visible(self._things.by_second_key(kind, other))
+
+    def by_reason(self, reasons: Sequence[str]) -> Iterator[Tombstone]:
+        """Yield the visible tombstones with these reasons."""
+        return self._hidden.visible(self._things.by_reason(reasons))
 
     def batches_of(self, things: Sequence[Thing]) -> list[int | None]:
         """Return the batches that added the visible things with the keys of these."""

@@ -87,7 +87,7 @@ TOOLS: list[Tool[Any]] = [
         name="me_memory_mv",
         title="Move a branch",
         description="Rename or move a branch of the tree: every memory at or below `source` moves to `destination`. "
-        "Either all memories move or none.",
+        "If it is interrupted, the same call moves the rest.",
         input=MoveArgs,
         output=CountOut,
         run=move,

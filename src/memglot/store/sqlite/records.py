@@ -51,18 +51,25 @@ class SqliteRecords:
             joint.update(row[DIGEST])
         return joint.digest()
 
-    def replace(self, record: Record) -> None:
-        """Replace the record with the same id."""
+    def replace(self, *records: Record) -> None:
+        """Replace the records with the same ids."""
         sql = f"SELECT seq, batch, {', '.join(SEARCHED)} FROM records WHERE id = ?"
-        ((seq, batch, *before),) = self._connection.rows(sql, (record.id,))
-        row = to_row(record, batch)
-        after = [row[place] for place in TEXT]
-        self._db.execute(UPDATE, (*row, seq))
-        # Most changes leave the searched fields alone, and indexing them again is most of the work.
-        if before != after and searched(before) != searched(after) and seq <= self._text.indexed_to():
-            self._text.update(seq)
-        if before[:2] != after[:2]:
-            self._vectors.remove([seq])
+        searched_anew, embedded_anew = [], []
+        for record in records:
+            ((seq, batch, *before),) = self._connection.rows(sql, (record.id,))
+            row = to_row(record, batch)
+            after = [row[place] for place in TEXT]
+            self._db.execute(UPDATE, (*row, seq))
+            # Most changes leave the searched fields alone, and indexing them again is most of the work.
+            if before != after and searched(before) != searched(after):
+                searched_anew.append(seq)
+            if before[:2] != after[:2]:
+                embedded_anew.append(seq)
+        if searched_anew:
+            indexed_to = self._text.indexed_to()
+            self._text.update([seq for seq in searched_anew if seq <= indexed_to])
+        if embedded_anew:
+            self._vectors.remove(embedded_anew)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove records; unknown ids are ignored."""

@@ -121,6 +121,10 @@ INSERT INTO state VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('
     ('vector_model', ''), ('vector_dimensions', 0), ('vector_count', 0), ('vector_changes', 0);
 """
 
+REASON = "iif(json_valid(doc), doc ->> '$.reason', NULL)"
+TOMBSTONE_REASONS = f"CREATE INDEX tombstones_reason ON tombstones ({REASON});\n"
+"""A memory that was merged into another says so in its reason."""
+
 SCHEMA = (
     _RECORDS
     + TEXT_INDEX
@@ -128,6 +132,7 @@ SCHEMA = (
     + IMPORTED_DIGESTS
     + _STATE
     + "".join(_THINGS.format(table=table) for table in THING_TABLES)
+    + TOMBSTONE_REASONS
 )
 """Everything that a new store consists of, except for `DEFERRED_INDEXES`."""
 

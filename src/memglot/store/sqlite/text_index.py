@@ -161,15 +161,15 @@ class TextIndex:
             self._store_languages()
             self._connection.set_state(indexed_to=stop)
 
-    def update(self, seq: int) -> None:
-        """Index the text of one record again. It keeps its position in a thread."""
-        had = list(self._connection.rows("SELECT thread, position FROM turns WHERE seq = ?", (seq,)))
-        self.remove([seq])
-        self._db.execute(f"{_FILL} WHERE seq = ?", (seq,))
-        self._add_turns("seq = ?", (seq,))
+    def update(self, numbers: Sequence[int]) -> None:
+        """Index the text of records again. They keep their positions in threads."""
+        these, wanted = "seq IN (SELECT value FROM json_each(?))", (listed(numbers),)
+        had = list(self._connection.rows(f"SELECT position, seq, thread FROM turns WHERE {these}", wanted))
+        self.remove(numbers)
+        self._db.execute(f"{_FILL} WHERE {these}", wanted)
+        self._add_turns(these, wanted)
         self._store_languages()
-        for thread, position in had:
-            self._db.execute("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", (position, seq, thread))
+        self._db.executemany("UPDATE turns SET position = ? WHERE seq = ? AND thread = ?", had)
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Remove the text and the positions of records."""
@@ -212,7 +212,7 @@ class TextIndex:
                 self._connection.set_state(languages=" ".join(sorted(known | self._seen_languages)))
             self._seen_languages.clear()
 
-    def _add_turns(self, where: str, bindings: tuple[int, ...]) -> None:
+    def _add_turns(self, where: str, bindings: tuple[int | str, ...]) -> None:
         """Store the positions of records that belong to a conversation, a session or a note."""
         sql = (
             "SELECT seq, scope, meta, other_fields, content FROM records "

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memglot.display import shorten
-from memglot.model import Thing
+from memglot.model import Thing, Tombstone
 from memglot.store.contract import ThingT
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.rows import TABLES, listed, thing_keys, thing_of, thing_row
+from memglot.store.sqlite.schema import REASON
 
 
 class SqliteThings:
@@ -84,6 +85,11 @@ class SqliteThings:
                     is_right = False
                 if not is_right:
                     yield f"the {kind.__name__.lower()} `{shorten(str(keys[0]))}` was changed outside memglot"
+
+    def by_reason(self, reasons: Sequence[str]) -> Iterator[Tombstone]:
+        """Yield the tombstones with these reasons."""
+        sql = f"SELECT doc, data FROM tombstones WHERE {REASON} IN (SELECT value FROM json_each(?)) ORDER BY key"
+        return self._read(Tombstone, sql, (listed(reasons),))
 
     def count(self, kind: type[Thing]) -> int:
         """Return the number of things of a kind."""
