@@ -9,6 +9,8 @@ import pytest
 
 from memglot import Memory
 from memglot.settings import BATCH_SIZE
+from memglot.store.sqlite import text_index
+from memglot.store.sqlite.store import SqliteStore
 
 COUNT = 2_500
 
@@ -120,3 +122,21 @@ def test_deleting_a_merged_memory_again_does_not_follow_a_circle(memory: Memory)
     memory.delete(one, reason=f"merged into {two}")
     memory.delete(two, reason=f"merged into {one}")
     assert memory.count() == 0
+
+
+def test_the_indexes_of_an_import_are_completed_in_short_transactions(
+    large: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_index, "_TEXT_CHUNK", 500)
+    assert isinstance(large.store, SqliteStore)
+    connection, added = large.store.connection, list[str]()
+    lines = [f'{{"content":"later {number}"}}' for number in range(3_000)]
+    with Memory.open(path) as other:
+        monkeypatch.setattr(connection, "give_way", lambda: added.append(other.add(f"meanwhile {len(added)}").id))
+        large.import_from("\n".join(lines).encode(), format="ndjson")
+        monkeypatch.undo()
+    assert len(added) > 6, "others write after each part"
+    assert large.search("later", limit=10_000).total == 3_000 and large.search("meanwhile").total == len(added)
+    assert large.doctor().problems == []
+    parts = connection.value("SELECT count(DISTINCT segid) FROM record_text_idx")
+    assert parts <= 4

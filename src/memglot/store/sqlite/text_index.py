@@ -19,9 +19,13 @@ from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
 from memglot.text.dialogue import MAY_HAVE_THREAD, Turn, turn_of
 from memglot.text.words import index_text, index_values, short_values
 
-_TEXT_CHUNK, _TEXT_BYTES = 200_000, 64 << 20
+_TEXT_CHUNK, _TEXT_BYTES = 10_000, 4 << 20
 """Maximum number of records and bytes of content indexed in one transaction; other writers wait for its end."""
 _LARGE = 20_000
+_MERGED_PAGES = 200
+"""Number of pages of the text index merged in one transaction."""
+_NO_CRISIS = 1_999
+"""Maximum number of parts of the text index before SQLite merges all of them at once, which takes seconds."""
 _WORDS = """
 seq, memglot_words(content), iif(title IS NULL, NULL, memglot_words(title, content)),
 iif(tags IS NULL, NULL, memglot_words(memglot_texts(tags), content)),
@@ -122,10 +126,27 @@ class TextIndex:
             self._db.execute(f"PRAGMA cache_size = {CACHE}")
         if not self._connection.get_state("upgraded"):
             self._upgrade()
+        is_long = self.newest() - self.indexed_to() > _TEXT_CHUNK
         while self.newest() > self.indexed_to():
             with self._connection.writing():
                 self.add(self._next_chunk())
             self._connection.give_way()
+        if is_long:
+            self._merge_parts()
+
+    def _merge_parts(self) -> None:
+        """Merge the parts that many transactions left in the text index, which makes searches faster."""
+        before = -1
+        # SQLite changes one row of its own even if there is nothing to merge.
+        while self._db.total_changes() - before > 1:
+            before = self._db.total_changes()
+            with self._connection.writing():
+                self._set_text_index("merge", _MERGED_PAGES)
+            self._connection.give_way()
+
+    def _set_text_index(self, name: str, value: int) -> None:
+        """Change a setting of the text index, or run one of its commands."""
+        self._db.execute("INSERT INTO record_text (record_text, rank) VALUES (?, ?)", (name, value))
 
     def _next_chunk(self) -> int:
         """Return how many of the unindexed records to index in the next transaction."""
@@ -140,7 +161,7 @@ class TextIndex:
             self._connection.notes.append("upgraded the store from an earlier memglot and rebuilt its text index")
         while self.newest() > self.indexed_to():
             with self._connection.writing():
-                self.add(_LARGE)
+                self.add(self._next_chunk())
             self._connection.give_way()
         with self._connection.writing():
             self._connection.set_state(upgraded=1)
@@ -153,10 +174,11 @@ class TextIndex:
         if stop > start:
             many = stop - start > 1_000
             if many:
-                self._db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
+                self._set_text_index("automerge", 0)
+                self._set_text_index("crisismerge", _NO_CRISIS)
             self._db.execute(f"{_FILL} WHERE seq > ? AND seq <= ?", (start, stop))
             if many:
-                self._db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 4)")
+                self._set_text_index("automerge", 4)
             self._add_turns("seq > ? AND seq <= ?", (start, stop))
             self._store_languages()
             self._connection.set_state(indexed_to=stop)
