@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from memglot.files import (
+    FileBatch,
+    create_folders,
     is_temporary,
     path_inside,
     remove_abandoned,
@@ -85,6 +87,40 @@ def test_a_replaced_database_leaves_no_logs(tmp_path: Path) -> None:
         for file in sqlite_files(part):
             file.write_bytes(b"x")
     assert seen == [False] and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_batch_replaces_files_together(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}" for number in range(450)]
+    paths[0].write_bytes(b"old")
+    with FileBatch() as batch:
+        for path in paths:
+            batch.put(path, path.name.encode(), 0o600)
+        assert not paths[-1].exists()
+        batch.write(paths[-1])
+        assert paths[-1].exists()
+        batch.put(paths[1], b"again")
+        batch.put(paths[1], b"and again")
+        batch.remove(paths[2])
+    del paths[2]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        path.name: b"and again" if path == paths[1] else path.name.encode() for path in paths
+    }
+    assert mode_of(paths[0]) == 0o600
+
+
+def test_an_error_drops_the_rest_of_a_batch(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), FileBatch() as batch:
+        batch.put(tmp_path / "first", b"new")
+        batch.write()
+        batch.put(tmp_path / "second", b"new")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+
+
+def test_folders_are_created_with_their_parents(tmp_path: Path) -> None:
+    create_folders(tmp_path / "a" / "b", 0o700)
+    create_folders(tmp_path / "a" / "b")
+    assert mode_of(tmp_path / "a" / "b") == 0o700
 
 
 @pytest.mark.parametrize("relative", ["../file", "/file", "link/file", "a/../../file"])

@@ -15,6 +15,8 @@ from typing import BinaryIO
 
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the path of a database to name each of its files."""
+_BATCH = 200
+_FEW = 4
 _TEMPORARY = re.compile(r"\.memglot-[0-9a-f]{16}\.part")
 
 
@@ -30,7 +32,6 @@ def replace_file(
     folder: Path | None = None,
     mode: int = 0o666,
     keep_mode: bool = False,
-    durable: bool = True,
     make_folders: bool = True,
     tidy: bool = True,
     before: Callable[[], object] | None = None,
@@ -39,12 +40,12 @@ def replace_file(
 
     The file is written under a temporary name in `folder` (default: the folder of `path`). `mode` is the mode of a new
     file; with `keep_mode` the file gets the mode, and where possible the owner, of the one that it replaces. The
-    content is on disk before the file is renamed, unless `durable` is False. Missing folders are created, unless
+    content is on disk before the file is renamed, and the new name at the end. Missing folders are created, unless
     `make_folders` is False. What killed processes left there is removed first, unless `tidy` is False. `before` is
     called when the new file is complete, just before it is renamed.
     """
     if make_folders:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        create_folders(path.parent)
     folder = folder or path.parent
     if tidy:
         remove_abandoned(folder)
@@ -57,9 +58,7 @@ def replace_file(
             yield out
             if replaced is not None:
                 _copy_mode(temporary, replaced)
-            out.flush()
-            if durable:
-                sync_file(out)
+            sync_file(out)
             if before is not None:
                 before()
             if sys.platform == "win32":
@@ -70,6 +69,7 @@ def replace_file(
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+    sync_folder(path.parent)
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def replace_database(path: Path, *, before: Callable[[], object] | None = None) 
 
     `before` is called when the new database is on disk, just before it is renamed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    create_folders(path.parent)
     # In a folder of its own, so that the logs of SQLite are temporary too.
     with temporary_folder(path.parent) as folder:
         temporary = folder / path.name
@@ -88,6 +88,71 @@ def replace_database(path: Path, *, before: Callable[[], object] | None = None) 
         if before is not None:
             before()
         os.replace(temporary, path)
+        sync_folder(path.parent)
+
+
+class FileBatch:
+    """Replaces many files: they are written under temporary names, and renamed when all of them are on disk."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Path, BinaryIO] = {}
+        self._folders: set[Path] = set()
+
+    def __enter__(self) -> FileBatch:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.discard()
+
+    def finish(self) -> None:
+        """Rename all files that wait, and write the names through to the disk."""
+        self.write()
+        for folder in self._folders:
+            sync_folder(folder)
+
+    def discard(self) -> None:
+        """Drop the files that wait."""
+        waiting, self._waiting = self._waiting, {}
+        self._drop(waiting)
+
+    def put(self, path: Path, content: bytes, mode: int = 0o666) -> None:
+        """Replace a file, now or with later ones."""
+        if path in self._waiting or len(self._waiting) >= _BATCH:
+            self.write()
+        out = temporary_file(path.parent, mode)
+        self._waiting[path] = out
+        out.write(content)
+        out.flush()
+
+    def write(self, path: Path | None = None) -> None:
+        """Rename all files that wait, or only if this path is one of them."""
+        if path is not None and path not in self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        try:
+            _sync_files(list(waiting.values()))
+            for place, out in waiting.items():
+                if sys.platform == "win32":
+                    out.close()
+                os.replace(out.name, place)
+                self._folders.add(place.parent)
+        finally:
+            self._drop(waiting)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+        self.write(path)
+        path.unlink(missing_ok=True)
+        self._folders.add(path.parent)
+
+    def _drop(self, waiting: dict[Path, BinaryIO]) -> None:
+        for out in waiting.values():
+            with suppress(OSError):
+                os.unlink(out.name)
+            out.close()
 
 
 def temporary_file(folder: Path, mode: int = 0o666) -> BinaryIO:
@@ -197,6 +262,50 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     except OSError:
         pass
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Write all files and names below a folder through to the disk."""
+    if _sync_file_system(folder):
+        return
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with open(Path(place, name), "rb+") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(place))
+
+
+def create_folders(folder: Path, mode: int = 0o777) -> None:
+    """Create a folder and its parents where they are missing, and write their names through to the disk."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(mode, parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
+
+
+def _sync_files(files: list[BinaryIO]) -> None:
+    """Write files through to the disk; many are faster together."""
+    devices = {os.fstat(file.fileno()).st_dev: Path(file.name).parent for file in files}
+    if len(files) <= _FEW or not all(map(_sync_file_system, devices.values())):
+        for file in files:
+            sync_file(file)
+
+
+def _sync_file_system(folder: Path) -> bool:
+    """Write everything on the file system of a folder to the disk; return False if this system cannot do that."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        sync = ctypes.CDLL(None).syncfs
+    except AttributeError:
+        return False
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        return bool(sync(handle) == 0)
     finally:
         os.close(handle)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from commands import files
-from machine import Event, Kind, Machine, events
+from machine import Event, Kind, Machine, copy_tree, events
 from power import Disk
+
+from memglot.files import is_temporary
 
 
 def _id(number: int) -> str:
@@ -44,6 +47,7 @@ class Day:
     """The recorded commands, and the state of all files after each."""
 
     folder: Path
+    start: Disk
     events: list[Event] = field(default_factory=list)
     states: list[dict[str, Any]] = field(default_factory=list)
 
@@ -53,16 +57,13 @@ def record_day(machine: Machine, folder: Path) -> Day:
     place, log = folder / "day", folder / "log"
     place.mkdir(parents=True)
     files(place)
-    shutil.copytree(place, folder / "start")
-    found = Day(folder)
-    found.states.append(machine.run(place, [], dump=True).files)
+    found = Day(folder, Disk(place))
+    found.states.append(_state(machine, place))
     for number, command in enumerate(COMMANDS):
         outcome = machine.run(place, [command], step=number, record=log, marks=number)
         assert outcome.status == 0 and outcome.results[0].code == 0, outcome
-        found.states.append(machine.run(place, [], dump=True).files)
+        found.states.append(_state(machine, place))
     found.events = list(events(log))
-    shutil.rmtree(place)
-    shutil.copytree(folder / "start", place)
     return found
 
 
@@ -71,6 +72,7 @@ class Served:
     """The recorded calls of a server."""
 
     folder: Path
+    start: Disk
     events: list[Event]
     ids: list[str]
 
@@ -79,20 +81,19 @@ def record_server(machine: Machine, folder: Path, count: int) -> Served:
     """Add memories one by one to a store that stays open."""
     place, log = folder / "served", folder / "log"
     place.mkdir(parents=True)
+    disk = Disk(place)
     start = machine.run(place, [["add", "The first memory", "--id", _id(0)]], record=log)
     assert start.results[0].code == 0, start
     ids = [_id(number) for number in range(1, count + 1)]
     outcome = machine.run(place, [[id, f"Memory {id}"] for id in ids], record=log, marks=1, server=True)
     assert outcome.status == 0, outcome
-    shutil.rmtree(place)
-    place.mkdir()
-    return Served(folder, list(events(log)), [_id(0), *ids])
+    return Served(folder, disk, list(events(log)), [_id(0), *ids])
 
 
 def lost_memories(machine: Machine, served: Served, number: int, seed: int) -> set[str]:
     """Cut the power before a call; return the memories that were acknowledged and are not in the store any more."""
     source = random.Random(f"{number} {seed}")
-    disk = Disk(served.folder / "served")
+    disk = deepcopy(served.start)
     disk.replay(served.events[:number])
     place = served.folder / "after"
     shutil.rmtree(place, ignore_errors=True)
@@ -105,10 +106,19 @@ def lost_memories(machine: Machine, served: Served, number: int, seed: int) -> s
     return set(served.ids[: disk.marks]) - stored
 
 
+def _state(machine: Machine, place: Path) -> dict[str, Any]:
+    """Return the content of all files. A copy is read, because reading creates files that nobody recorded."""
+    copy = copy_tree(place, place.with_name("copy"))
+    try:
+        return machine.run(copy, [], dump=True).files
+    finally:
+        shutil.rmtree(copy)
+
+
 def cut_at(machine: Machine, day: Day, number: int, seed: int) -> None:
     """Cut the power before a call, and check what is left."""
     source = random.Random(f"{number} {seed}")
-    disk = Disk(day.folder / "day")
+    disk = deepcopy(day.start)
     disk.replay(day.events[:number])
     place = day.folder / "after"
     shutil.rmtree(place, ignore_errors=True)
@@ -125,6 +135,9 @@ def check(machine: Machine, day: Day, place: Path, done: int) -> None:
         assert outcome.results and outcome.results[0].code == 0, outcome
         outcome = machine.run(place, [["add", "next", "--id", _id(9)], ["delete", _id(9)]], step=done + 1)
         assert [result.code for result in outcome.results] == [0, 0], outcome
+    # Half-written files that nobody reads; the next command that writes there removes them.
+    for folder in [path for path in place.rglob("*") if is_temporary(path.name) and path.is_dir()]:
+        shutil.rmtree(folder)
     found = machine.run(place, [], dump=True).files
     stored = _memories(found)
     # An import in progress may have committed some of its batches.
@@ -141,7 +154,7 @@ def check(machine: Machine, day: Day, place: Path, done: int) -> None:
 def _check_files(now: dict[str, Any], states: list[dict[str, Any]], name: str) -> None:
     """Assert that each file of an export is one of its two versions, complete."""
     for path in {*now, *states[0]}:
-        if path.rsplit("/")[-1].startswith(".") and path.endswith(".part"):
+        if is_temporary(path.rpartition("/")[2]):
             continue
         allowed = [state.get(path, "missing") for state in states]
         value = now.get(path, "missing")

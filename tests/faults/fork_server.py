@@ -29,6 +29,7 @@ from memglot import Memory
 from memglot.cli.main import run
 from memglot.cli.session import Session
 from memglot.embed.registry import embedder
+from memglot.errors import NoStore
 from memglot.formats import registry
 from memglot.formats.sqlite import is_store
 from memglot.model import Blob, Conflict, Document, Embedding, Entity, Relation, Supersession, Tombstone
@@ -102,7 +103,11 @@ def dump(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         if path.is_dir():
             found[name] = "folder"
         elif is_store(path):
-            found[name] = dump_store(path, request["ignored"])
+            try:
+                found[name] = dump_store(path, request["ignored"])
+            except NoStore:
+                # Its first transaction was never committed.
+                found[name] = {"records": []}
         elif path.read_bytes()[:15] == b"SQLite format 3":
             found[name] = dump_database(path)
         elif path.name.endswith(("-wal", "-shm", "-head")):

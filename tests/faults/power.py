@@ -25,6 +25,11 @@ class _File:
     pending: list[tuple[int, bytes | None]] = field(default_factory=list)
     """Offset and data of each write; no data means that the file was truncated there."""
 
+    def sync(self) -> None:
+        for offset, data in self.pending:
+            _apply(self.synced, offset, data)
+        self.pending.clear()
+
     def after_cut(self, source: random.Random, loss: float) -> bytes:
         content = bytearray(self.synced)
         for offset, data in self.pending:
@@ -54,14 +59,16 @@ class Disk:
         self._names: dict[str, int] = {}
         """The file of each path, for certain; 0 for a folder."""
         self._pending: list[Event] = []
-        """Changes of names that are not on disk yet."""
+        """Changes of names that are not on disk yet, with the numbers of their files here."""
+        self._numbers: dict[int, int] = {}
+        """The present file of each inode; a system gives the inode of a removed file to a new one."""
         self.marks = 0
         """Number of commands that had reported success."""
         for path in sorted(root.rglob("*")):
-            number = path.stat().st_ino
-            self._names[str(path)] = 0 if path.is_dir() else number
-            if path.is_file():
-                self._files[number] = _File(bytearray(path.read_bytes()))
+            if path.is_dir():
+                self._names[str(path)] = 0
+            else:
+                self._names[str(path)] = self._new_file(path.stat().st_ino, path.read_bytes())
 
     def replay(self, events: Iterable[Event]) -> None:
         """Make recorded changes."""
@@ -79,24 +86,36 @@ class Disk:
                     pass
                 case _:
                     if event.kind is Kind.CREATE:
-                        self._files[event.inode] = _File()
-                    self._pending.append(event)
+                        self._new_file(event.inode)
+                    if event.kind is Kind.MAKE_FOLDER:
+                        self._numbers.pop(event.inode, None)
+                    self._pending.append(event._replace(inode=self._numbers.get(event.inode, 0)))
+
+    def _new_file(self, inode: int, content: bytes = b"") -> int:
+        number = self._numbers[inode] = len(self._files) + 1
+        self._files[number] = _File(bytearray(content))
+        return number
 
     def _file(self, event: Event) -> _File:
-        return self._files.setdefault(event.inode, _File())
+        return self._files[self._numbers[event.inode]]
 
     def _sync(self, event: Event) -> None:
-        if event.inode in self._files:
-            file = self._files[event.inode]
-            for offset, data in file.pending:
-                _apply(file.synced, offset, data)
-            file.pending.clear()
+        if not event.inode:
+            for file in self._files.values():
+                file.sync()
+            self._commit_names(len(self._pending))
+            return
+        if event.inode in self._numbers:
+            self._file(event).sync()
             return
         # A folder: its names are on disk now, and so are earlier changes elsewhere that they depend on.
         last = max((n for n, found in enumerate(self._pending) if event.path in _folders(found)), default=-1)
-        for found in self._pending[: last + 1]:
+        self._commit_names(last + 1)
+
+    def _commit_names(self, count: int) -> None:
+        for found in self._pending[:count]:
             _rename(self._names, found)
-        del self._pending[: last + 1]
+        del self._pending[:count]
 
     def cut(self, target: Path, source: random.Random, loss: float) -> None:
         """Write what is left after a power cut to a new folder; `loss` is the share of unsynced changes to drop."""

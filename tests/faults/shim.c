@@ -227,6 +227,16 @@ int fdatasync(int file) {
     return sync_file(file, real);
 }
 
+/* Syncs everything; the record names no file. */
+int syncfs(int file) {
+    REAL(syncfs);
+    char path[PATH_MAX];
+    if (!watched_file(file, path)) return real(file);
+    FAIL_IF_ASKED(0);
+    record(SYNC, 0, 0, "", NULL, NULL, 0);
+    return 0;
+}
+
 static int rename_watched(int from, const char *old, int to, const char *new, unsigned flags) {
     REAL(renameat2);
     char source[PATH_MAX], target[PATH_MAX];

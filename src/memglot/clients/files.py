@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memglot.errors import CannotWrite, Unreadable
-from memglot.files import replace_file, sync_file
+from memglot.files import create_folders, replace_file, sync_folder
 
 
 def real_path(path: Path) -> Path:
@@ -46,13 +46,12 @@ def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = Fa
     `CannotWrite` on failure.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
+        create_folders(path.parent, 0o700 if private else 0o777)
         # A read-only file could still be replaced, but that is not what its owner wants.
         if path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(0, "permission denied")
         with replace_file(path, mode=0o600 if private else 0o666, keep_mode=True) as out:
             out.write(data)
-            sync_file(out)
             if read(path) != expected:
                 raise _ChangedMeanwhile
         return True
@@ -68,6 +67,7 @@ def remove(path: Path, *, expected: bytes, folders: list[Path]) -> bool:
         if read(path) != expected:
             return False
         path.unlink()
+        sync_folder(path.parent)
     except OSError as error:
         raise CannotWrite(str(path), _reason(error)) from error
     for folder in reversed(folders):

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 from memglot.display import excerpt, is_one_line, one_line
-from memglot.files import remove_abandoned, replace_file
+from memglot.files import FileBatch, create_folders, remove_abandoned
 from memglot.formats.core.source import CONFLICT_MARK, CONFLICTS
 from memglot.merging.conflicts import conflicts_with_records, current_number, value_text
 from memglot.model import Conflict, Record, format_time
@@ -51,21 +51,26 @@ class _ConflictFolder:
 
     def __init__(self, store: Store, file: Path, folder: Path) -> None:
         self._store, self._file, self._folder = store, file, folder
+        self._files = FileBatch()
         self._sensitive = sensitive_scopes(store)
         # Another store in the same folder may have a name that begins like this one's.
         self._mark = f"{CONFLICT_MARK}{quote_from_bytes(os.fsencode(file.name))} -->\n".encode()
 
     def update(self, ids: Sequence[str] | None) -> None:
-        """Write the files of some memories, or all, one at a time; remove those without a conflict."""
+        """Write the files of some memories, or all; remove those without a conflict."""
         if self._folder.is_symlink():
             # The target of the link does not belong to memglot.
             raise OSError("it is a symbolic link")
         remove_abandoned(self._folder)
+        with self._files:
+            self._update(ids)
+
+    def _update(self, ids: Sequence[str] | None) -> None:
         wanted: set[str] = set()
         for conflict, record in conflicts_with_records(self._store, ids):
             path = self._folder / self._name(record.id, conflict.field)
             if not wanted:
-                self._folder.mkdir(exist_ok=True)
+                create_folders(self._folder)
             wanted.add(path.name)
             self._write(path, self._page(record, conflict))
         gone = [path for path in self._existing(ids) if path.name not in wanted and self._is_ours(path)]
@@ -74,7 +79,7 @@ class _ConflictFolder:
             hidden = self._store.hidden.ids([self._owner(path.name) for path in gone])
             gone = [path for path in gone if self._owner(path.name) not in hidden]
         for path in gone:
-            path.unlink(missing_ok=True)
+            self._files.remove(path)
         if gone:
             with suppress(OSError):
                 self._folder.rmdir()
@@ -101,8 +106,7 @@ class _ConflictFolder:
                 return
             if path.read_bytes() == text:
                 return
-        with replace_file(path, mode=0o600, durable=False, tidy=False) as out:
-            out.write(text)
+        self._files.put(path, text, 0o600)
 
     def _is_ours(self, path: Path) -> bool:
         if path.is_symlink() or not path.is_file():

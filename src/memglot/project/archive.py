@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from memglot.files import replace_file, sync_file, sync_folder
+from memglot.files import replace_file, sync_file
 from memglot.project.storage.errors import ProjectError
 
 MAX_MEMBERS = 500_000
@@ -50,7 +50,6 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
             digests = {name: _add(archive, folder, name) for name in _entries(folder, names)}
         sync_file(out)
         _compare(Path(out.name), digests)
-    sync_folder(path.parent)
 
 
 def unpack(path: Path, shown: str, folder: Path) -> list[str]:

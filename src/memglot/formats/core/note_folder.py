@@ -14,7 +14,17 @@ import msgspec
 from memglot.disk import DiskList, SortedLines
 from memglot.display import first_few, plural
 from memglot.errors import CannotWrite, TargetExists, Unreadable
-from memglot.files import path_inside, remove_abandoned, replace_file, sync_file, temporary_folder
+from memglot.files import (
+    FileBatch,
+    create_folders,
+    path_inside,
+    remove_abandoned,
+    replace_file,
+    sync_file,
+    sync_folder,
+    sync_tree,
+    temporary_folder,
+)
 from memglot.formats.core.folder_proof import FolderProof, entry_of
 from memglot.formats.core.sidecar import LineProver, encode_item, kind_name
 from memglot.formats.core.source import FOLDER_PROOF
@@ -52,6 +62,7 @@ class NoteFolder:
         if self._exists and not is_ours and not force and any(path.iterdir()):
             raise TargetExists(str(path))
         self._temporary = ExitStack()
+        self._batch = FileBatch()
         self._folder = path if self._exists else self._new_folder()
         self._subfolders: set[str] = set()
         self._tidied: set[Path] = set()
@@ -105,6 +116,7 @@ class NoteFolder:
     def put_lines(self, relative: str, lines: Iterable[bytes], *, ended: bool = True) -> None:
         """Write a file line by line; a file that is not `ended` has no newline at its end."""
         try:
+            self._batch.write(self._folder / relative)
             with replace_file(self._inside(relative)) as out:
                 out.writelines(line + b"\n" for line in lines)
                 if not ended and out.tell():
@@ -117,6 +129,7 @@ class NoteFolder:
         """Append lines to a file."""
         lines = list(lines)
         try:
+            self._batch.write(self._folder / relative)
             with open(self._inside(relative), "ab+") as out:
                 if lines and out.tell():
                     out.seek(-1, os.SEEK_END)
@@ -129,11 +142,11 @@ class NoteFolder:
 
     def prove(self, relative: str) -> None:
         """Add an existing file to the proof."""
-        self._add_digest(relative, self._digest_of(self._folder / relative) or "")
+        self._add_digest(relative, self._digest_in(relative) or "")
 
     def is_foreign(self, relative: str) -> bool:
         """Return True if an existing file was not written by memglot, or was edited since."""
-        return self._before.get(relative) != self._digest_of(self._folder / relative)
+        return self._before.get(relative) != self._digest_in(relative)
 
     def retain(self, relative: str, *, counts: bool = False) -> None:
         """Keep a file of an earlier export as it is, with its old proof."""
@@ -166,24 +179,28 @@ class NoteFolder:
             kept = f"kept {plural(len(self._edited), 'note')} edited since the last export"
             names = first_few(sorted(self._edited))
             report.note(f"{kept}: {names}; import them, or use `--force` to overwrite them")
-        if self._plain:
-            (self._folder / FOLDER_PROOF).unlink(missing_ok=True)
-        else:
-            self._write_proof(format, proof)
-        if not self._exists:
-            try:
+        try:
+            self._batch.finish()
+            if self._plain:
+                (self._folder / FOLDER_PROOF).unlink(missing_ok=True)
+            else:
+                self._write_proof(format, proof)
+            if not self._exists:
+                sync_tree(self._folder)
                 os.replace(self._folder, self._path)
-            except OSError as error:
-                raise self._cannot_write("", error) from error
+                sync_folder(self._path.parent)
+        except OSError as error:
+            raise self._cannot_write("", error) from error
         return proof
 
     def close(self) -> None:
         """Remove a new folder that is not finished."""
+        self._batch.discard()
         self._temporary.close()
 
     def _new_folder(self) -> Path:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            create_folders(self._path.parent)
             return self._temporary.enter_context(temporary_folder(self._path.parent))
         except OSError as error:
             raise self._cannot_write("", error) from error
@@ -200,7 +217,7 @@ class NoteFolder:
             place = path_inside(self._folder, path)
             if place is not None and place.is_file():
                 if self._digest_of(place) == digest:
-                    place.unlink()
+                    self._batch.remove(place)
                 else:
                     self._edited.append(path)
 
@@ -225,6 +242,7 @@ class NoteFolder:
             self._tidied.add(place.parent)
             remove_abandoned(place.parent)
         try:
+            self._batch.write(place)
             return place.is_symlink() or not place.is_file() or place.read_bytes() != content
         except OSError as error:
             raise self._cannot_write(relative, error) from error
@@ -244,14 +262,16 @@ class NoteFolder:
         try:
             if parent not in self._subfolders:
                 self._inside(parent or ".")
-                os.makedirs(os.path.dirname(place), exist_ok=True)
+                if self._exists:
+                    create_folders(Path(place).parent)
+                else:
+                    os.makedirs(os.path.dirname(place), exist_ok=True)
                 self._subfolders.add(parent)
             if not self._exists:
                 with open(place, "wb", buffering=0) as out:
                     out.write(content)
             else:
-                with replace_file(Path(place), tidy=False) as out:
-                    out.write(content)
+                self._batch.put(Path(place), content)
         except OSError as error:
             raise self._cannot_write(relative, error) from error
 
@@ -263,6 +283,11 @@ class NoteFolder:
 
     def _cannot_write(self, relative: str, error: OSError) -> CannotWrite:
         return CannotWrite(str(self._path / relative), (error.strerror or str(error)).lower())
+
+    def _digest_in(self, relative: str) -> str | None:
+        place = self._folder / relative
+        self._batch.write(place)
+        return self._digest_of(place)
 
     def _add_digest(self, relative: str, digest: str) -> None:
         self._files.add(msgspec.json.encode({relative: digest})[1:-1])

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memglot.errors import CannotWrite, TargetExists
-from memglot.files import remove_abandoned, replace_database, replace_file, sqlite_files, sync_file, temporary_file
+from memglot.files import (
+    create_folders,
+    remove_abandoned,
+    replace_database,
+    replace_file,
+    sqlite_files,
+    sync_file,
+    sync_folder,
+    temporary_file,
+)
 from memglot.formats.core.sidecar import (
     LineProver,
     display_key,
@@ -124,7 +133,7 @@ class Target:
             return
         if self._sidecar is None:
             self.check()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            create_folders(self.path.parent)
             self._sidecar = temporary_file(self.path.parent)
         line = encode_item(item)
         self._sidecar_prover.add(line)
@@ -149,9 +158,10 @@ class Target:
 
     def _remove_old_sidecars(self) -> None:
         """Remove the sidecars of an earlier export, which belong to the file that was just replaced."""
-        if self.path is not None:
-            for place in sidecar_places(self.path)[self._sidecar is not None :]:
-                place.unlink(missing_ok=True)
+        old = [place for place in sidecar_places(self.path) if place.exists()] if self.path is not None else []
+        for place in old[self._sidecar is not None :]:
+            place.unlink()
+            sync_folder(place.parent)
 
     def discard(self) -> None:
         """Remove the sidecar of a file that is not completed."""

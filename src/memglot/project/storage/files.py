@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from memglot.files import replace_file, sqlite_files, sync_file, sync_folder
+from memglot.files import replace_file, sqlite_files, sync_file
 from memglot.project.storage.errors import unsafe_path
 from memglot.project.storage.paths import FOLDER, INDEX, TOOL_INDEX
 
@@ -35,7 +35,6 @@ def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
         if error.errno != errno.EXDEV or folder == path.parent:
             raise
         write_file(path, content)
-    sync_folder(path.parent)
 
 
 def write_durable(path: Path, content: bytes) -> None:

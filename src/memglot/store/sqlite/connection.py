@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ import apsw
 import msgspec
 
 from memglot.errors import DamagedStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError
+from memglot.files import create_folders
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
@@ -66,7 +68,7 @@ class Connection:
             raise NotAStore(path, "it is a folder")
         try:
             if self.write:
-                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+                create_folders(Path(os.path.abspath(path)).parent)
                 return apsw.Connection(path)
             return open_reading(path)
         except (apsw.Error, OSError) as error:
