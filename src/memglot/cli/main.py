@@ -60,6 +60,16 @@ COMMANDS: dict[str, str] = {
     "update": "Change fields of a memory.",
     "verify": "Verify that an export or a store is complete and unaltered.",
 }
+GROUPS: dict[str, str] = {
+    "Everyday": "add search list get edit update delete undelete undo tree move copy delete-tree history",
+    "Exchange": "import imports export convert sync diff verify conflicts formats",
+    "Agents": "mcp embed identity scope serve",
+    "Projects": "repo",
+    "Knowledge": "link unlink relations entity entities supersede chain",
+    "Care": "stats doctor backup restore consolidate audit completion",
+}
+"""The commands by what people use them for."""
+OVERVIEW = ("Everyday", "Exchange", "Agents", "Projects", "Care")
 # The modules that are not named after their command.
 _MODULES = {
     "chain": "supersede",
@@ -96,18 +106,29 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names.split()])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @shared_options
 @click.version_option(__version__, prog_name="memglot")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Store, convert, merge and search the memories of AI agents.
 
     The store is a file: --store, else $MEMGLOT_STORE, else a file in your data directory.
     """
+    if context.invoked_subcommand is None:
+        from memglot.cli.overview import print_overview
+
+        print_overview(context.ensure_object(Session), {title: GROUPS[title].split() for title in OVERVIEW})
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -130,17 +151,14 @@ def run(session: Session, arguments: list[str] | None = None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         # `color`, so that click does not remove escape sequences from what goes to a file or a pipe.
-        code: Any = cli.main(given or ["--help"], prog_name="memglot", standalone_mode=False, obj=session, color=True)
+        code: Any = cli.main(given, prog_name="memglot", standalone_mode=False, obj=session, color=True)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except MemglotError as error:
         session.print_error(error.code, str(error), error.hint)
         return error.exit_code
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        hint = f"run `{context.command_path} --help` for its usage" if context else None
-        session.print_error("usage", error.format_message(), hint)
-        return 2
+        return _explain_usage(session, error)
     except (KeyboardInterrupt, click.Abort):
         if session.writes_batches:
             message = "interrupted; the batches imported so far are kept"
@@ -170,6 +188,17 @@ def run(session: Session, arguments: list[str] | None = None) -> int:
             "please report it, with the command that you ran",
         )
         return 70
+
+
+def _explain_usage(session: Session, error: click.ClickException) -> int:
+    """Print what is wrong with the command line, or the help of a group that was called alone."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message())
+        return 0
+    context = getattr(error, "ctx", None)
+    hint = f"run `{context.command_path} --help` for its usage" if context else None
+    session.print_error("usage", error.format_message(), hint)
+    return 2
 
 
 def _discard_output() -> None:

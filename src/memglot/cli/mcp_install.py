@@ -41,6 +41,7 @@ def _entry_options(function: F) -> F:
     # Show what would change
     memglot mcp install codex --read-only --root ~/notes --dry-run
     """,
+    help_alone=True,
 )
 @_entry_options
 @click.option(
@@ -86,7 +87,7 @@ def install(
     _print_change(session, change, project=project, dry_run=dry_run)
 
 
-@command("uninstall", examples="memglot mcp uninstall claude-code")
+@command("uninstall", examples="memglot mcp uninstall claude-code", help_alone=True)
 @_entry_options
 def uninstall(session: Session, client: str, name: str, project: bool, dry_run: bool) -> None:
     """Remove memglot from a client.

@@ -174,14 +174,19 @@ def shared_options(command: F) -> F:
     return command
 
 
-def command(name: str, *, examples: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+def command(
+    name: str, *, examples: str = "", help_alone: bool = False
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command with the shared options, whose function gets the `Session` first.
 
-    The help ends with `examples`: commands, one a line, and comments that start with `#`.
+    The help ends with `examples`: commands, one a line, and comments that start with `#`. With `help_alone`, the
+    command without any argument prints its help.
     """
 
     def wrap(function: Callable[..., Any]) -> click.Command:
-        made = click.command(name, cls=_WithExamples)(shared_options(click.pass_obj(function)))
+        made = click.command(name, cls=_WithExamples, no_args_is_help=help_alone)(
+            shared_options(click.pass_obj(function))
+        )
         made.examples = cleandoc(examples)
         return made
 
