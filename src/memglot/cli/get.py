@@ -13,14 +13,14 @@ from memglot.results import record_value
     "get",
     examples="""
     memglot get 0194a000-0006-7000-8000-000000000006
-    memglot get 0194a000-0006 --json
+    memglot get 00000006 --json
     """,
 )
 @click.argument("id")
 def get(session: Session, id: str) -> None:
     """Show a memory as Markdown.
 
-    ID may be the beginning of an id if only one memory matches.
+    ID may be the beginning or the end of an id, of six characters or more, if only one memory matches.
     """
     with session.memory() as memory:
         record = memory.get(id)

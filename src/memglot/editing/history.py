@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.editing.short_ids import fits, matching_ids
 from memglot.errors import NotFound
 from memglot.merging.memory_state import AFTER_DELETION, parse_revision
 from memglot.model import Conflict, Event, Record
@@ -32,7 +33,7 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     ]
     present = store.records.get([id])
     if not found and not present:
-        matches = store.records.ids_starting_with(id, 2)
+        matches = matching_ids(store, id)
         if len(matches) != 1:
             raise NotFound("memory", id)
         return history(store, matches[0])
@@ -57,11 +58,11 @@ def _state(revision: Revision) -> tuple[Record | None, list[Conflict]]:
 
 
 def find_import(imports: Iterable[Import], text: str) -> Import:
-    """Return an import by its id or an unambiguous prefix; `last` is the newest, even if it was undone."""
+    """Return an import by its id or a unique beginning or ending of it; `last` is the newest, even if undone."""
     if text == "last":
         entries = list(imports)
     else:
-        entries = [entry for entry in imports if entry.id.startswith(text.strip().lower())]
+        entries = [entry for entry in imports if fits(entry.id, text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):
         raise NotFound("import", text, "run `memglot imports` to list them")
     return entries[0]

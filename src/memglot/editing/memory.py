@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.editing.short_ids import fits, matching_ids
 from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
 from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
@@ -32,21 +33,17 @@ from memglot.model import (
 from memglot.model.paths import parse_path
 from memglot.store.contract import Revision, Store
 
-_SHORTEST_PREFIX = 4
-
 
 def resolve_id(store: Store, text: str) -> str:
-    """Return the id of a stored memory from the id itself or an unambiguous prefix."""
+    """Return the id of a stored memory from the id itself, or a unique beginning or ending of it."""
     id = text.strip().lower()
     if is_id(id):
         if store.records.known([id]):
             return id
-    elif len(id) >= _SHORTEST_PREFIX:
-        found = store.records.ids_starting_with(id, 4)
+    elif found := matching_ids(store, id):
         if len(found) == 1:
             return found[0]
-        if found:
-            raise Ambiguous(text, found)
+        raise Ambiguous(text, found)
     if store.hidden is not None and store.hidden.scopes:
         # The same error for an unknown memory and for a hidden one.
         raise HiddenMemory(text)
@@ -209,13 +206,13 @@ def undelete(store: Store, id: str) -> Record:
 
 
 def _deleted_id(store: Store, text: str) -> str:
-    """Return the id of a deleted memory from an unambiguous prefix; any other text unchanged."""
-    if is_id(text) or len(text) < _SHORTEST_PREFIX:
+    """Return the id of a deleted memory from a unique beginning or ending of it; any other text unchanged."""
+    if is_id(text):
         return text
     found = [
         tombstone.id
         for tombstone in store.things.select(Tombstone)
-        if tombstone.id.startswith(text) and not is_link_tombstone(tombstone)
+        if fits(tombstone.id, text) and not is_link_tombstone(tombstone)
     ]
     if len(found) > 1:
         raise Ambiguous(text, found[:4])

@@ -183,6 +183,9 @@ class Records(Protocol):
     def ids_starting_with(self, prefix: str, limit: int) -> list[str]:
         """Return ids that start with a prefix, in order."""
 
+    def ids_ending_with(self, endings: Sequence[str]) -> list[str]:
+        """Return the ids that end with one of these texts, which have the same length, in order."""
+
     def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         """Return the first record for each content, kind and scope that exists; deleted ones are ignored."""
 

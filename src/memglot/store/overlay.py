@@ -151,6 +151,10 @@ class OverlayRecords:
         found = {*self._real.ids_starting_with(prefix, limit), *self._scratch.ids_starting_with(prefix, limit)}
         return sorted(found)[:limit]
 
+    def ids_ending_with(self, endings: Sequence[str]) -> list[str]:
+        """Return the ids that end with one of these texts, in order."""
+        return sorted({*self._real.ids_ending_with(endings), *self._scratch.ids_ending_with(endings)})
+
     def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         """Return the first record for each content, kind and scope that exists; the real store comes first."""
         return self._scratch.ids_by_content(keys) | self._real.ids_by_content(keys)

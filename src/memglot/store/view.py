@@ -184,6 +184,10 @@ class VisibleRecords:
                 return visible[:limit]
             wanted *= 4
 
+    def ids_ending_with(self, endings: Sequence[str]) -> list[str]:
+        """Return visible ids that end with one of these texts, in order."""
+        return self._visible_ids(self._records.ids_ending_with(endings))
+
     def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         """Return the first visible record for each content, kind and scope that exists."""
         scopes = self._hidden.scopes

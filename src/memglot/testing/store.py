@@ -104,6 +104,14 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert store.records.ids_starting_with(record.id[:8], 5) == [record.id]
         assert store.records.ids_starting_with("ffff", 5) == []
 
+    def test_ids_are_found_by_their_endings(self, store: Store) -> None:
+        one, two = make("x"), make("y")
+        with store.writing():
+            store.records.add([one, two])
+        assert store.records.ids_ending_with([one.id[-8:], "zzzzzzzz"]) == [one.id]
+        assert store.records.ids_ending_with([one.id[-12:], two.id[-12:]]) == sorted([one.id, two.id])
+        assert store.records.ids_ending_with([]) == []
+
     def test_ids_by_content_compare_hash_kind_and_scope(self, store: Store) -> None:
         records = [make("same"), make("same"), make("same", kind="note")]
         deleted = make("same", status=DELETED)

@@ -100,6 +100,13 @@ class SqliteRecords:
         sql = "SELECT id FROM records WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2"
         return [id for (id,) in self._connection.rows(sql, (prefix, limit))]
 
+    def ids_ending_with(self, endings: Sequence[str]) -> list[str]:
+        """Return the ids that end with one of these texts, which have the same length, in order."""
+        if not endings:
+            return []
+        sql = "SELECT id FROM records WHERE substr(id, ?) IN (SELECT value FROM json_each(?)) ORDER BY id"
+        return [id for (id,) in self._connection.rows(sql, (-len(endings[0]), listed(endings)))]
+
     def ids_by_content(self, keys: Sequence[ContentKey]) -> dict[ContentKey, str]:
         """Return the first record for each content, kind and scope that exists; deleted ones are ignored."""
         wanted = set(keys)
