@@ -89,6 +89,17 @@ def editor() -> str | None:
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
 
 
+def colours_wanted() -> bool:
+    """Return True unless `$NO_COLOR` is set, or the terminal has no colours."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def pager() -> str | None:
+    """Return the command that shows long lists: `$PAGER`, else `less`; `None` if `$PAGER` is empty or `cat`."""
+    command = os.environ.get("PAGER", "less -FRX")
+    return None if command in ("", "cat") else command
+
+
 def passphrase() -> str | None:
     """Return the passphrase for encrypted parts: `$MEMGLOT_PASSPHRASE`, unless empty."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None

@@ -74,6 +74,7 @@ def _steady(line: str, folder: Path) -> str:
     """Replace what differs from run to run with a name: new ids, current times, sizes, the folder."""
     line = line.replace(str(folder), "<folder>")
     line = UUID.sub(lambda match: match[0] if match[0].startswith("0194a000") else "<id>", line)
+    line = re.sub(r"^(    \| )?(?!0000)[0-9a-f]{8}(?=  |$)", r"\1<id>", line)
     line = re.sub(r"\b[\d,]{6,} bytes|\"bytes\":\d+", "<size>", line)
     line = re.sub(r"[0-9a-f]{64}", "<hash>", line)
     line = re.sub(r"memglot-[a-z0-9_]{8}/", "<random>/", line)

@@ -193,6 +193,8 @@ def place(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "registry"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("PAGER", "cat")
     monkeypatch.setenv("MEMGLOT_STORE", str(root / "store.db"))
     return root
 
