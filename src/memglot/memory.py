@@ -18,7 +18,6 @@ from memglot.arguments import (
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
-from memglot.editing.short_ids import short_ids
 from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError
 from memglot.importing import undo
 from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
@@ -166,10 +165,6 @@ class Memory:
     def get(self, id: str) -> Record:
         """Return the memory with this id, or the only one whose id begins or ends with these six or more characters."""
         return memory.get(self.store, id)
-
-    def short_ids(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return a short form of each id: an ending that no other memory's id has."""
-        return short_ids(self.store, ids)
 
     def list(
         self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any

@@ -165,7 +165,6 @@ CASES: dict[str, list[Case]] = {
         lambda view, out: view.export(out / "export", format="sqlite", tree="work"),
     ],
     "remember_export": [lambda view, _: view.remember_export(view.export(format="agentos-json"))],
-    "short_ids": [lambda view, _: view.short_ids([OPEN, UNKNOWN])],
     "get": [
         lambda view, _: view.get(OPEN),
         lambda view, _: view.get("0194a000-0003"),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from memglot.cli.style import Style
+from memglot.editing.short_ids import short_ids
 from memglot.memory import Memory
 from memglot.model import Record
 from memglot.text.highlight import passage
@@ -45,7 +46,7 @@ def rows(memory: Memory, records: Iterable[Record], style: Style) -> Iterator[st
     """Yield one line for each memory: its short id, age and text, then tree and tags."""
     records = iter(records)
     while page := list(islice(records, _PAGE)):
-        short = memory.short_ids([record.id for record in page])
+        short = short_ids(memory.store, [record.id for record in page])
         for record in page:
             yield _row(record, short[record.id], style)
 
@@ -62,7 +63,7 @@ def _row(record: Record, short: str, style: Style) -> str:
 
 def found(memory: Memory, results: Any, style: Style) -> Iterator[str]:
     """Yield the lines of each result: id and title, the passage with the words that match, and facts about it."""
-    short = memory.short_ids([record.id for hit in results for record in [hit.record, *hit.context]])
+    short = short_ids(memory.store, [record.id for hit in results for record in [hit.record, *hit.context]])
     for hit in results:
         record = hit.record
         ending = short[record.id]
