@@ -257,6 +257,17 @@ class FullStore(StoreError, code="full"):
     """No disk space left for the store."""
 
 
+class FailedDisk(StoreError, code="failed_disk"):
+    """A disk that reports an error when the store is read or written."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"the disk reported an error while the store `{url}` was read or written",
+            "check the disk, and copy the store to another one",
+        )
+        self.url = url
+
+
 class DamagedStore(StoreError, code="damaged"):
     """A database file that is damaged."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -308,6 +309,17 @@ def _sync_file_system(folder: Path) -> bool:
         return bool(sync(handle) == 0)
     finally:
         os.close(handle)
+
+
+def is_unreadable(path: str | Path) -> bool:
+    """Return True if the disk reports an error when a file is read; SQLite treats such errors as damage."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            while file.read(1 << 20):
+                pass
+    except OSError as error:
+        return error.errno == errno.EIO
+    return False
 
 
 def path_inside(folder: Path, relative: str) -> Path | None:

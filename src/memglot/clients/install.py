@@ -111,8 +111,11 @@ def uninstall(
             return plan.change
         if plan.change.action == "removed" and not _carry_out(plan, receipts):
             return None
-        with suppress(OSError):
+        try:
             receipts.delete(path, name)
+        except OSError as error:
+            note = f"cannot remove memglot's own note about it ({error.strerror}); run the same command again"
+            return plan.change._replace(notes=(*plan.change.notes, note))
         return plan.change
 
     return _retry(attempt, path)

@@ -9,9 +9,18 @@ from typing import Any
 import msgspec
 
 from memglot.editing.rotation import new_path, parse_keep, remove_old
-from memglot.errors import CannotWrite, DamagedStore, NotAStore, StoreError, TargetExists, Unreadable, UsageError
+from memglot.errors import (
+    CannotWrite,
+    DamagedStore,
+    FailedDisk,
+    NotAStore,
+    StoreError,
+    TargetExists,
+    Unreadable,
+    UsageError,
+)
 from memglot.exporting.verify import verify_store
-from memglot.files import replace_database, replace_file, sqlite_files
+from memglot.files import is_unreadable, replace_database, replace_file, sqlite_files
 from memglot.formats.sqlite import is_store
 from memglot.merging.conflict_files import write_conflict_files
 from memglot.store.contract import Store
@@ -107,6 +116,8 @@ def restore(
     backup_store = open_store(str(path), write=False)
     try:
         verdict = verify_store(backup_store)
+        if verdict.problems and is_unreadable(path):
+            raise FailedDisk(str(path))
         if verdict.problems:
             raise NotAStore(str(path), verdict.problems[0])
         with replace_database(store_path, before=lambda: _set_aside(store_path, new)) as new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -122,7 +123,9 @@ def is_store(path: Path) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(100)
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.EIO:
+            raise Unreadable(str(path), "the disk reported an error") from error
         return False
     return recognise(head)
 

@@ -43,8 +43,16 @@ def reset(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
     finally:
         # Also without a store, because a reset may have been killed when it had removed the store.
         if not dry_run and not has_store(project):
-            with open_registry(project) as registry, suppress(ProjectError):
-                registry.remove(str(project.root))
+            _unregister(project)
+
+
+def _unregister(project: Project) -> None:
+    with open_registry(project) as registry:
+        try:
+            registry.remove(str(project.root))
+        except ProjectError as error:
+            if error.code != "MemoryValidationFailed":  # It was registered at all.
+                project.warnings.append(f"This project is still registered: {error.message}")
 
 
 def reset_all(project: Project, *, destroy: bool = False, dry_run: bool = False) -> dict[str, Any]:

@@ -272,6 +272,8 @@ def open_reading(path: str, *, damaged: bool = False) -> apsw.Connection:
         # SQLite cannot create the files of the write-ahead log in a read-only folder. Nobody else can either,
         # so the file cannot change and may be read as it is.
         db.close()
+        if _roll_back_stopped_change(path):
+            return open_reading(path, damaged=damaged)
         if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
             raise StoreError(
                 f"cannot read the write-ahead log of the store `{path}`: its folder is read-only",
@@ -279,6 +281,27 @@ def open_reading(path: str, *, damaged: bool = False) -> apsw.Connection:
             ) from None
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
+
+
+def _roll_back_stopped_change(path: str) -> bool:
+    """Let SQLite undo a change without a write-ahead log whose process was killed; return True if there was one.
+
+    Only a connection that writes can do that, and what is in the file until then is half a change.
+    """
+    journal = path + "-journal"
+    if not os.path.exists(journal):
+        return False
+    try:
+        with apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE) as db:
+            retry_when_locked(db)
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        db.close()
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        raise StoreError(
+            f"cannot undo an unfinished change of the store `{path}`: its folder is read-only",
+            "copy the store and its `-journal` file to a folder where you can write",
+        ) from None
+    return not os.path.exists(journal)
 
 
 def retry_when_locked(db: apsw.Connection) -> None:

@@ -1,5 +1,6 @@
 """Translation of SQLite errors into memglot errors."""
 
+import errno
 from typing import NoReturn
 
 import apsw
@@ -10,12 +11,14 @@ from memglot.errors import (
     ClosedStore,
     DamagedStore,
     DamagedText,
+    FailedDisk,
     FullStore,
     LockedStore,
     NotAStore,
     ReadOnlyStore,
     StoreError,
 )
+from memglot.files import is_unreadable
 from memglot.settings import BUSY_SECONDS
 
 
@@ -33,11 +36,7 @@ def translate(error: Exception, url: str) -> NoReturn:
         raise ClosedStore(url) from error
     if isinstance(error, apsw.BusyError):
         raise LockedStore(url, BUSY_SECONDS) from error
-    if isinstance(error, apsw.FullError):
-        raise FullStore(
-            f"no disk space left to write the store `{url}`",
-            "the batches before this one are saved; free some space and run the same command again",
-        ) from error
+    _translate_disk_error(error, url)
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
         raise ReadOnlyStore(url) from error
     if isinstance(error, apsw.NotADBError):
@@ -46,13 +45,30 @@ def translate(error: Exception, url: str) -> NoReturn:
         raise DamagedText(url) from error
     if (reason := _damage(error)) is not None:
         raise DamagedStore(url, reason) from error
-    if isinstance(error, (apsw.CantOpenError, apsw.IOError, OSError)):
+    if isinstance(error, (apsw.CantOpenError, OSError)):
         raise NotAStore(url, "it cannot be opened") from error
     if isinstance(error, apsw.Error):
         raise StoreError(
             f"the store `{url}` rejected a change: {shorten(str(error))}", "check the store with `memglot doctor`"
         ) from error
     raise error
+
+
+def _translate_disk_error(error: Exception, url: str) -> None:
+    """Raise the error for a full or failing disk, if it is one. SQLite reports what it cannot read as damage."""
+    if isinstance(error, apsw.FullError):
+        raise FullStore(
+            f"no disk space left to write the store `{url}`",
+            "the batches before this one are saved; free some space and run the same command again",
+        ) from error
+    is_damage = isinstance(error, (apsw.NotADBError, apsw.CorruptError))
+    if (
+        isinstance(error, apsw.IOError)
+        or getattr(error, "errno", None) == errno.EIO
+        or is_damage
+        and is_unreadable(url)
+    ):
+        raise FailedDisk(url) from error
 
 
 def _damage(error: Exception) -> str | None:
