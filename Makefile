@@ -7,7 +7,7 @@ STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-faults fuzz test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
+.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -39,6 +39,10 @@ test-faults: $(STAMP)  ## kill commands, break disks and feed hostile files; nee
 fuzz: $(STAMP)  ## search for inputs that break a reader, a parser or a protocol; make fuzz TIME=600
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	$(BIN)/python tests/fuzz/run.py --time $(TIME)
+
+torture: TIME = 1200
+torture: $(STAMP)  ## repeat the tests with faults, with other faults each time, for TIME seconds
+	$(BIN)/python tests/faults/torture.py $(TIME)
 
 test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm
 	$(BIN)/pytest -n 2 tests/inspector/drive.py

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +36,7 @@ _HOME = TemporaryDirectory(prefix="memglot-home-", ignore_cleanup_errors=True)
 atexit.register(_HOME.cleanup)
 os.environ["MEMORY_HOME"] = _HOME.name
 
+_FIGURES = pytest.StashKey[Counter[str]]()
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -69,6 +72,37 @@ def count() -> int:
 def seed() -> int:
     """Seed for the choice of faults, from `$MEMGLOT_FAULTS_SEED`."""
     return int(os.environ.get("MEMGLOT_FAULTS_SEED", "1"))
+
+
+@pytest.fixture(scope="session")
+def figures(request: pytest.FixtureRequest) -> Counter[str]:
+    """Counts of what the tests with faults did, such as `kills`, which are printed at the end of a run."""
+    return request.config.stash[_FIGURES]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start counting."""
+    config.stash[_FIGURES] = Counter()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the figures of a worker to the process that started it."""
+    if hasattr(session.config, "workeroutput"):
+        found: Counter[str] = session.config.stash[_FIGURES]
+        session.config.workeroutput["figures"] = dict(found)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the figures of a worker."""
+    found: Counter[str] = node.config.stash[_FIGURES]
+    found.update(getattr(node, "workeroutput", {}).get("figures", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the figures."""
+    if found := config.stash[_FIGURES]:
+        terminalreporter.write_line("figures: " + json.dumps(dict(sorted(found.items()))))
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ class Fault(IntEnum):
     FULL = 3
     SHORT = 4
     READ_ONLY = 5
+    UNREADABLE = 6
+    """Every read fails, from the one with the chosen number on."""
 
 
 class Kind(IntEnum):

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { COUNT, KILL, FAIL_ONCE, FULL, SHORT, READ_ONLY };
+enum { COUNT, KILL, FAIL_ONCE, FULL, SHORT, READ_ONLY, UNREADABLE };
 enum { CREATE = 1, WRITE, TRUNCATE, SYNC, RENAME, UNLINK, LINK, MAKE_FOLDER, REMOVE_FOLDER, MARK, FAILED };
 
 static char root[PATH_MAX];
@@ -26,6 +26,7 @@ static size_t root_length;
 static int fault = COUNT;
 static long fault_at = -1;
 static long calls;
+static long reads;
 static int log_file = -1;
 
 struct header {
@@ -44,6 +45,7 @@ void fault_arm(const char *folder, int kind, long at, int record_to) {
     fault = kind;
     fault_at = at;
     calls = 0;
+    reads = 0;
     log_file = record_to;
 }
 
@@ -195,6 +197,28 @@ static ssize_t write_at(int file, const void *data, size_t length, off_t offset)
 
 ssize_t pwrite(int file, const void *data, size_t length, off_t offset) { return write_at(file, data, length, offset); }
 ssize_t pwrite64(int file, const void *data, size_t length, off_t offset) { return write_at(file, data, length, offset); }
+
+/* From a chosen read on, the disk cannot be read any more. */
+static int is_unreadable(int file) {
+    char path[PATH_MAX];
+    if (fault != UNREADABLE || !watched_file(file, path)) return 0;
+    if (__sync_fetch_and_add(&reads, 1) < fault_at) return 0;
+    errno = EIO;
+    return 1;
+}
+
+ssize_t read(int file, void *data, size_t length) {
+    REAL(read);
+    return is_unreadable(file) ? -1 : real(file, data, length);
+}
+
+static ssize_t read_at(int file, void *data, size_t length, off_t offset) {
+    REAL(pread64);
+    return is_unreadable(file) ? -1 : real(file, data, length, offset);
+}
+
+ssize_t pread(int file, void *data, size_t length, off_t offset) { return read_at(file, data, length, offset); }
+ssize_t pread64(int file, void *data, size_t length, off_t offset) { return read_at(file, data, length, offset); }
 
 static int truncate_file(int file, off_t length) {
     REAL(ftruncate64);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import writers
@@ -9,9 +10,9 @@ import writers
 from memglot import Memory
 
 
-def test_many_writers_lose_nothing(tmp_path: Path, count: int) -> None:
+def test_many_writers_lose_nothing(tmp_path: Path, count: int, figures: Counter[str]) -> None:
     found = writers.run(tmp_path, max(60, count))
-    print(f"{found.operations:,} operations")
+    figures["operations of many writers"] += found.operations
     assert not found.wrong, "\n".join(found.wrong[:10])
     assert found.operations > 300
 

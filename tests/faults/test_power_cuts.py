@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 from cuts import cut_at, lost_memories, moments, record_day, record_server
@@ -10,7 +11,9 @@ from machine import Event, Kind, Machine
 from power import Disk
 
 
-def test_nothing_acknowledged_is_lost_in_a_power_cut(machine: Machine, place: Path, count: int, seed: int) -> None:
+def test_nothing_acknowledged_is_lost_in_a_power_cut(
+    machine: Machine, place: Path, count: int, seed: int, figures: Counter[str]
+) -> None:
     day = record_day(machine, place)
     wrong = []
     for number, moment in enumerate(chosen := moments(day, count or 60, seed)):
@@ -18,6 +21,7 @@ def test_nothing_acknowledged_is_lost_in_a_power_cut(machine: Machine, place: Pa
             cut_at(machine, day, moment, seed + number)
         except AssertionError as error:
             wrong.append(f"at call {moment} of {len(day.events)}: {str(error)[:600]}")
+    figures["power cuts"] += len(chosen)
     assert not wrong, f"{len(wrong)} of {len(chosen)}:\n" + "\n".join(wrong[:5])
 
 
