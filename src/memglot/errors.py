@@ -17,7 +17,7 @@
     ├── CannotWrite           3  an output that cannot be written
     └── StoreError            3  a precondition is missing
         ├── NoStore, ClosedStore, NotAStore, NewerStore, ReadOnlyStore, LockedStore, FullStore,
-        │   DamagedStore, DamagedText
+        │   FailedDisk, DamagedStore, DamagedText
         └── NotYet, NoViewer, MissingProgram, FailedEmbedder
 
 The number is the exit code. The text says what happened and where, `hint` says what to do next, and the facts are
