@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
@@ -312,3 +313,19 @@ def test_no_check_or_backup_next_to_writers_is_reported(tmp_path: Path, writers:
         count, problems = checked(tmp_path / "backup.db")
         assert problems == []
         assert count > len(acknowledged)
+
+
+def test_writers_may_merge_a_large_log_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of them got an error, which said that another process had been writing for 10 s."""
+    monkeypatch.setattr(log_mark, "_LARGE", 1)
+    path = tmp_path / "store.db"
+    Memory.open(path).close()
+
+    def add(writer: int) -> int:
+        with Memory.open(path) as memory:
+            return len([memory.add(f"{writer} {number}").id for number in range(25)])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(add, range(8))) == [25] * 8
+    with Memory.open(path, write=False) as memory:
+        assert memory.count() == 200 and memory.doctor().problems == []

@@ -61,7 +61,9 @@ class LogMark:
         for _ in range(_TRIES):
             db.execute(_SET)
             if self._pages >= _LARGE:
-                db.wal_checkpoint()
+                # SQLite fails at once if another process is merging the log, which is just as well.
+                with suppress(apsw.BusyError):
+                    db.wal_checkpoint()
             db.execute("BEGIN IMMEDIATE")
             if _value(db) is None:
                 # Another process has just removed the mark, and nothing but the mark may be checkpointed last.
