@@ -21,6 +21,7 @@ from memglot.model import (
     parse_time,
 )
 from memglot.model.record_errors import bad_temporal, bad_time, time_out_of_range, wrong_type
+from memglot.settings import MAX_RECORD_BYTES
 from memglot.store.query import Filter
 from memglot.text.spoken_times import parse_spoken_time
 from memglot.text.tree_pattern import check_tree_pattern, is_pattern
@@ -43,6 +44,7 @@ EDITABLE_FIELDS = (
     "extra",
 )
 _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([kmgt]?)(i?b|)", re.ASCII | re.IGNORECASE)
 _TIMES = {
     "since",
     "until",
@@ -194,6 +196,21 @@ def _sources(value: Any) -> list[dict[str, Any]]:
     if not key:
         raise _bad_source(value, "the key is missing" if equals else "it is empty")
     return [{key: text}] if equals else [{"tool": key}, {"kind": key}]
+
+
+def parse_size(value: int | str | None, default: int = MAX_RECORD_BYTES) -> int:
+    """Return a number of bytes, also from text such as `64MiB`, `100MB` or `1G`. Raise `UsageError`."""
+    if value is None:
+        return default
+    match = _SIZE.fullmatch(str(value)) if not isinstance(value, bool) else None
+    size = 0
+    if match is not None:
+        unit, ending = match[2].upper(), match[3].upper()
+        # `MB` is decimal, as on disks; `M` and `MiB` are binary.
+        size = int(float(match[1]) * (1_000 if ending == "B" and unit else 1_024) ** " KMGT".index(unit or " "))
+    if not 0 < size < 1 << 40:
+        raise UsageError(f"`{shorten(str(value))}` is not a valid size", "write it as `64MiB`, `100MB` or `1G`")
+    return size
 
 
 def without_conversations(filter: Filter) -> Filter:

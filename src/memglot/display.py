@@ -79,6 +79,14 @@ def plural(count: int, singular: str, several: str | None = None) -> str:
     return f"{count:,} {several}"
 
 
+def in_bytes(size: int) -> str:
+    """Return a size in the largest unit that divides it: `64 MiB`."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor:,} {unit}"
+    return f"{size:,} bytes"
+
+
 def first_few(names: Sequence[str], limit: int = 5) -> str:
     """Return the first names, separated by commas, with an ellipsis where there are more."""
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")

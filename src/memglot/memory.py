@@ -15,6 +15,7 @@ from memglot.arguments import (
     make_filter,
     make_tags,
     make_temporal,
+    parse_size,
     without_conversations,
 )
 from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
@@ -387,6 +388,7 @@ class Memory:
         accept_broken_audit: bool = False,
         embed: bool = False,
         isolate: bool = False,
+        max_record: int | str | None = None,
         progress: ShowProgress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
@@ -394,7 +396,7 @@ class Memory:
         What was imported before is skipped, also records without an id, unless `allow_duplicates` is set. An invalid
         record does not stop the import: the result lists it in `errors` and counts it in `failed`. `embed`
         builds vectors for the imported memories at once. With `isolate`, a batch that the store rejects does not stop
-        the import either.
+        the import either. `max_record` is the maximum size of one memory, in bytes or as text such as `64MiB`.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
@@ -414,6 +416,7 @@ class Memory:
             isolate=isolate,
             reading=ReadOptions(
                 lenient=lenient,
+                max_record=parse_size(max_record),
                 space=space,
                 passphrase=passphrase,
                 accept_broken_audit=accept_broken_audit,
@@ -564,14 +567,11 @@ class Memory:
         check_choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
 
-    def diff_with_remote(
-        self, path: str | Path, *, passphrase: Passphrase = None, progress: ShowProgress | None = None
-    ) -> RemoteDiff:
-        """Return what `sync_import` of a file would change."""
+    def diff_with_remote(self, path: str | Path, *, progress: ShowProgress | None = None, **options: Any) -> RemoteDiff:
+        """Return what `sync_import` of a file would change; takes its `passphrase` and `max_record`."""
         from memglot.exporting.sync import diff_with_remote
-        from memglot.formats.base import ReadOptions
 
-        return diff_with_remote(self.store, path, ReadOptions(passphrase=passphrase), Report(progress))
+        return diff_with_remote(self.store, path, Report(progress), **options)
 
     # History, conflicts and maintenance
 

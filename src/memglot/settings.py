@@ -20,6 +20,8 @@ BATCH_BYTES = 768 << 10
 """Maximum size of a batch as JSON; a larger memory is a batch of its own."""
 MAX_DEPTH = 100
 """Maximum nesting depth of JSON and YAML."""
+MAX_RECORD_BYTES = 64 << 20
+"""Maximum size of one memory in an input, by default."""
 MAX_ALIAS_GROWTH = 10
 """YAML aliases may expand a document to at most this many times its size."""
 MAX_ZIP_FILES = 100_000

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax import json_split
-from memglot.formats.syntax.json_split import depth
+from memglot.formats.syntax.json_split import is_deeper
 from memglot.formats.syntax.json_stream import decode_value, objects
 from memglot.report import SourceReport
 from strategies import OBJECTS
@@ -86,7 +86,8 @@ def test_a_value_of_many_reads() -> None:
 
 
 def test_depth_does_not_count_strings() -> None:
-    assert depth(b'{"a":["[[[{{{\\"[["]}') == 2
+    text = b'{"a":["[[[{{{\\"[["]}'
+    assert [is_deeper(text, limit) for limit in (1, 2)] == [True, False]
 
 
 def test_a_record_without_its_brace_affects_only_itself() -> None:

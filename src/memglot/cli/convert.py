@@ -9,6 +9,7 @@ import click
 
 from memglot.cli.export import dropped_text
 from memglot.cli.format_name import FormatName
+from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
@@ -37,6 +38,7 @@ from memglot.exporting.convert import convert as convert_
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
 @click.option("--plaintext", is_flag=True, help="Write encrypted and sensitive memories without encryption.")
 @passphrase_option
+@max_record_option
 @click.option("--report", is_flag=True, help="Show which fields were kept, carried and dropped.")
 def convert(
     session: Session, source: str, target: str, report: bool, passphrase_file: str | None, **options: Any

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from memglot.cli.json_output import Stream
+from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import excerpt
@@ -27,20 +28,21 @@ from memglot.settings import Passphrase
 @click.argument("before", metavar="A", type=click.Path())
 @click.argument("after", metavar="B", type=click.Path())
 @passphrase_option
-def diff(session: Session, before: str, after: str, passphrase_file: str | None) -> int:
+@max_record_option
+def diff(session: Session, before: str, after: str, passphrase_file: str | None, max_record: str | None) -> int:
     """Compare two files, folders or stores, memory by memory.
 
     A and B may have different formats. The exit status is 0 if they are equal and 1 if they differ.
     """
-    return _diff(session, before, after, secret(passphrase_file))
+    return _diff(session, before, after, secret(passphrase_file), max_record)
 
 
-def _diff(session: Session, before: str, after: str, passphrase: Passphrase) -> int:
+def _diff(session: Session, before: str, after: str, passphrase: Passphrase, max_record: str | None) -> int:
     report = Report()
     found = {"added": 0, "removed": 0, "changed": 0}
 
     def counted() -> Iterator[Any]:
-        for difference in diff_(before, after, report, passphrase=passphrase):
+        for difference in diff_(before, after, report, passphrase=passphrase, max_record=max_record):
             found[difference.state] += 1
             yield difference
 

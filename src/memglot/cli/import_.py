@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memglot.cli.format_name import FormatName
+from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     "--allow-duplicates", is_flag=True, help="Import records without an id again if they were imported before."
 )
 @passphrase_option
+@max_record_option
 @click.option("--accept-broken-audit", is_flag=True, help="Import memories.json even if its audit chain is broken.")
 @click.option("--embed", is_flag=True, help="Build vectors for semantic search now; `memglot embed` does it later.")
 @click.option("--recursive", "-r", is_flag=True, help="Has no effect: folders are always read recursively.")

@@ -9,6 +9,7 @@ import click
 
 from memglot.cli.export import print_export
 from memglot.cli.import_ import print_import
+from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command, group
 from memglot.display import plural
@@ -84,6 +85,7 @@ def export(session: Session, out: str, passphrase_file: str | None, **options: A
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 @passphrase_option
+@max_record_option
 @click.option("--restore-deleted", is_flag=True, help="Restore memories that were deleted here.")
 @click.option("--accept-broken-audit", is_flag=True, help="Import the file even if its audit chain is broken.")
 def import_(session: Session, source: str, dry_run: bool, passphrase_file: str | None, **options: Any) -> int:
@@ -101,10 +103,12 @@ def import_(session: Session, source: str, dry_run: bool, passphrase_file: str |
 @command("diff-with-remote", examples="memglot sync diff-with-remote --from=memories.json")
 @click.option("--from", "source", required=True, metavar="FILE", type=click.Path(), help="File of the other machine.")
 @passphrase_option
-def diff_with_remote(session: Session, source: str, passphrase_file: str | None) -> int:
+@max_record_option
+def diff_with_remote(session: Session, source: str, passphrase_file: str | None, max_record: str | None) -> int:
     """Show what importing a memories.json would change."""
     with session.memory() as memory, session.progress("comparing") as bar:
-        found = memory.diff_with_remote(source, passphrase=secret(passphrase_file), progress=bar)
+        passphrase = secret(passphrase_file)
+        found = memory.diff_with_remote(source, passphrase=passphrase, max_record=max_record, progress=bar)
     shown = [f"new        {id}" for _, id in zip(range(_MAX_SHOWN), found.new, strict=False)]
     shown += [f"delete     {id}" for _, id in zip(range(_MAX_SHOWN), found.deletes, strict=False)]
     for name, values in (("update", found.updates), ("conflict", found.conflicts), ("ahead", found.ahead)):

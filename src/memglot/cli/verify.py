@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memglot.cli.format_name import FormatName
+from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
 from memglot.display import plural
@@ -24,12 +25,13 @@ _STATES = {"whole": "intact", "unproven": "no proof"}
 @click.argument("path", type=click.Path())
 @click.option("--format", "-f", type=FormatName(), help="Format of PATH (default: detected by extension and content).")
 @passphrase_option
-def verify(session: Session, path: str, format: str | None, passphrase_file: str | None) -> int:
+@max_record_option
+def verify(session: Session, path: str, format: str | None, passphrase_file: str | None, max_record: str | None) -> int:
     """Verify that an export or a store is complete and unaltered.
 
     The exit status is 0 if it is, and 1 if memories are missing or were edited, or if it contains no proof.
     """
-    verdict = verify_(path, format=format, passphrase=secret(passphrase_file))
+    verdict = verify_(path, format=format, passphrase=secret(passphrase_file), max_record=max_record)
     session.print_result(verdict_value(verdict), verdict_lines(verdict), always=True)
     return 0 if verdict.ok else 1
 

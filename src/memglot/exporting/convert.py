@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from memglot.arguments import parse_size
 from memglot.errors import UsageError
 from memglot.formats import registry
 from memglot.formats.base import STORE, Format, ReadOptions, WriteOptions
@@ -32,6 +33,7 @@ def convert(
     force: bool = False,
     passphrase: Passphrase = None,
     plaintext: bool = False,
+    max_record: int | str | None = None,
     stream: BinaryIO | None = None,
     progress: ShowProgress | None = None,
 ) -> Conversion:
@@ -43,7 +45,12 @@ def convert(
     options = WriteOptions(plain=plain, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
     format = format_to_write(to, target.path, options)
     # A file that another tool can read is an export, whatever it was made from.
-    reading = ReadOptions(lenient=lenient, passphrase=passphrase, sensitive=format.name == STORE)
+    reading = ReadOptions(
+        lenient=lenient,
+        passphrase=passphrase,
+        sensitive=format.name == STORE,
+        max_record=parse_size(max_record),
+    )
     items = read_items([src], registry.get(from_) if from_ else None, report, reading)
     _write(items, format, target, report, options)
     return Conversion(report, format.name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.arguments import parse_size
 from memglot.disk import DiskList, DiskMap
 from memglot.exporting.run import INCLUDE, ExportOptions, store_items
 from memglot.formats.base import ReadOptions
@@ -44,7 +45,12 @@ def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
 
 
 def diff(
-    before: str | Path, after: str | Path, report: Report | None = None, *, passphrase: Passphrase = None
+    before: str | Path,
+    after: str | Path,
+    report: Report | None = None,
+    *,
+    passphrase: Passphrase = None,
+    max_record: int | str | None = None,
 ) -> Iterator[Difference]:
     """Return what must change for one file, folder or store to become the other.
 
@@ -52,7 +58,7 @@ def diff(
     """
     report = report or Report()
     before, after = str(before), str(after)
-    options = ReadOptions(passphrase=passphrase)
+    options = ReadOptions(passphrase=passphrase, max_record=parse_size(max_record))
     keys: DiskList[str] = DiskList()
     matched = 0
     with DiskMap() as unmatched:

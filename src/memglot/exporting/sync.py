@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.arguments import parse_size
 from memglot.disk import DiskList
 from memglot.display import shorten
 from memglot.errors import GIVE_PASSPHRASE, NoPassphrase, UsageError
@@ -156,8 +157,16 @@ class RemoteDiff:
         return {**found, "errors": self.report.errors, "notes": self.report.notes}
 
 
-def diff_with_remote(store: Store, path: str | Path, options: ReadOptions, report: Report) -> RemoteDiff:
+def diff_with_remote(
+    store: Store,
+    path: str | Path,
+    report: Report,
+    *,
+    passphrase: Passphrase = None,
+    max_record: int | str | None = None,
+) -> RemoteDiff:
     """Return what `sync import` of a file would change."""
+    options = ReadOptions(passphrase=passphrase, max_record=parse_size(max_record))
     found = RemoteDiff()
     found.report = report
     items = ((item, place.source) for item, place in read_inputs([path], registry.get(FORMAT), report, options))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.arguments import parse_size
 from memglot.display import plural
 from memglot.errors import DamagedStore, Unreadable
 from memglot.files import path_inside
@@ -40,9 +41,16 @@ class Verdict(msgspec.Struct):
         return self.state == "whole"
 
 
-def verify(path: Path | str, *, format: str | None = None, passphrase: Passphrase = None) -> Verdict:
+def verify(
+    path: Path | str,
+    *,
+    format: str | None = None,
+    passphrase: Passphrase = None,
+    max_record: int | str | None = None,
+) -> Verdict:
     """Check that an export in any format, or a store, is intact and unchanged; `problems` lists what is wrong."""
-    return verify_path(path, Report(), format, ReadOptions(passphrase=passphrase))
+    options = ReadOptions(passphrase=passphrase, max_record=parse_size(max_record))
+    return verify_path(path, Report(), format, options)
 
 
 def verify_path(
@@ -187,7 +195,7 @@ def _proof_of(folder: Path) -> tuple[Path, FolderProof | None]:
 def _digest_in_folder(place: Path, format: Format, options: ReadOptions) -> str | None:
     if format.folder.digest_file is not None:
         return format.folder.digest_file(place) if place.is_file() else None
-    return file_digest(place, lambda source: format.read(source, SourceReport(), options))
+    return file_digest(place, lambda source: format.read(source, SourceReport(), options), options.max_record)
 
 
 def _added_files(folder: Path, proof: FolderProof, format: Format, report: Report) -> list[str]:

@@ -10,7 +10,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.model import FIELDS, Item
 from memglot.report import Report, SourceReport
-from memglot.settings import Passphrase
+from memglot.settings import MAX_RECORD_BYTES, Passphrase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,8 @@ class ReadOptions(_Encrypted):
     """Options of a reader."""
 
     lenient: bool = False
+    max_record: int = MAX_RECORD_BYTES
+    """Maximum size of one memory or conversation in bytes."""
     space: str | None = None
     """Namespace of ids that are derived from those of another tool."""
     accept_broken_audit: bool = False

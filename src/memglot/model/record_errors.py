@@ -1,6 +1,6 @@
 """Errors about one record that several readers and rules share."""
 
-from memglot.display import shorten
+from memglot.display import in_bytes, shorten
 from memglot.errors import BadRecord
 from memglot.settings import MAX_DEPTH
 
@@ -82,6 +82,13 @@ def bad_number(field: str, value: float) -> BadRecord:
 def too_deep(field: str) -> BadRecord:
     """Return the error for nesting beyond the limit."""
     return BadRecord(f"{_quoted(field)} is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
+
+
+def too_large(limit: int) -> BadRecord:
+    """Return the error for a memory that is larger than the limit."""
+    return BadRecord(
+        f"the memory is larger than {in_bytes(limit)}", "split it, or allow larger ones with `--max-record`"
+    )
 
 
 def bad_syntax(language: str, reason: str) -> BadRecord:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from memglot.errors import BadRecord
 from memglot.model import REPLACEMENT, Record, content_hash, repair_text
+
+_MAX_REPLACED = 100_000
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def repair_content(record: Record, tool: str) -> None:
-    """Replace NUL and lone surrogates in the content of a record that a tool wrote; keep the original in `extra`."""
+    """Replace NUL and lone surrogates in the content of a record that a tool wrote; keep the original in `extra`.
+
+    Raise `BadRecord` if there are too many of them.
+    """
+    unstorable = record.content.count("\0") + len(_SURROGATES.findall(record.content))
+    if unstorable > _MAX_REPLACED:
+        raise BadRecord(
+            f"`content` contains {unstorable:,} NUL characters and lone surrogates; the maximum is {_MAX_REPLACED:,}"
+        )
     content, replaced = repair_text(record.content)
     if replaced:
         record.content = content

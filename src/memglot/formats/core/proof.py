@@ -1,5 +1,6 @@
 """The proof of an export: the number of its records and their joint digest, which `verify` checks."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -48,12 +49,13 @@ def proved(items: Iterable[Item], target: Target, report: Report) -> Iterator[tu
     report.proof = end or prover.end()
 
 
-def file_digest(path: Path, read: Callable[[Source], Iterable[Item]]) -> str | None:
+def file_digest(path: Path, read: Callable[[Source], Iterable[Item]], max_record: int = sys.maxsize) -> str | None:
     """Return the hex digest of the record in a file; `None` if there is not exactly one."""
     try:
         source = Source.file(path)
     except Unreadable:
         return None
+    source.max_record = max_record
     try:
         record, *attached = read(source)
     except ValueError:

@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
+from zipfile import ZipFile
 
 from memglot.disk import DiskMap
 from memglot.display import plural
@@ -21,7 +23,7 @@ from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encodi
 from memglot.formats.core.folder_proof import FolderProof
 from memglot.formats.core.sidecar import read_sidecar, sidecar_path
 from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Source, walk
-from memglot.formats.core.zip import BROKEN, is_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
+from memglot.formats.core.zip import BROKEN, is_zip, open_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record
 from memglot.report import Place, Report, SourceReport
@@ -78,19 +80,26 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
 
 
 def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
-    format = used = format or detect_folder(Glance(zip_names(path), lambda name: zip_head(path, name)))
+    with open_zip(path, str(path)) as archive:
+        yield from _read_archive(archive, path, format, report, options)
+
+
+def _read_archive(
+    archive: ZipFile, path: Path, format: Format | None, report: Report, options: ReadOptions
+) -> Iterator[Read]:
+    format = used = format or detect_folder(Glance(zip_names(archive), partial(zip_head, archive)))
     if format is not None and format.folder.read is not None and not format.folder.folder_name:
         with tempfile.TemporaryDirectory(prefix="memglot-") as unpacked:
-            unpack(path, str(path), Path(unpacked), report)
+            unpack(archive, str(path), Path(unpacked), report)
             yield from _read_format_folder(Path(unpacked), format, report, options, str(path))
         return
     known = frozenset(format.extensions) if format else registry.extensions()
     if format is None or format.folder.read_files is None:
         known |= {SIDECAR}
-    found = zip_sources(path, str(path), known, report, format.folder.accepts_file if format else None)
+    found = zip_sources(archive, str(path), known, report, format.folder.accepts_file if format else None)
     first = next(found, None)
     if first is not None and format is not None and format.folder.read_files is not None:
-        yield from _read_zipped_folder(path, format, chain([first], found), report, options)
+        yield from _read_zipped_folder(archive, path, format, chain([first], found), report, options)
     else:
         for source in chain([] if first is None else [first], found):
             try:
@@ -102,32 +111,37 @@ def _read_zip(path: Path, format: Format | None, report: Report, options: ReadOp
                 report.fault(error, source.name)
             except BROKEN as error:
                 report.fault(Unreadable(source.name, str(error).lower()), source.name)
-    yield from _proofs_in_zip(path, used, report)
+    yield from _proofs_in_zip(archive, path, used, report)
     if first is None:
         raise Unreadable(str(path), "no file of a known format in it")
 
 
 def _read_zipped_folder(
-    path: Path, format: Format, sources: Iterable[Source], report: Report, options: ReadOptions
+    archive: ZipFile, path: Path, format: Format, sources: Iterable[Source], report: Report, options: ReadOptions
 ) -> Iterator[Read]:
     """Read the notes of a zip like those of a folder: of the folder that contains all of them, if there is one."""
     assert format.folder.read_files is not None
-    tops = {name.partition("/")[0] if "/" in name else "" for name in zip_names(path)} - {"__MACOSX"}
+    tops = {name.partition("/")[0] if "/" in name else "" for name in zip_names(archive)} - {"__MACOSX"}
     top = tops.pop() if len(tops) == 1 else ""
     start = len(top) + 1 if top else 0
     reading = _begin(str(path), format, report)
     with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
-        for name, text in zip_proofs(path):
+        for name, text in zip_proofs(archive):
             if name == f"{top}/{FOLDER_PROOF}".lstrip("/"):
                 (Path(folder) / FOLDER_PROOF).write_bytes(text)
         with suppress(Unreadable):
             if (proof := FolderProof.at(Path(folder))) is not None:
                 options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
-        named = ((str(source.path)[start:], source) for source in sources)
+        named = ((str(source.path)[start:], _limited(source, options)) for source in sources)
         try:
             yield from _counted(format.folder.read_files(named, top or path.stem, reading, options), reading)
         except BROKEN as error:
             reading.fault(Unreadable(reading.source, str(error).lower()))
+
+
+def _limited(source: Source, options: ReadOptions) -> Source:
+    source.max_record = options.max_record
+    return source
 
 
 def _begin(name: str, format: Format, report: Report) -> SourceReport:
@@ -136,9 +150,9 @@ def _begin(name: str, format: Format, report: Report) -> SourceReport:
     return SourceReport(report, name, format.name)
 
 
-def _proofs_in_zip(path: Path, format: Format | None, report: Report) -> Iterator[Read]:
+def _proofs_in_zip(archive: ZipFile, path: Path, format: Format | None, report: Report) -> Iterator[Read]:
     """Read what the exported folders in a zip keep next to their notes."""
-    for name, text in zip_proofs(path):
+    for name, text in zip_proofs(archive):
         with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
             (Path(folder) / FOLDER_PROOF).write_bytes(text)
             proof = FolderProof.at(Path(folder))
@@ -185,9 +199,10 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: R
             options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
         reading = _begin(str(folder), format, report)
         paths = walk(folder, frozenset(format.extensions), report, vault=True, own=options.own)
-        files = _Files(folder, paths, report)
+        opened = _Files(folder, paths, report)
+        files = ((name, _limited(source, options)) for name, source in opened)
         yield from _counted(format.folder.read_files(files, folder.resolve().name, reading, options), reading)
-        found = files.found
+        found = opened.found
     else:
         known = frozenset(format.extensions) if format else registry.extensions()
         for path in walk(
@@ -257,6 +272,7 @@ def read_source(
     source: Source, format: Format | None, report: Report, options: ReadOptions
 ) -> Generator[Read, None, Format]:
     """Yield the items of one source, and return its format. If it has a proof, compare the count with what was read."""
+    source.max_record = options.max_record
     try:
         if format is None:
             format = detect(source)

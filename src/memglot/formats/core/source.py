@@ -17,7 +17,9 @@ from typing import BinaryIO
 from memglot.display import first_few, plural
 from memglot.errors import Unreadable
 from memglot.formats.core.encoding import BOM, Utf8Stream, encode_text, marked_encoding
+from memglot.model.record_errors import too_large
 from memglot.report import Report
+from memglot.settings import MAX_RECORD_BYTES
 
 FOLDER_PROOF = ".memglot.json"
 SIDECAR = ".memglot"
@@ -35,15 +37,25 @@ _HEAD = 1 << 16
 class Source:
     """One input. `stream` reads it once, as UTF-8 without a byte order mark; `head` holds its first bytes."""
 
-    def __init__(self, name: str, stream: BinaryIO, *, path: Path | None = None, size: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        stream: BinaryIO,
+        *,
+        path: Path | None = None,
+        size: int | None = None,
+        again: Callable[[], BinaryIO] | None = None,
+    ) -> None:
         self.name = name
-        self._again: Callable[[], BinaryIO] | None = None
+        self._again = again
         self.on_disk = False
         """Whether `path` is a real file, and not a name in a zip."""
         self.path = path
         self.modified_at = 0
         """When the file was modified, in microseconds; 0 if unknown."""
         self.size = size
+        self.max_record = MAX_RECORD_BYTES
+        """Maximum size of one memory in bytes."""
         head = stream.read(_HEAD)
         self._encoding = marked_encoding(head)
         if self._encoding is not None:
@@ -149,9 +161,12 @@ class Source:
         return len(self.head) < _HEAD - len(BOM) and not self.head.strip()
 
     def whole(self) -> bytes:
-        """Read all of it at once, for formats with one memory per file."""
+        """Read all of it at once, for formats with one memory per file. Raise `BadRecord` if it is too large."""
         # Most notes are in the head already.
-        return self.head if self._ended else self.stream.read()
+        found = self.head if self._ended else self.stream.read(self.max_record + 1)
+        if len(found) > self.max_record:
+            raise too_large(self.max_record)
+        return found
 
     def close(self) -> None:
         """Close the file."""

@@ -30,6 +30,7 @@ AGENTOS_ID = "mt_"
 # AgentOS keeps these in `metadata`; hashes are always computed, never read from a file.
 _HASHES = frozenset({"content_hash", "import_hash", "contentHash"})
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MAX_COLUMNS = 16_384
 _YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
 
 
@@ -182,16 +183,21 @@ _ALIASES = {
 
 
 class CsvHeader:
-    """The header of a CSV; raise `BadRecord` if it has no `content` column."""
+    """The header of a CSV; raise `BadRecord` if it has no `content` column, or too many columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        if len(names) > _MAX_COLUMNS:
+            raise BadRecord(
+                f"the header has {len(names):,} columns; the maximum is {_MAX_COLUMNS:,}",
+                "remove the ones without data",
+            )
         names = [check_text(name, "the header").strip() for name in names]
         self._names = names
         self.width = len(names)
         self._exact: dict[str, int] = {}
         self._others: list[tuple[int, str]] = []
         setters: dict[str, tuple[int, str, SetField]] = {}
-        seen: dict[str, Any] = {}
+        seen: dict[str, int] = {}
         for index, name in enumerate(names):
             known = _ALIASES.get(name.lower(), name.lower())
             if known in _EXACT and known not in self._exact:
@@ -199,8 +205,7 @@ class CsvHeader:
             elif known in _SETTERS and known not in setters:
                 setters[known] = (index, known, _SETTERS[known])
             else:
-                shown = _free(seen, name or f"column {index + 1}")
-                seen[shown] = None
+                shown = _unused(seen, name or f"column {index + 1}")
                 self._others.append((index, shown))
         if "content" not in self._exact:
             raise _no_content_column(names)
@@ -275,9 +280,25 @@ def _join_scope(record: Record) -> None:
 
 def _free(taken: dict[str, Any], name: str) -> str:
     """Return a key that is not in use."""
-    while name in taken:
-        name += " (column)"
-    return name
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = _another(name, number)
+    return found
+
+
+def _unused(seen: dict[str, int], name: str) -> str:
+    """Return a name that no column has yet, and remember it with the number of columns that wanted it."""
+    found = name
+    while found in seen:
+        seen[name] += 1
+        found = _another(name, seen[name])
+    seen[found] = 0
+    return found
+
+
+def _another(name: str, number: int) -> str:
+    return f"{name} (column)" if number == 1 else f"{name} (column {number})"
 
 
 def _no_content_column(names: Sequence[str]) -> BadRecord:

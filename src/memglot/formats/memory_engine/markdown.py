@@ -51,9 +51,8 @@ def _is_exported(head: bytes) -> bool:
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memory of a file, and its attached items."""
     report.item, report.line = 1, None
-    raw = source.whole()
     try:
-        text = decode_note(raw, source.start)
+        text = decode_note(source.whole(), source.start)
         frame = split_note(text, options.lenient, source.start)
         front, content = frame.front, text[frame.start : frame.end]
         if not front and not content.strip() and not OPENING.match(text):
@@ -99,7 +98,9 @@ def _digest_of(path: Path) -> str | None:
 
     def as_written(source: Source) -> list[Item]:
         text = source.whole()
-        items = list(read(Source.text(text), SourceReport(), ReadOptions()))
+        again = Source.text(text)
+        again.max_record = source.max_record
+        items = list(read(again, SourceReport(), ReadOptions()))
         if not items or not isinstance(items[0], Record):
             return []
         attached = [item for item in items[1:] if not isinstance(item, Record)]

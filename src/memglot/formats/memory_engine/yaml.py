@@ -15,8 +15,8 @@ from memglot.formats.syntax.yaml_writer import dump
 from memglot.model import Item
 from memglot.report import Report, SourceReport
 
-# Each restart reads the file from its start again, so their number is limited.
 _MAX_RESTARTS = 100
+_PIECE = 1 << 16
 _ITEM = re.compile(rb"-\s")
 
 
@@ -34,7 +34,9 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 def _read(source: Source, rest: "_Rest", report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     while True:
-        values = YamlReader(rest.stream, start=rest.offset, size=source.size, unchecked="content")
+        values = YamlReader(
+            rest.stream, start=rest.offset, size=source.size, unchecked="content", max_record=source.max_record
+        )
         try:
             yield from _memories(values, rest, report, options)
             return
@@ -87,21 +89,31 @@ class _Rest:
         `last` is the line where the last item begins; unless the error is `inside` it, the next item is broken.
         """
         self._restarts += 1
-        stream = self._source.reopen() if self._restarts <= _MAX_RESTARTS else None
-        if stream is None:
+        if self._restarts > _MAX_RESTARTS or not self._can_seek():
             return False
-        offset = 0
-        to_pass = 0 if inside else 1
-        for number, line in enumerate(stream):
+        offset = self.offset
+        self.stream.seek(offset)
+        number, to_pass = self.line, 0 if inside else 1
+        while line := self.stream.readline(_PIECE):
             if number >= last and _ITEM.match(line) and (to_pass := to_pass - 1) < 0:
-                stream.seek(offset)
-                self.stream.close()
-                self.stream, self.offset, self.line = stream, offset, number
+                self.stream.seek(offset)
+                self.offset, self.line = offset, number
                 self.item += 1
                 return True
             offset += len(line)
-        stream.close()
+            while line and not line.endswith(b"\n"):
+                line = self.stream.readline(_PIECE)
+                offset += len(line)
+            number += 1
         return False
+
+    def _can_seek(self) -> bool:
+        """Open the source again, if that is not done yet; return False if that is not possible."""
+        if self._restarts == 1 and (stream := self._source.reopen()) is not None:
+            self.stream.close()
+            self.stream = stream
+            return True
+        return self._restarts > 1
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:

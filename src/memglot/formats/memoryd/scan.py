@@ -88,7 +88,9 @@ def scan_file(source: Source, report: SourceReport, options: ReadOptions) -> tup
     if keys[:1] != ["export_metadata"] or _needs_scan(source):
         again = source.reopen()
         assert again is not None
-        _read_through(Source(source.name, again), header, report, options)
+        whole = Source(source.name, again)
+        whole.max_record = source.max_record
+        _read_through(whole, header, report, options)
     cipher = _cipher_of(source.name, header, options)
     # Rows that cannot be decrypted are not imported, so their scopes need no protection.
     report.inputs.sensitive |= header.scopes if cipher is None else header.scopes | header.encrypted_scopes

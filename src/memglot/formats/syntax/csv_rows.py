@@ -1,17 +1,19 @@
 """Split a CSV stream into rows: RFC 4180, any line end, fields over several lines, with line numbers."""
 
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
-from memglot.model.record_errors import bad_bytes
+from memglot.model.record_errors import bad_bytes, too_large
 
 _DELIMITERS = (b",", b";", b"\t")
 _CHUNK = 1 << 17
 _IN_MEMORY = 1 << 23
+_AT_ONCE = 1_000
 # A quote opens a field only at its start; elsewhere in an unquoted field it is an ordinary character.
 _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)" *+')
 # An odd number of quotes may close a field; two quotes are one quote inside of it.
@@ -25,6 +27,8 @@ class CsvLine(NamedTuple):
     text: bytes
     number: int
     offset: int
+    too_large: bool = False
+    """Whether it is larger than a memory may be; its text is then at most a quote and a line end."""
 
 
 class CsvRow(NamedTuple):
@@ -48,13 +52,16 @@ def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
     A quote that never closes, or closes inside a later row, would swallow rows. The lines after it are read again, and
     those with as many fields as the header are rows of their own.
     """
-    feed = _Feed(_lines(source.stream, source.start))
+    limit = source.max_record
+    feed = _Feed(_lines(source.stream, source.start, limit=limit))
     width = doubtful = 0
     for line in feed:
         if b'"' in line.text:
-            building = _Quoted(line, delimiter)
+            building = _Quoted(line, delimiter, limit)
             row = building.build(feed)
             doubtful = max(doubtful, building.doubtful)
+        elif line.too_large:
+            row = CsvRow([], line.number, too_large(limit))
         elif line.text.isspace():
             continue
         else:
@@ -66,26 +73,47 @@ def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
         yield row
 
 
-def _lines(stream: IO[bytes], offset: int, number: int = 0) -> Iterator[CsvLine]:
+def _lines(stream: IO[bytes], offset: int, number: int = 0, *, limit: int = sys.maxsize) -> Iterator[CsvLine]:
     """Yield the lines of a stream, holding no more than a chunk and a line."""
     rest: list[bytes] = []
+    held = dropped = quotes = 0
     while chunk := stream.read(_CHUNK):
         if chunk.endswith(b"\r"):
             # A line feed that follows belongs to the same line end.
             chunk += stream.read(1)
-        if rest:
+        if rest or dropped:
             if b"\n" not in chunk and b"\r" not in chunk:
                 rest.append(chunk)
+                held += len(chunk)
+                if held > limit:
+                    quotes += sum(piece.count(b'"') for piece in rest)
+                    dropped += held
+                    rest, held = [], 0
                 continue
             chunk = b"".join([*rest, chunk])
         found = chunk.splitlines(keepends=True)
         rest = [] if found[-1].endswith((b"\n", b"\r")) else [found.pop()]
+        held = len(rest[0]) if rest else 0
         for text in found:
             number += 1
-            yield CsvLine(text, number, offset)
-            offset += len(text)
-    if rest:
-        yield CsvLine(b"".join(rest), number + 1, offset)
+            if dropped or len(text) > limit and len(text.rstrip(b"\r\n")) > limit:
+                yield _large_line(text, number, offset, quotes)
+            else:
+                yield CsvLine(text, number, offset)
+            offset += dropped + len(text)
+            dropped = quotes = 0
+    if rest or dropped:
+        text = b"".join(rest)
+        is_large = dropped or len(text) > limit
+        yield _large_line(text, number + 1, offset, quotes) if is_large else CsvLine(text, number + 1, offset)
+
+
+def _large_line(end: bytes, number: int, offset: int, quotes: int) -> CsvLine:
+    """Return a line that is too large, given its end and the number of quotes before: one quote if it leaves a field
+    open.
+    """
+    is_open = (quotes + end.count(b'"')) % 2
+    return CsvLine(b'"' * is_open + b"\n", number, offset, True)
 
 
 def _decode(raw: bytes, offset: int) -> tuple[str, BadRecord | None]:
@@ -121,8 +149,10 @@ class _Feed:
 class _Quoted:
     """A row that begins on a line with quotes and may continue on the next lines."""
 
-    def __init__(self, first: CsvLine, delimiter: str) -> None:
-        self._first, self._delimiter = first, delimiter
+    def __init__(self, first: CsvLine, delimiter: str, limit: int) -> None:
+        self._first, self._delimiter, self._limit = first, delimiter, limit
+        self._size = limit + 1 if first.too_large else len(first.text)
+        self._is_open = True
         self._fields: list[str] = []
         self._error: BadRecord | None = None
         # The bytes of a row over several lines; on disk if there are many, since a quote may never close.
@@ -145,6 +175,13 @@ class _Quoted:
             if not closes:
                 return self._broken(feed, start, opened, last, _open_quote())
             assert self._bytes is not None
+            if self._size > self._limit:
+                while closes and self._is_open:
+                    last, closes = self._hold(feed, last)
+                if self._is_open:
+                    return self._broken(feed, start, opened, last, _open_quote())
+                self._bytes.close()
+                return CsvRow([], first.number, too_large(self._limit))
             self._bytes.seek(start)
             text, error = _decode(self._bytes.read(), first.offset + start)
             self._error = self._error or error
@@ -185,12 +222,22 @@ class _Quoted:
             self._bytes = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
             self._bytes.write(self._first.text)
         self._bytes.seek(0, 2)
+        pending: list[bytes] = []
+        closes = False
         for line in feed:
-            self._bytes.write(line.text)
+            pending.append(line.text)
+            if len(pending) >= _AT_ONCE:
+                self._bytes.write(b"".join(pending))
+                pending.clear()
             last = line.number
-            if _CLOSING.search(line.text) is not None:
-                return last, True
-        return last, False
+            self._size += self._limit if line.too_large else len(line.text)
+            if b'"' in line.text:
+                self._is_open ^= line.text.count(b'"') % 2 == 1
+                if _CLOSING.search(line.text) is not None:
+                    closes = True
+                    break
+        self._bytes.write(b"".join(pending))
+        return last, closes
 
     def _broken(self, feed: _Feed, start: int, opened: int, last: int, error: BadRecord) -> CsvRow:
         """Return the error for the quote that opened on a line, and push back the lines after it."""

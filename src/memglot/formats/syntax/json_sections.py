@@ -7,7 +7,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
-from memglot.formats.syntax.json_split import JsonSplitter, is_json
+from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_json
 from memglot.formats.syntax.json_stream import Decode, check_depth, elements
 from memglot.model.record_errors import bad_syntax
 from memglot.report import SourceReport
@@ -22,7 +22,7 @@ def sections(
     `memories` is the key of the list of memories. If the object is broken between two values, that is reported, and
     reading stops.
     """
-    values = JsonSplitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start, source.max_record)
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
@@ -41,36 +41,46 @@ def sections(
                 yield key, raw, value
         else:
             report.item = None
-            single = values.read_value()
-            if single is None or not is_json(single):
-                report.fault(bad_syntax("JSON", f"`{key[:40]}` has no valid value"), line=values.line)
+            found = _single(values, key, report)
+            if found is None:
                 return
-            found = _decode_single(key, single, report, values.line)
-            if found is not None:
-                yield key, single, found[0]
-            values.position += len(single)
+            if found[1]:
+                yield key, found[0], found[1][0]
     values.skip()
     if values.peek():
         report.fault(bad_syntax("JSON", "there is text after the object"), line=values.line)
 
 
-def _decode_single(key: str, raw: bytes, report: SourceReport, line: int) -> tuple[Any] | None:
-    """Decode a value that is not a list; report one that cannot be decoded."""
-    if len(raw) > MAX_SECTION_BYTES:
-        report.fault(
-            BadRecord(
-                f"`{key[:40]}` is a single value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
-                "only lists may be larger",
-            ),
-            line=line,
-        )
+def _single(values: JsonSplitter, key: str, report: SourceReport) -> tuple[bytes, list[Any]] | None:
+    """Read a value that is not a list, decoded in a list; report one that is left out. `None` if it is broken."""
+    line = values.line
+    try:
+        raw = values.read_value()
+    except TooLarge:
+        report.fault(_large_value(key), line=line)
+        if values.skip_value():
+            return b"", []
+        raw = None
+    if raw is None or not is_json(raw):
+        report.fault(bad_syntax("JSON", f"`{key[:40]}` has no valid value"), line=line)
         return None
+    values.position += len(raw)
+    if len(raw) > MAX_SECTION_BYTES:
+        report.fault(_large_value(key), line=line)
+        return raw, []
     try:
         check_depth(raw)
-        return (msgspec.json.decode(raw),)
+        return raw, [msgspec.json.decode(raw)]
     except (msgspec.MsgspecError, UnicodeDecodeError, BadRecord) as error:
         report.fault(bad_syntax("JSON", f"`{key[:40]}` cannot be read: {error}"), line=line)
-        return None
+        return raw, []
+
+
+def _large_value(key: str) -> BadRecord:
+    return BadRecord(
+        f"`{key[:40]}` is a single value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
+        "only lists may be larger",
+    )
 
 
 def _key(values: JsonSplitter) -> str | None:

@@ -6,12 +6,19 @@ from typing import Any, BinaryIO
 import msgspec
 
 from memglot.formats.syntax.json_surrogates import replace_lone_surrogates
+from memglot.settings import MAX_RECORD_BYTES
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]{])")
 _MALFORMED = re.compile(r"JSON is malformed: .*\(byte (\d+)\)")
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
-_SCALAR = re.compile(rb"[^,\]}\s]+")
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[]+|[}\]]+|"', re.DOTALL)
+_CLOSING = bytes.maketrans(b"{[", b"}]")
+_SCALAR = re.compile(rb"[^,\]}\s]+|\}[}\s]*")
+_INSIDE_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_NOT_INSIDE_STRING = re.compile(rb'"|[{\[]+|[}\]]+')
+_BRACES = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
 _LOOK_BACK = 256
 _FAR = 1 << 20
@@ -19,8 +26,14 @@ _READ = 1 << 16
 _MARGIN = 4096
 _GUESSES = 4
 _WINDOW = 1 << 14
-_PATIENCE = 64 << 20
+_TRAILING = re.compile(r"JSON is malformed: trailing characters \(byte (\d+)\)")
+_TRUNCATED = "Input data was truncated"
+_SURROGATE = re.compile(rb"\\\\u[dD]")
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class TooLarge(Exception):
+    """A value is larger than the maximum size of a memory."""
 
 
 class JsonSplitter:
@@ -30,20 +43,25 @@ class JsonSplitter:
     trying the next `}` before a comma, at the speed of the decoder. Strings and braces are counted only if this fails.
     """
 
-    def __init__(self, stream: BinaryIO, start: int = 0) -> None:
+    def __init__(self, stream: BinaryIO, start: int = 0, max_size: int = MAX_RECORD_BYTES) -> None:
         self._stream = stream
+        self.max_size = max_size
         self.buffer = b""
         self.position = 0
         self.ended = False
         self._passed = b"\n"
         self._own_line = False
         self._lines_before = 0
+        self._counted = 0
         self._bytes_before = start
 
     @property
     def line(self) -> int:
         """Line of the current position."""
-        return self._lines_before + self.buffer.count(b"\n", 0, self.position) + 1
+        # Each byte is counted once, however often the line is asked for.
+        self._lines_before += self.buffer.count(b"\n", self._counted, self.position)
+        self._counted = self.position
+        return self._lines_before + 1
 
     @property
     def offset(self) -> int:
@@ -53,12 +71,14 @@ class JsonSplitter:
     def read_more(self) -> bool:
         """Read more bytes; return False at the end of the file."""
         # Reads grow with the value, so that copying stays linear.
-        piece = self._stream.read(max(_READ, len(self.buffer) - self.position))
+        held = len(self.buffer) - self.position
+        piece = self._stream.read(max(_READ, min(held, self.max_size - held)))
         if not piece:
             self.ended = True
             return False
         self._passed = (self._passed + self.buffer[: self.position])[-_LOOK_BACK:]
-        self._lines_before += self.buffer.count(b"\n", 0, self.position)
+        self._lines_before += self.buffer.count(b"\n", self._counted, self.position)
+        self._counted = 0
         self._bytes_before += self.position
         self.buffer = self.buffer[self.position :] + piece
         self.position = 0
@@ -86,7 +106,7 @@ class JsonSplitter:
             match = _CANDIDATE.search(self.buffer, search)
             if match is None:
                 searched = len(self.buffer) - self.position
-                if guesses or searched > _PATIENCE or not self.read_more():
+                if guesses or searched > self.max_size or not self.read_more():
                     return None
                 # The searched text has no end, except for a `}` whose comma may follow.
                 search = max(0, searched - _MARGIN)
@@ -142,15 +162,71 @@ class JsonSplitter:
         return raw[: following.start() + 1] if following else raw
 
     def read_value(self) -> bytes | None:
-        """Return the value at the current position by counting braces; `None` if the file ends first."""
+        """Read the value at the current position; return `None` if the file ends first. Raise `TooLarge`."""
         while True:
-            end = _end_of_value(self.buffer, self.position)
+            end = self._end()
             if end is not None and (end < len(self.buffer) or self.ended or self.buffer[end - 1 : end] in b'}]"'):
+                if end - self.position > self.max_size:
+                    raise TooLarge
                 return self.buffer[self.position : end]
-            if len(self.buffer) - self.position > _PATIENCE and _NEXT.search(self.buffer, self.position):
-                return None
+            if len(self.buffer) - self.position > self.max_size:
+                if _is_cut(self.buffer[self.position :]):
+                    raise TooLarge
+                if _NEXT.search(self.buffer, self.position):
+                    return None
             if not self.read_more():
                 return self.buffer[self.position : end] if end is not None else None
+
+    def _end(self) -> int | None:
+        """Return the end of the value at the current position, or `None` if it is not in the buffer."""
+        if self.buffer[self.position : self.position + 1] in (b"{", b"["):
+            # The decoder names the end of a valid value, and is fast.
+            rest = memoryview(self.buffer)[self.position :]
+            try:
+                _raw(rest)
+            except RecursionError:
+                pass
+            except msgspec.DecodeError as error:
+                if (match := _TRAILING.match(str(error))) is not None:
+                    # It counts trailing characters from 1.
+                    return self.position + len(bytes(rest[: int(match[1]) - 1]).rstrip(b" \t\r\n"))
+                if str(error) == _TRUNCATED and _SURROGATE.search(self.buffer) is None:
+                    return None
+        return _end_of_value(self.buffer, self.position)
+
+    def skip_value(self) -> bool:
+        """Skip the value at the current position without holding it; return False if the file ends first."""
+        if self.buffer[self.position : self.position + 1] not in (b"{", b"[", b'"'):
+            return self._skip_scalar()
+        level, in_string = 0, False
+        while True:
+            if in_string:
+                self.position = _INSIDE_STRING.match(self.buffer, self.position).end()  # type: ignore[union-attr]
+                if self.buffer[self.position : self.position + 1] == b'"':
+                    self.position += 1
+                    in_string = False
+            else:
+                match = _NOT_INSIDE_STRING.search(self.buffer, self.position)
+                self.position = match.end() if match else len(self.buffer)
+                token = match[0] if match else b""
+                in_string = token == b'"'
+                if token[:1] in (b"}", b"]"):
+                    self.position -= max(len(token) - level, 0)
+                    level -= len(token)
+                elif not in_string:
+                    level += len(token)
+            if level <= 0 and not in_string:
+                return True
+            # A backslash at the end belongs to the character after it.
+            if len(self.buffer) - self.position < 2 and not self.read_more():
+                return False
+
+    def _skip_scalar(self) -> bool:
+        while (match := _SCALAR.match(self.buffer, self.position)) is not None:
+            self.position = match.end()
+            if self.position < len(self.buffer) or not self.read_more():
+                break
+        return True
 
     def _next_line(self) -> re.Pattern[bytes] | None:
         """Return the pattern of a line that begins the next object, if the current one begins its line.
@@ -208,32 +284,53 @@ def is_json(raw: bytes) -> bool:
     return True
 
 
+def _is_cut(raw: bytes) -> bool:
+    """Return True if a text is the beginning of a JSON value, as far as it goes."""
+    try:
+        _raw(replace_lone_surrogates(raw))
+    except RecursionError:
+        return True
+    except msgspec.DecodeError as error:
+        return str(error) == _TRUNCATED
+    return True
+
+
 def _end_of_value(buffer: bytes, position: int) -> int | None:
     first = buffer[position : position + 1]
     if first not in (b"{", b"[", b'"'):
         match = _SCALAR.match(buffer, position)
         return match.end() if match else position + 1
-    opened: list[bytes] = []
+    opened = bytearray()
     for match in _TOKEN.finditer(buffer, position):
         token = match[0]
         if token == b'"':
             return None
-        if token in (b"{", b"["):
-            opened.append(token)
-        elif token in (b"}", b"]") and opened.pop() != (b"{" if token == b"}" else b"["):
-            return None
+        if token[0] in b"{[":
+            opened += token
+        elif token[0] in b"}]":
+            # Brackets are taken in runs, which makes deep nesting cheap.
+            count = min(len(token), len(opened))
+            if opened[-count:][::-1].translate(_CLOSING) != token[:count]:
+                return None
+            del opened[-count:]
+            if not opened:
+                return match.start() + count
         if not opened:
             return match.end()
     return None
 
 
-def depth(raw: bytes) -> int:
-    """Return the nesting depth of a JSON text."""
-    level = deepest = 0
-    for match in _TOKEN.finditer(raw):
-        if match[0] in (b"{", b"["):
-            level += 1
-            deepest = max(deepest, level)
-        elif match[0] in (b"}", b"]"):
-            level -= 1
-    return deepest
+def is_deeper(raw: bytes, limit: int) -> bool:
+    """Return True if a JSON text is nested more deeply than a limit."""
+    if raw.count(b"[") + raw.count(b"{") <= limit:
+        return False
+    brackets = _STRING.sub(b"", raw).translate(_BRACES, _NOT_BRACKETS)
+    # Each pass removes the innermost pairs.
+    for _ in range(limit):
+        if b"[" * (limit + 1) in brackets:
+            return True
+        shorter = brackets.replace(b"[]", b"")
+        if len(shorter) == len(brackets):
+            return False
+        brackets = shorter
+    return bool(brackets)

@@ -1,6 +1,7 @@
 """The objects of a JSON file in any layout: an array, a single object, or one object per line."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -8,13 +9,14 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_shape import type_name
-from memglot.formats.syntax.json_split import JsonSplitter, depth, is_json
+from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_deeper, is_json
 from memglot.formats.syntax.json_surrogates import decode_with_surrogates, lone_surrogates
-from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep
+from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep, too_large
 from memglot.report import SourceReport
 from memglot.settings import MAX_DEPTH
 
 Decode = Callable[[bytes], Any]
+_PIECE = 1 << 20
 _TRUNCATED = "Input data was truncated"
 
 
@@ -33,7 +35,7 @@ def objects(source: Source, report: SourceReport, decode: Decode) -> Iterator[tu
 
 def _after_space(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     """Yield the values after white space that is longer than the head."""
-    values = JsonSplitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start, source.max_record)
     report.find_line = lambda: values.line
     if values.peek() == b"[":
         values.skip()
@@ -65,7 +67,17 @@ def _one_a_line(start: bytes) -> bool:
 def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
     item = 0
     offset = source.start
-    for number, line in enumerate(source.stream, 1):
+    read_line = partial(source.stream.readline, source.max_record + len(b"\r\n"))
+    for number, line in enumerate(iter(read_line, b""), 1):
+        if len(line) > source.max_record and len(line.rstrip(b"\r\n")) > source.max_record:
+            item += 1
+            report.line, report.item = number, item
+            report.failed_record(too_large(source.max_record))
+            while line and not line.endswith(b"\n"):
+                offset += len(line)
+                line = source.stream.readline(_PIECE)
+            offset += len(line)
+            continue
         try:
             value = decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -82,7 +94,7 @@ def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
 
 
 def _array(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    values = JsonSplitter(source.stream, source.start)
+    values = JsonSplitter(source.stream, source.start, source.max_record)
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
@@ -99,43 +111,66 @@ def elements(
     `memories` says whether they are memories, so that a truncated one counts as one.
     """
     item = 0
-    separated = True
+    separated, last = True, b""
     while (byte := values.peek()) != b"]":
         report.item, report.offset = item + 1, values.offset
         if not byte:
             report.fault(bad_syntax("JSON", "the file ends inside the list"), line=values.line)
             return
         if byte == b",":
-            if separated:
+            if separated and last != b",":
                 report.fault(bad_syntax("JSON", "unexpected comma instead of a memory"), line=values.line)
-            separated = True
+            separated, last = True, b"," if separated else b""
             values.skip()
             continue
         if not separated:
             report.fault(bad_syntax("JSON", "missing comma between two memories"), line=values.line)
         item += 1
-        found = values.try_object(decode) if byte == b"{" else None
-        raw = found[0] if found else values.read_value()
-        if raw is None:
+        last = byte
+        try:
+            found = _element(values, decode, byte)
+        except TooLarge:
+            separated = not _skip_large(values, report)
+            continue
+        if found is None:
             if memories:
                 report.failed_record(bad_syntax("JSON", "the file ends inside this memory"))
             else:
                 report.fault(bad_syntax("JSON", "the file ends inside this list"), line=values.line)
             separated = values.skip_to_next_object()
             continue
-        value = found[1] if found else None
-        if value is None and not is_json(raw):
-            raw = values.cut_at_next_object(raw)
-        yield raw, value
-        values.position += len(raw)
+        yield found
+        values.position += len(found[0])
         separated = False
     if separated and item:
         report.fault(bad_syntax("JSON", "trailing comma at the end of the list"), line=values.line)
     values.skip()
 
 
+def _element(values: JsonSplitter, decode: Decode, byte: bytes) -> tuple[bytes, Any] | None:
+    """Return the text and the decoded value at the current position; `None` if it has no end. Raise `TooLarge`."""
+    if byte == b"{" and (found := values.try_object(decode)) is not None:
+        raw, value = found
+    elif (whole := values.read_value()) is not None:
+        raw, value = whole, None
+    else:
+        return None
+    if len(raw) > values.max_size:
+        raise TooLarge
+    return raw if value is not None or is_json(raw) else values.cut_at_next_object(raw), value
+
+
+def _skip_large(values: JsonSplitter, report: SourceReport) -> bool:
+    """Report the value at the current position as too large, and skip it; return False if the file ends inside it."""
+    report.failed_record(too_large(values.max_size))
+    if values.skip_value():
+        return True
+    report.fault(bad_syntax("JSON", "the file ends inside this memory"), line=values.line)
+    return False
+
+
 def _sequence(source: Source, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
-    yield from _values(JsonSplitter(source.stream, source.start), report)
+    yield from _values(JsonSplitter(source.stream, source.start, source.max_record), report)
 
 
 def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes, Any]]:
@@ -143,7 +178,11 @@ def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes,
     while values.peek():
         item += 1
         report.item, report.line, report.offset = item, values.line, values.offset
-        raw = values.read_value()
+        try:
+            raw = values.read_value()
+        except TooLarge:
+            _skip_large(values, report)
+            continue
         if raw is None:
             report.failed_record(bad_syntax("JSON", "this memory is not closed"))
             values.skip_to_next_object()
@@ -155,7 +194,7 @@ def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes,
 
 def check_depth(raw: bytes) -> None:
     """Raise `BadRecord` for a value that is nested too deeply; counting brackets clears nearly all."""
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth(raw) > MAX_DEPTH:
+    if is_deeper(raw, MAX_DEPTH):
         raise too_deep("the memory")
 
 

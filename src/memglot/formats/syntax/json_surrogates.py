@@ -49,9 +49,13 @@ def decode_with_surrogates(raw: bytes, places: list[int], offset: int, unchecked
     data = msgspec.json.decode(replace_lone_surrogates(raw, places))
     found = json.loads(raw).get(unchecked) if unchecked and isinstance(data, dict) else None
     texts = {text for text in (found if isinstance(found, list) else [found]) if isinstance(text, str)}
-    allowed = [match.span() for match in _STRING.finditer(raw) if json.loads(match[0]) in texts]
+    strings = (match for match in _STRING.finditer(raw) if b"\\u" in match[0])
+    allowed = [match.span() for match in strings if json.loads(match[0]) in texts]
+    number = 0
     for at in places:
-        if not any(start < at < end for start, end in allowed):
+        while number < len(allowed) and allowed[number][1] <= at:
+            number += 1
+        if number == len(allowed) or not allowed[number][0] < at:
             raise bad_bytes(offset + at, "a lone surrogate")
     data[unchecked] = found
     return data

@@ -7,6 +7,7 @@ values.
 import io
 import math
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -15,9 +16,9 @@ import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 from memglot.errors import BadRecord
-from memglot.formats.syntax.yaml_text import YamlText, restore
-from memglot.model.record_errors import bad_number, bad_syntax, too_deep
-from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH
+from memglot.formats.syntax.yaml_text import TooMuchText, YamlText, restore
+from memglot.model.record_errors import bad_number, bad_syntax, too_deep, too_large
+from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH, MAX_RECORD_BYTES
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -25,6 +26,8 @@ _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TYPED = frozenset("~+-.0123456789nNtTfF")
+_MAX_LEVEL = 3 * MAX_DEPTH
+_MAX_EVENTS = 1_000_000
 _STANDARD = "tag:yaml.org,2002:"
 
 
@@ -45,9 +48,16 @@ class YamlReader:
     """
 
     def __init__(
-        self, stream: BinaryIO, *, start: int = 0, size: int | None = None, unchecked: str | None = None
+        self,
+        stream: BinaryIO,
+        *,
+        start: int = 0,
+        size: int | None = None,
+        unchecked: str | None = None,
+        max_record: int = MAX_RECORD_BYTES,
     ) -> None:
         self._text = YamlText(stream, start)
+        self._max_record = self._text.bytes_allowed = max_record
         self._unchecked = unchecked
         self._parser = CParser(self._text)
         self._size = size or 0
@@ -55,7 +65,7 @@ class YamlReader:
         # By identity: an anchored value lives as long as this reader, or is replaced by one that is measured again.
         self._weights: dict[int, int] = {}
         self._expanded = 0
-        self._level = 0
+        self._level = self._events = 0
         self._event: Any = None
         self.line = 0
         self.inside = False
@@ -86,9 +96,14 @@ class YamlReader:
         """Return one value, or its error; all of its events are consumed."""
         self.line = event.start_mark.line + 1
         self.inside = True
+        self._events = 0
+        self._text.bytes_allowed = self._max_record
         base = self._level - (1 if isinstance(event, yaml.CollectionStartEvent) else 0)
         try:
             value = self._build(event, 1)
+            # Marks count too, but they are rare.
+            if self._event.end_mark.index - event.start_mark.index > self._max_record and not self._text.has_marks:
+                value = too_large(self._max_record)
         except BadRecord as error:
             while self._level > base:
                 self._next()
@@ -99,6 +114,8 @@ class YamlReader:
     def _next(self) -> Any:
         try:
             event = self._event = self._parser.get_event()
+        except TooMuchText:
+            raise BrokenYaml(too_large(self._max_record), self.line) from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else self.line
@@ -107,8 +124,14 @@ class YamlReader:
             raise BrokenYaml(bad_syntax("YAML", str(error).partition("\n")[0]), self.line) from None
         if isinstance(event, yaml.CollectionStartEvent):
             self._level += 1
+            if self._level > _MAX_LEVEL:
+                # libyaml takes quadratic time to read on.
+                raise BrokenYaml(too_deep("the memory"), self.line)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._level -= 1
+        self._events += 1
+        if self._events > _MAX_EVENTS:
+            raise BrokenYaml(_too_many(), self.line)
         return event
 
     def _build(self, event: Any, depth: int) -> Any:
@@ -184,9 +207,14 @@ class YamlReader:
         return value
 
 
+def _too_many() -> BadRecord:
+    """Return the error for an item with too many values."""
+    return BadRecord(f"the memory has more than {_MAX_EVENTS:,} values", "split it, or import it as JSON")
+
+
 def load(text: bytes, start: int = 0) -> Any:
     """Return the value of a small document; raise `BadRecord` or `BrokenYaml`."""
-    reader = YamlReader(io.BytesIO(text), start=start, size=len(text))
+    reader = YamlReader(io.BytesIO(text), start=start, size=len(text), max_record=sys.maxsize)
     values = list(reader.values())
     for value in values:
         if isinstance(value, BadRecord):

@@ -7,6 +7,9 @@ original.
 
 import codecs
 import re
+import sys
+from array import array
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -16,18 +19,24 @@ from memglot.model.record_errors import bad_bytes
 
 # A character that no text uses, and that libyaml accepts.
 _MARK, _MARK_ESCAPE, _MARK_CODE = "\U0010fffe", "\\U0010FFFE", "0001"
-_ALLOWED = "[\x7f-\x9f\u2028\u2029\ufffe\uffff]"
+_ALLOWED = "\x7f-\x9f\u2028\u2029\ufffe\uffff"
 # Everything that libyaml does not take as an ordinary character: the allowed ones, and those that YAML forbids.
 _ODD = "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010fffd\U0010ffff]"
-_SURROGATE = r"\\u([dD][89a-fA-F][0-9a-fA-F]{2})"
 _odd = re.compile(_ODD)
-_allowed = re.compile(_ALLOWED)
-_special = re.compile(f"{_ODD}|{_SURROGATE}")
+_allowed = re.compile(f"[{_ALLOWED}{_MARK}]")
+_marks = {ord(found): f"{_MARK}{ord(found):04x}" for found in map(chr, range(0x10000)) if _allowed.match(found)}
+_marks[ord(_MARK)] = _MARK + _MARK_CODE
+# Runs of what YAML forbids, and of escaped surrogates.
+_special = re.compile(rf"(?:(?![{_ALLOWED}{_MARK}]){_ODD})+|((?:\\u[dD][89a-fA-F][0-9a-fA-F]{{2}})+)")
 # A piece may end inside an escape, whose rest comes with the next one.
 _partial = re.compile(r"\\(?:u(?:[dD][0-9a-fA-F]{0,2})?)?\Z")
 _marked = re.compile(rf"{_MARK}([0-9a-fA-F]{{4}})|{re.escape(_MARK_ESCAPE)}([dD][89a-fA-F][0-9a-fA-F]{{2}})")
 _surrogate = re.compile("[\ud800-\udfff]")
 _NAMES = {"\0": "NUL"}
+
+
+class TooMuchText(Exception):
+    """An item is larger than the maximum size of a memory."""
 
 
 class YamlText:
@@ -40,11 +49,16 @@ class YamlText:
         self._bytes = start
         self._characters = 0
         self._refused: deque[tuple[int, int, str]] = deque()
-        self._surrogates: deque[tuple[int, int]] = deque()
+        # The places of escaped surrogates: characters, and bytes.
+        self._surrogates = array("Q"), array("Q")
         self.has_marks = False
+        self.bytes_allowed = sys.maxsize
+        """Number of bytes that may be read from here on, and a little more."""
 
     def read(self, size: int = -1, /) -> str:
         """Return the next piece of text; empty at the end."""
+        if self.bytes_allowed < 0:
+            raise TooMuchText
         text, ended = "", False
         while not text and not ended:
             piece = self._stream.read(size)
@@ -63,31 +77,36 @@ class YamlText:
         """Yield the text in pieces, each special character replaced."""
         done = 0
         for match in _special.finditer(text):
-            before = text[done : match.start()]
-            self._pass(before, before)
-            yield before
-            found = self._replacement(match[0], match[1])
-            self._pass(match[0], found)
-            yield found
+            yield self._marked(text[done : match.start()])
+            found = match[0]
+            if match[1] is not None:
+                # Only in double quotes this is an escape; elsewhere `restore` finds the text of our own.
+                for places, here in zip(self._surrogates, (self._characters, self._bytes), strict=True):
+                    places.append(here)
+                self.has_marks = True
+                replaced = found.replace("\\u", _MARK_ESCAPE)
+            else:
+                self._refused.append((self._characters, self._bytes, _name(found[0])))
+                replaced = "\N{REPLACEMENT CHARACTER}" * len(found)
+            self._pass(found, replaced)
+            yield replaced
             done = match.end()
-        self._pass(text[done:], text[done:])
-        yield text[done:]
+        yield self._marked(text[done:])
 
-    def _replacement(self, found: str, escaped: str | None) -> str:
-        if escaped is not None:
-            # Only in double quotes this is an escape; elsewhere `restore` finds the text of our own.
-            self._surrogates.append((self._characters, self._bytes))
+    def _marked(self, text: str) -> str:
+        """Return a text with marks for the characters that YAML allows and libyaml does not."""
+        marked = text
+        if _allowed.search(text) is not None:
             self.has_marks = True
-            return _MARK_ESCAPE + escaped
-        if found == _MARK or _allowed.match(found):
-            self.has_marks = True
-            return _MARK + (_MARK_CODE if found == _MARK else f"{ord(found):04x}")
-        self._refused.append((self._characters, self._bytes, _name(found)))
-        return "\N{REPLACEMENT CHARACTER}"
+            marked = text.translate(_marks)
+        self._pass(text, marked)
+        return marked
 
     def _pass(self, read: str, given: str) -> None:
+        size = len(read.encode("utf-8", "surrogateescape"))
         self._characters += len(given)
-        self._bytes += len(read.encode("utf-8", "surrogateescape"))
+        self._bytes += size
+        self.bytes_allowed -= size
 
     def refused_before(self, character: int) -> BadRecord | None:
         """Return the first error in the text up to a position; each error is returned once."""
@@ -95,15 +114,18 @@ class YamlText:
         while self._refused and self._refused[0][0] < character:
             _, offset, what = self._refused.popleft()
             found = found or bad_bytes(offset, what)
-        while self._surrogates and self._surrogates[0][0] < character:
-            self._surrogates.popleft()
+        if before := bisect_left(self._surrogates[0], character):
+            for places in self._surrogates:
+                del places[:before]
         return found
 
     def lone_surrogate(self, text: str, character: int) -> BadRecord | None:
         """Return the error for a lone surrogate in a scalar that begins at a position; `None` if it has none."""
         if text.isascii() or _surrogate.search(text) is None:
             return None
-        return bad_bytes(next((at for place, at in self._surrogates if place >= character), 0), "a lone surrogate")
+        characters, offsets = self._surrogates
+        number = bisect_left(characters, character)
+        return bad_bytes(offsets[number] if number < len(offsets) else 0, "a lone surrogate")
 
 
 def restore(text: str) -> str:
