@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 from memglot.errors import DamagedStore
 from memglot.exporting.salvage import salvage
@@ -17,12 +18,12 @@ from memglot.store.hidden import SENSITIVE, sensitive_scopes
 from memglot.store.location import open_store
 from memglot.store.sqlite.store import SqliteStore
 
+Read: TypeAlias = Callable[[Store, int], Iterator[Item]]
+"""Reads a store, given the number of records that were yielded before."""
 
-def readable_items(store: Store, read: Callable[[Store, int], Iterator[Item]], report: Report) -> Iterator[Item]:
-    """Yield what `read` yields of a store; if that is damaged, the rest of what can be read of it.
 
-    `read` gets a store, and the number of records that were yielded before.
-    """
+def readable_items(store: Store, read: Read, report: Report) -> Iterator[Item]:
+    """Yield what `read` yields of a store; if that is damaged, then the rest of what can be read of it."""
     count = 0
     try:
         for item in read(store, 0):
@@ -34,9 +35,7 @@ def readable_items(store: Store, read: Callable[[Store, int], Iterator[Item]], r
         yield from _rest(store, read, report, count)
 
 
-def _rest(
-    store: SqliteStore, read: Callable[[Store, int], Iterator[Item]], report: Report, count: int
-) -> Iterator[Item]:
+def _rest(store: SqliteStore, read: Read, report: Report, count: int) -> Iterator[Item]:
     """Yield the items after the first ones, from a copy of what can be read."""
     with TemporaryDirectory(prefix="memglot-") as folder:
         path = Path(folder) / "salvaged.db"
