@@ -60,6 +60,10 @@ def wrong_type(path: Path) -> None:
     sql(path, "UPDATE records SET created_at = 'soon' WHERE seq = 7")
 
 
+def number_for_text(path: Path) -> None:
+    sql(path, "UPDATE records SET content = x'00', title = x'00' WHERE seq = 7")
+
+
 def lost_page(path: Path) -> None:
     overwrite(path, pages_of(path, "records")[5])
 
@@ -90,7 +94,7 @@ def test_a_truncated_store_is_reported(path: Path) -> None:
         list(memory.list(limit=None))
 
 
-@pytest.mark.parametrize("damage", [invalid_text, lost_page])
+@pytest.mark.parametrize("damage", [invalid_text, invalid_json, number_for_text, lost_page])
 def test_search_reports_damage(path: Path, damage: Callable[[Path], None]) -> None:
     damage(path)
     with Memory.open(path, write=False) as memory:

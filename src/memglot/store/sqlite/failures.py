@@ -1,7 +1,8 @@
 """Translation of SQLite errors into memglot errors."""
 
 import errno
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import apsw
 import msgspec
@@ -21,9 +22,30 @@ from memglot.errors import (
 from memglot.files import is_unreadable
 from memglot.settings import BUSY_SECONDS
 
+T = TypeVar("T")
+
 
 class DamagedRow(Exception):
     """A row whose values cannot be those of a memory or another item."""
+
+
+def of_texts(function: Callable[..., T]) -> Callable[..., T]:
+    """Return a function for SQL that raises `DamagedRow` for values that are not texts."""
+
+    def call(*values: Any) -> T:
+        try:
+            return function(*values)
+        except (AttributeError, TypeError) as error:
+            check_texts(values)
+            raise error
+
+    return call
+
+
+def check_texts(values: Iterable[object]) -> None:
+    """Raise `DamagedRow` unless all values are texts or NULL."""
+    if not all(value is None or isinstance(value, str) for value in values):
+        raise DamagedRow("a value that must be a text is not one")
 
 
 FAILURES = (apsw.Error, UnicodeDecodeError, msgspec.DecodeError, DamagedRow)

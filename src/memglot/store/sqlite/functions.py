@@ -7,6 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from memglot.store.sqlite.failures import of_texts
 from memglot.text.grep import Grep
 from memglot.text.tree_pattern import matches_tree
 
@@ -23,7 +24,7 @@ def register(db: apsw.Connection) -> None:
         "memglot_matches_tree": matches_tree,
     }
     for name, function in functions.items():
-        db.create_scalar_function(name, function, -1, deterministic=True)
+        db.create_scalar_function(name, of_texts(function), -1, deterministic=True)
 
 
 def _holds(stored: str | None, wanted: str) -> bool:

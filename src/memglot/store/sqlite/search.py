@@ -13,6 +13,7 @@ from memglot.errors import DamagedStore, DamagedText
 from memglot.model import DELETED, Record
 from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition
 from memglot.store.sqlite.connection import Connection
+from memglot.store.sqlite.failures import check_texts
 from memglot.store.sqlite.filters import NOT_DELETED, condition
 from memglot.store.sqlite.fts_query import Lookup, expression, hard_conditions
 from memglot.store.sqlite.rows import COLUMNS, from_row, listed
@@ -203,27 +204,29 @@ class SqliteSearch:
         lookup = Lookup(query, self._text.tokens)
         sql = f"SELECT seq, {_TEXTS} FROM records WHERE seq > ? AND {where}"
         found = []
-        for seq, *texts in self._connection.rows(sql, (0 if self._is_damaged else self._text.indexed_to(), *bindings)):
-            words = lookup.words_in(self._cut(texts))
+        after = 0 if self._is_damaged else self._text.indexed_to()
+        for seq, cut in self._connection.read(self._cut, sql, (after, *bindings)):
+            words = lookup.words_in(cut)
             # The conditions already require the quoted phrases.
             if words or query.phrases:
                 found.append((seq, max(1, len(words)) / max(1, len(query.terms) + len(query.phrases))))
         return found
 
-    def _cut(self, texts: Sequence[str | None]) -> list[str]:
-        content, title, tags, tree, meta = texts
+    def _cut(self, row: Sequence[Any]) -> tuple[int, list[str]]:
+        """Return the number of a record and the words of its texts."""
+        number, content, title, tags, tree, meta = row
+        check_texts(row[1:])
         plain = (index_text(short_values(tags), content), index_text(tree), index_values(meta))
         parts = (index_text(content), index_text(title, content), *plain)
         # A word between the parts keeps a phrase from matching across two of them.
-        return self._text.tokens(" \ue000 ".join(part for part in parts if part))
+        return number, self._text.tokens(" \ue000 ".join(part for part in parts if part))
 
     def matched_words(self, query: Query, numbers: Sequence[int]) -> dict[int, list[str]]:
         """Return the words of a query that each of the records contains."""
         lookup = Lookup(query, self._text.tokens)
         sql = f"SELECT seq, {_TEXTS} FROM {_WANTED} JOIN records ON seq = wanted"
-        return {
-            seq: lookup.words_in(self._cut(texts)) for seq, *texts in self._connection.rows(sql, (listed(numbers),))
-        }
+        found = self._connection.read(self._cut, sql, (listed(numbers),))
+        return {seq: lookup.words_in(cut) for seq, cut in found}
 
     def frequencies(self, forms: Sequence[str]) -> tuple[list[int], int]:
         """Return the number of records that contain each word form, and the number of all records."""

@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.errors import DamagedStore
 from memglot.store.sqlite.connection import CACHE, Connection
-from memglot.store.sqlite.failures import FAILURES
+from memglot.store.sqlite.failures import FAILURES, of_texts
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
@@ -72,7 +72,7 @@ class TextIndex:
             "memglot_word": is_word,
         }
         for name, function in functions.items():
-            self._db.create_scalar_function(name, function, -1, deterministic=True)
+            self._db.create_scalar_function(name, of_texts(function), -1, deterministic=True)
 
     @contextmanager
     def loading(self, *, by_content: bool) -> Iterator[None]:
