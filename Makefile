@@ -7,7 +7,7 @@ STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync docs clean
+.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -96,6 +96,9 @@ bench-search: $(STAMP)  ## measure the quality and speed of search
 
 bench-sync: $(STAMP)  ## measure memories.json
 	$(BIN)/python bench/sync.py
+
+bench-transactions: $(STAMP)  ## measure how long others wait while large stores are changed
+	$(BIN)/python bench/transactions.py
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/data

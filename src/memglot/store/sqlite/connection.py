@@ -180,9 +180,9 @@ class Connection:
             self._mark.begin(self.db)
 
     def give_way(self) -> None:
-        """After a long transaction, pause for longer than waiting writers do between two tries."""
+        """After a long transaction, pause so that waiting writers, who may be slow to wake up, get a turn."""
         if not self.is_writing and self._held >= _LONG_SECONDS:
-            time.sleep(2 * max(_RETRY_SECONDS))
+            time.sleep(max(2 * max(_RETRY_SECONDS), self._held / 4))
 
     @property
     def is_writing(self) -> bool:
