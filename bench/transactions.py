@@ -83,10 +83,10 @@ def main() -> None:
         for what, *arguments in (
             ("imports all", "import", first, "--quiet"),
             ("imports a tenth more", "import", more, "--quiet"),
+            ("undoes the tenth", "undo", "last"),
             ("moves everything", "move", "work", "old"),
             ("copies a branch", "copy", "old.project2", "copies"),
             ("deletes a branch", "delete-tree", "old.project3"),
-            ("undoes the tenth", "undo", "last"),
             ("completes the indexes again", "doctor", "--fix"),
         ):
             row(what, next_to(store, *memglot, *arguments), bare)
