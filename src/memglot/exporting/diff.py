@@ -15,7 +15,7 @@ from memglot.formats.sqlite import is_store
 from memglot.model import FIELDS, Item, Record, canonical, content_hash, to_builtins
 from memglot.report import Report
 from memglot.settings import Passphrase
-from memglot.store.location import open_store
+from memglot.store.location import open_input_store
 
 _TIMES = frozenset({"created_at", "updated_at", "clocks"})
 
@@ -32,7 +32,7 @@ class Difference(msgspec.Struct):
 def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
     """Yield all items of a file, a folder or a store."""
     if "://" in path or (path != "-" and is_store(Path(path))):
-        store = open_store(path, write=False)
+        store = open_input_store(path, lambda error, _: report.fault(error, path))
         try:
             # Nothing leaves this machine, so sensitive scopes are included.
             for item in store_items(store, ExportOptions(sensitive=INCLUDE), report):

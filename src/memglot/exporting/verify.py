@@ -23,7 +23,7 @@ from memglot.model import Item, Record, owner_of
 from memglot.report import Proof, Report, SourceReport
 from memglot.settings import Passphrase
 from memglot.store.contract import Store
-from memglot.store.location import open_store
+from memglot.store.location import open_input_store
 
 
 class Verdict(msgspec.Struct):
@@ -71,7 +71,7 @@ def verify_path(
 
 def _verify_store_file(url: str) -> Verdict:
     try:
-        store = open_store(url, write=False)
+        store = open_input_store(url)
         try:
             return verify_store(store)
         finally:

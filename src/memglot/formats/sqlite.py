@@ -6,19 +6,23 @@ import errno
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memglot.errors import NotADatabase, StoreError, Unreadable
+from memglot.disk import DiskMap
+from memglot.errors import BadRecord, DamagedStore, NotADatabase, StoreError, Unreadable
 from memglot.formats.base import ALL_FIELDS, STORE, Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.syntax.sqlite_input import application_id, check_complete, is_database
-from memglot.model import Item, Record, Thing
+from memglot.model import Item, Record, Thing, record_digest
+from memglot.model.record_errors import altered_row
 from memglot.report import Report, SourceReport
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
 from memglot.store.hidden import SENSITIVE, HiddenScopes, sensitive_scopes
 from memglot.store.sqlite.schema import APPLICATION_ID
 from memglot.store.stream import everything
+
+_RECOVER = "`memglot doctor --store FILE` lists the damage"
 
 
 def recognise(head: bytes) -> bool:
@@ -28,29 +32,57 @@ def recognise(head: bytes) -> bool:
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield everything in a store, including deleted memories."""
-    from memglot.store.location import open_store
+    from memglot.store.location import open_input_store
 
     if not is_database(source.head):
         raise NotADatabase(source.name)
     with source.as_file() as path:
         check_complete(source, path)
         try:
-            store = open_store(str(path), write=False)
+            store = open_input_store(path, _DamageReport(report))
             try:
-                number = 0
-                report.inputs.sensitive |= (marked := sensitive_scopes(store))
-                left_out = HiddenScopes(store, marked) if marked and not options.sensitive else None
-                for item in everything(store, hidden=left_out):
-                    if isinstance(item, Record):
-                        number += 1
-                        report.item = number
-                    yield item
-                if left_out is not None:
-                    left_out.report_left_out(report.results)
+                yield from _items_of(store, report, options)
             finally:
                 store.close()
+        except DamagedStore as error:
+            raise Unreadable(source.name, f"it is damaged: {error.reason}", _RECOVER) from error
         except StoreError as error:
             raise Unreadable(source.name, str(error).replace(f"`{path}`", "it"), error.hint) from error
+
+
+def _items_of(store: Store, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
+    """Yield everything in a store, except records that do not match their digest."""
+    number = 0
+    report.inputs.sensitive |= (marked := sensitive_scopes(store))
+    left_out = HiddenScopes(store, marked) if marked and not options.sensitive else None
+    for item in everything(store, hidden=left_out, with_digest=True):
+        if isinstance(item, Record):
+            number += 1
+            report.item = number
+            if item.digest != record_digest(item):
+                report.failed_record(altered_row(f"memory {item.id}"))
+                continue
+            # Whoever gets the record may change it.
+            item.digest = b""
+        yield item
+    if left_out is not None:
+        left_out.report_left_out(report.results)
+
+
+class _DamageReport:
+    """Reports the rows of a store that cannot be read, each once."""
+
+    def __init__(self, report: SourceReport) -> None:
+        self._report, self._found = report, DiskMap()
+
+    def __call__(self, error: BadRecord, is_memory: bool) -> None:
+        """Report a row. Its number among the items is unknown; the message names it."""
+        if str(error) in self._found:
+            return
+        self._found[str(error)] = True
+        item, self._report.item = self._report.item, None
+        (self._report.failed_record if is_memory else self._report.fault)(error)
+        self._report.item = item
 
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:

@@ -79,6 +79,11 @@ def bad_number(field: str, value: float) -> BadRecord:
     return BadRecord(f"{_quoted(field)} contains `{value}`, which JSON cannot represent")
 
 
+def bad_vector(size: int, dimensions: int) -> BadRecord:
+    """Return the error for a vector that does not have as many numbers as it says."""
+    return BadRecord(f"`vector` has {size:,} bytes, not those of {dimensions:,} numbers")
+
+
 def too_deep(field: str) -> BadRecord:
     """Return the error for nesting beyond the limit."""
     return BadRecord(f"{_quoted(field)} is nested deeper than {MAX_DEPTH} levels", "flatten it before importing")
@@ -99,6 +104,14 @@ def bad_syntax(language: str, reason: str) -> BadRecord:
 def bad_item(name: str, reason: str) -> BadRecord:
     """Return the error for a row, a line or another item of a file that cannot be decoded."""
     return BadRecord(f"not a valid {name}: {reason}")
+
+
+def altered_row(place: str) -> BadRecord:
+    """Return the error for a row of a store that does not match its digest."""
+    return BadRecord(
+        f"{place} does not match its digest: it was changed outside memglot",
+        "to import it as it is now, export the store to NDJSON and import that",
+    )
 
 
 def _quoted(field: str) -> str:

@@ -9,22 +9,27 @@ import msgspec
 
 from memglot.display import shorten
 from memglot.errors import BadRecord
+from memglot.model.graph import Endpoint
 from memglot.model.ids import UUID7, Minter, id_time
 from memglot.model.record import Record, Temporal
 from memglot.model.record_errors import (
     bad_number,
     bad_text,
     bad_tree,
+    bad_vector,
     empty_content,
+    empty_text,
     time_out_of_range,
     too_deep,
     wrong_type,
     wrong_types,
 )
+from memglot.model.stored import Blob, Embedding
 from memglot.model.times import EARLIEST, LATEST
 from memglot.settings import MAX_DEPTH
 
 _TREE = re.compile(r"([A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*)?")
+ItemT = TypeVar("ItemT")
 ThingT = TypeVar("ThingT")
 _THING_TIMES = (
     "created_at",
@@ -36,6 +41,8 @@ _THING_TIMES = (
     "deleted_at",
     "clock",
 )
+_IDS = ("id", "subject", "object", "newer", "older", "record")
+"""Fields of things that must name something."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -97,8 +104,10 @@ def check_value(value: Any, field: str, depth: int = 1) -> None:
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise wrong_type(f"{field} key", "text", type(key).__name__)
-            _check_scalar(key, field)
-            check_value(inner, field, depth + 1)
+            if not key.isascii():
+                _check_scalar(key, field)
+            if type(inner) is not str or not inner.isascii():
+                check_value(inner, field, depth + 1)
     elif isinstance(value, (list, tuple)):
         for inner in value:
             check_value(inner, field, depth + 1)
@@ -125,27 +134,55 @@ def check_types(record: Record) -> None:
         raise wrong_types(str(error)) from None
 
 
+def check_item(item: ItemT) -> ItemT:
+    """Return an item whose values follow all rules, wherever it came from; raise `BadRecord` for any other."""
+    if isinstance(item, Record):
+        check_record(item)
+        return item
+    return check_thing(item)
+
+
 def check_record(record: Record) -> None:
-    """Check all rules, for records that did not come from a reader; raise `BadRecord`."""
+    """Check all rules for the values of a record; raise `BadRecord`."""
+    check_fields(record)
+    if record.meta or record.source or record.extra:
+        for field in ("meta", "source", "extra"):
+            check_value(getattr(record, field), field)
+    if record.foreign or record.clocks:
+        check_value([msgspec.structs.astuple(one) for one in record.foreign], "foreign")
+        check_value(record.clocks, "clocks")
+    for field in ("strength", "confidence"):
+        if (value := getattr(record, field)) is not None:
+            check_value(value, field)
+
+
+def check_fields(record: Record) -> None:
+    """Check the rules for a record whose objects are decoded JSON, which follows the others; raise `BadRecord`."""
     check_content(record.content)
     check_tree(record.tree)
-    if record.id:
+    if record.id and UUID7.fullmatch(record.id) is None:
         check_id(record.id)
+    _check_short_texts(record)
+    _check_times(record)
+
+
+def _check_short_texts(record: Record) -> None:
+    texts = (record.title or "", record.kind, record.scope, record.status, *record.tags, *record.triggers)
+    found = "".join(texts)
+    if "\0" not in found and found.isascii():
+        return
     for field in ("title", "kind", "scope", "status"):
         if (text := getattr(record, field)) is not None:
             check_text(text, field)
     for field in ("tags", "triggers"):
         for text in getattr(record, field):
             check_text(text, field)
-    for field in ("meta", "source", "extra"):
-        check_value(getattr(record, field), field)
-    for field in ("strength", "confidence"):
-        check_value(getattr(record, field), field)
-    _check_times(record)
 
 
 def _check_times(record: Record) -> None:
-    times = [record.created_at, record.updated_at, record.last_accessed or 0, *record.clocks.values()]
+    times = [record.created_at, record.updated_at]
+    if record.clocks or record.last_accessed is not None:
+        times += [record.last_accessed or 0, *record.clocks.values()]
     if record.temporal is not None:
         check_temporal(record.temporal.start, record.temporal.end)
         times += [record.temporal.start, record.temporal.end or 0]
@@ -155,12 +192,37 @@ def _check_times(record: Record) -> None:
 
 
 def check_thing(thing: ThingT) -> ThingT:
-    """Check the times of a thing; raise `BadRecord` if one is out of range."""
-    for name in _THING_TIMES:
-        time = getattr(thing, name, None)
-        if isinstance(time, int) and not EARLIEST <= time <= LATEST:
-            raise time_out_of_range(time)
+    """Return a thing whose values follow all rules; raise `BadRecord` for any other."""
+    kind: Any = type(thing)
+    for field in _fields_of(kind):
+        value = getattr(thing, field)
+        if isinstance(value, int):
+            if field in _THING_TIMES and not EARLIEST <= value <= LATEST:
+                raise time_out_of_range(value)
+        elif isinstance(value, Endpoint):
+            _check_thing_text(thing, value.id, field)
+        elif isinstance(value, str):
+            _check_thing_text(thing, value, field)
+        elif not isinstance(value, bytes):
+            check_value(msgspec.to_builtins(value) if field == "foreign" else value, field)
+    if isinstance(thing, Embedding) and len(thing.vector) != 4 * thing.dimensions:
+        raise bad_vector(len(thing.vector), thing.dimensions)
     return thing
+
+
+@lru_cache
+def _fields_of(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in msgspec.structs.fields(kind))
+
+
+def _check_thing_text(thing: Any, text: str, field: str) -> None:
+    if not text and field in _IDS:
+        raise empty_text(field)
+    # The rows of another tool are kept as they are, with whatever names they have.
+    if isinstance(thing, Blob):
+        check_value(text, field)
+    else:
+        check_text(text, field)
 
 
 def set_times_from_id(record: Record) -> None:

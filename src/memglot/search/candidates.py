@@ -240,8 +240,13 @@ class SearchRun:
     def _hits(self, wanted: Sequence[ScoredMemory]) -> list[Hit]:
         numbers = [scored.number for scored in wanted]
         matched = self._store.search.matched_words(self._full_query, numbers)
-        records = zip(wanted, self._store.search.records_at(numbers), strict=True)
-        return [self._hit(scored, record, matched[scored.number]) for scored, record in records]
+        records = self._store.search.records_at(numbers)
+        if len(records) < len(numbers):
+            # The store skips a row that cannot be read.
+            there = set(self._store.search.numbers_of([record.id for record in records]).values())
+            wanted = [scored for scored in wanted if scored.number in there]
+        found = zip(wanted, records, strict=True)
+        return [self._hit(scored, record, matched[scored.number]) for scored, record in found]
 
     def _hit(self, scored: ScoredMemory, record: Record, matched: list[str]) -> Hit:
         ranks = {}

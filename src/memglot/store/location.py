@@ -1,8 +1,9 @@
 """Open the store that a URL or a path names."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from memglot.errors import NotYet, UnknownStore, UsageError
+from memglot.errors import BadRecord, NotYet, UnknownStore, UsageError
 from memglot.settings import store_url
 from memglot.store.contract import Store
 
@@ -13,6 +14,19 @@ def open_store(url: str | Path | None = None, *, write: bool = True) -> Store:
     from memglot.store.sqlite.store import SqliteStore
 
     return SqliteStore(path, write=write)
+
+
+def open_input_store(url: str | Path, on_damage: Callable[[BadRecord, bool], None] | None = None) -> Store:
+    """Open a store that somebody else may have made, for reading; neither its file nor its folder changes.
+
+    `on_damage` is called with each row that is skipped because it cannot be read, and whether it is a memory. Without
+    it, such a row is an error.
+    """
+    from memglot.store.sqlite.store import SqliteStore
+
+    store = SqliteStore(_path_of(str(url)), write=False, as_input=True)
+    store.connection.on_damage = on_damage
+    return store
 
 
 def store_file(url: str | None = None) -> Path:

@@ -21,11 +21,11 @@ from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions
 from memglot.formats.core.encoding import has_unmarked_encoding, unmarked_encoding
 from memglot.formats.core.folder_proof import FolderProof
-from memglot.formats.core.sidecar import read_sidecar, sidecar_path
+from memglot.formats.core.sidecar import display_name, read_sidecar, sidecar_path
 from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Source, walk
 from memglot.formats.core.zip import BROKEN, is_zip, open_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
-from memglot.model import Item, Record
+from memglot.model import Item, Record, check_item
 from memglot.report import Place, Report, SourceReport
 
 Input: TypeAlias = str | Path | bytes
@@ -71,11 +71,19 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Re
 
 
 def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
-    """Yield items with their place, and count the records: the one place where that happens."""
+    """Yield the items that follow the rules, with their place, and count the records: the one place for both."""
     results = report.results
     for item in items:
-        if isinstance(item, Record):
-            results.read += 1
+        is_record = isinstance(item, Record)
+        try:
+            check_item(item)
+        except BadRecord as error:
+            if is_record:
+                report.failed_record(error)
+            else:
+                report.fault(BadRecord(f"{display_name(item)}: {error}", error.hint), item=report.item)
+            continue
+        results.read += is_record
         yield item, report
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.display import quoted
 from memglot.errors import BadRecord
 from memglot.formats.core.source import OLD_SIDECAR, SIDECAR, Source
 from memglot.model import THINGS, Item, Record, Thing, canonical, check_record, check_thing
@@ -32,6 +33,11 @@ def display_key(item: Item) -> str:
         if value := getattr(item, field, None):
             return str(value)
     return ""
+
+
+def display_name(item: Item) -> str:
+    """Return the kind of an item and what identifies it, for people."""
+    return f"{kind_name(item)} {quoted(display_key(item))}"
 
 
 def encode_item(item: Item) -> bytes:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import quote
 
 from memglot.errors import NotADatabase, Unreadable
 from memglot.formats.core.source import Source
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     import apsw
 
 MAGIC = b"SQLite format 3\0"
-_BUSY_MILLISECONDS = 10_000
 
 
 def is_database(head: bytes) -> bool:
@@ -34,16 +31,16 @@ def database(source: Source) -> Iterator[apsw.Connection]:
     """Open the database of a source for reading; turn errors of SQLite into `Unreadable`."""
     import apsw
 
+    from memglot.database import open_input
+
     if not is_database(source.head):
         raise NotADatabase(source.name)
     with source.as_file() as path:
         check_complete(source, path)
         try:
-            db = _open(path, source.head)
-            try:
+            with open_input(path) as db:
+                _begin(db)
                 yield db
-            finally:
-                db.close()
         except apsw.Error as error:
             _translate(error, source.name)
 
@@ -75,45 +72,17 @@ def check_complete(source: Source, path: Path) -> None:
         raise _damaged_database(source.name, f"its header says {expected:,} bytes, but it has {size:,}")
 
 
-def _open(path: Path, head: bytes) -> apsw.Connection:
+def _begin(db: apsw.Connection) -> None:
+    """Read all tables as they are now, whatever the program that has the database open writes meanwhile."""
     import apsw
 
-    log, shared = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
-    if head[18:19] == b"\2" and not (log.exists() and (log.stat().st_size or shared.exists())):
-        # No program has it open, and opening it normally would leave an empty log next to it.
-        return _ready(_unchanging(path))
-    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return _ready(db)
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        db.close()
-        if log.exists() and log.stat().st_size:
-            raise
-        return _ready(_unchanging(path))
+    from memglot.database import accept_damaged_schema
 
-
-def _unchanging(path: Path) -> apsw.Connection:
-    import apsw
-
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"file:{quote(os.path.abspath(path))}?immutable=1", flags=flags)
-
-
-def _ready(db: apsw.Connection) -> apsw.Connection:
-    import apsw
-
-    db.set_busy_timeout(_BUSY_MILLISECONDS)
-    # The file is untrusted: its functions, views and triggers are never run.
-    db.execute("PRAGMA trusted_schema = OFF")
-    # All tables are read as they are now, whatever the program that has the database open writes meanwhile.
     db.execute("BEGIN")
     try:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except apsw.CorruptError:
-        # With this, SQLite skips the tables whose definition is damaged; the database stays read-only.
-        db.execute("PRAGMA writable_schema = ON")
-        db.execute("SELECT count(*) FROM pragma_table_list").fetchall()
-    return db
+        accept_damaged_schema(db)
 
 
 def _translate(error: apsw.Error, name: str) -> NoReturn:
@@ -125,6 +94,8 @@ def _translate(error: apsw.Error, name: str) -> NoReturn:
         raise Unreadable(
             name, f"the database cannot be opened: {str(error)}", "close the program that uses it and try again"
         ) from error
+    if isinstance(error, apsw.InterruptError):
+        raise _damaged_database(name, "reading it does not end") from error
     raise _damaged_database(name, str(error)) from error
 
 

@@ -6,22 +6,34 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import apsw
 import msgspec
 
-from memglot.errors import DamagedStore, LockedStore, NewerStore, NoStore, NotAStore, ReadOnlyStore, StoreError
+from memglot.database import bound_work, copy_database, open_input, secure
+from memglot.display import quoted
+from memglot.errors import (
+    BadRecord,
+    DamagedStore,
+    LockedStore,
+    NewerStore,
+    NoStore,
+    NotAStore,
+    ReadOnlyStore,
+    StoreError,
+)
 from memglot.files import create_folders
 from memglot.settings import BUSY_SECONDS
 from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.log_mark import LogMark, lost_after, settle
 from memglot.store.sqlite.migrations import MIGRATIONS
-from memglot.store.sqlite.schema import APPLICATION_ID, SCHEMA
+from memglot.store.sqlite.schema import APPLICATION_ID, SCHEMA, TABLES
 
 T = TypeVar("T")
 CACHE = -32768
@@ -35,30 +47,47 @@ _LONG_SECONDS = 0.02
 """Others wait for a transaction this long, and would hardly get a turn between two of them."""
 
 
+_TABLE_NAMES = msgspec.json.encode(TABLES).decode()
+_STRANGE_TABLES = """
+SELECT name FROM sqlite_schema AS entry
+WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN (SELECT value FROM json_each(?))
+AND (type <> 'table' OR rootpage = 0 OR EXISTS (SELECT 1 FROM pragma_table_xinfo(entry.name) WHERE hidden > 1))
+"""
+"""Tables that are views, virtual, or have computed columns: reading them would execute what they say."""
+OnDamage: TypeAlias = Callable[[BadRecord, bool], None]
+"""Called with each row that is skipped because it cannot be read, and whether it is a memory."""
+
+
 class Connection:
     """An open database file. Opening it for writing applies the missing migrations."""
 
-    def __init__(self, path: str, *, write: bool) -> None:
+    def __init__(self, path: str, *, write: bool, as_input: bool = False) -> None:
+        """Open a file. With `as_input` neither it nor its folder changes, and nothing in it is executed."""
         self.url = path
         self.is_current = False
         """Whether the file had the newest version when it was opened."""
         self.notes: list[str] = []
+        self.on_damage: OnDamage | None = None
+        """Without it, a row that cannot be read is an error."""
         self.write = write
+        self._files = ExitStack()
         self._mark: LogMark | None = None
         self._depth = 0
         self._held = 0.0
         """Seconds for which the last transaction kept others from writing."""
-        self.db = self._open(path)
+        self.db = self._open(path, as_input)
         try:
             self._prepare()
-        except apsw.Error as error:
-            self.db.close()
+            if as_input and not self.is_current:
+                self._use_upgraded_copy()
+        except FAILURES as error:
+            self.close()
             self.translate(error)
-        except StoreError:
-            self.db.close()
+        except BaseException:
+            self.close()
             raise
 
-    def _open(self, path: str) -> apsw.Connection:
+    def _open(self, path: str, as_input: bool) -> apsw.Connection:
         if path == ":memory:":
             return apsw.Connection(path)
         there = os.path.exists(path)
@@ -70,13 +99,30 @@ class Connection:
             if self.write:
                 create_folders(Path(os.path.abspath(path)).parent)
                 return apsw.Connection(path)
-            return open_reading(path)
+            return self._files.enter_context(open_input(Path(path))) if as_input else open_reading(path)
         except (apsw.Error, OSError) as error:
             self.translate(error)
 
-    def _prepare(self) -> None:
+    def _use_upgraded_copy(self) -> None:
+        """Read a store of an earlier version from a temporary copy of the newest version."""
+        copy = Path(self._files.enter_context(TemporaryDirectory(prefix="memglot-"))) / "upgraded.db"
+        copy_database(self.db, copy)
+        self.db = apsw.Connection(str(copy))
+        self._files.callback(self.db.close)
+        self._set("journal_mode=OFF")
+        self._set("synchronous=OFF")
+        self._secure()
+        bound_work(self.db, copy.stat().st_size)
+        with self._transaction():
+            self._migrate()
+
+    def _secure(self) -> None:
         retry_when_locked(self.db)
+        secure(self.db)
         register(self.db)
+
+    def _prepare(self) -> None:
+        self._secure()
         version = self._version()
         if version > len(MIGRATIONS):
             raise NewerStore(
@@ -84,6 +130,8 @@ class Connection:
                 f"{len(MIGRATIONS)}",
                 "`pip install --upgrade memglot`",
             )
+        if version and (found := list(self.rows(_STRANGE_TABLES, (_TABLE_NAMES,)))):
+            raise DamagedStore(self.url, f"{quoted(str(found[0][0]))} is not an ordinary table")
         self.is_current = version == len(MIGRATIONS)
         if not self.write:
             return
@@ -98,7 +146,8 @@ class Connection:
         ):
             self._set(pragma)
         if not self.is_current:
-            self._migrate()
+            with self.writing():
+                self._migrate()
         if self.url != ":memory:":
             self._mark = LogMark(self.db, self.url)
 
@@ -129,19 +178,19 @@ class Connection:
         return int(version)
 
     def _migrate(self) -> None:
-        with self.writing():
-            # Another process may have been faster while this one waited for the lock.
-            version = int(self.value("PRAGMA user_version"))
-            if version < len(MIGRATIONS):
-                for statements in MIGRATIONS[version:] if version else (SCHEMA,):
-                    self.db.execute(statements)
-                self.db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        # Another process may have been faster while this one waited for the lock.
+        version = int(self.value("PRAGMA user_version"))
+        if version < len(MIGRATIONS):
+            for statements in MIGRATIONS[version:] if version else (SCHEMA,):
+                self.db.execute(statements)
+            self.db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def close(self) -> None:
         """Close the file."""
         if self._mark is not None:
             self._mark.close(self.db)
         self.db.close()
+        self._files.close()
 
     def lost_after(self) -> int | None:
         """Return the number of the last operation if the store was copied without its write-ahead log."""
@@ -154,6 +203,11 @@ class Connection:
         """Open a write transaction; nested calls join it."""
         if not self.write:
             raise ReadOnlyStore(self.url)
+        with self._transaction():
+            yield
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self._depth += 1
         try:
             if self._depth == 1:
@@ -226,6 +280,45 @@ class Connection:
         except FAILURES as error:
             self.translate(error)
 
+    def readable(
+        self, convert: Callable[[tuple[Any, ...]], T], sql: str, bindings: Any = (), *, is_memory: bool
+    ) -> Iterator[T]:
+        """Yield what the rows of a query contain; with `on_damage`, skip rows that cannot be read."""
+        if self.on_damage is None:
+            yield from self.read(convert, sql, bindings)
+            return
+        for row in self._rows_with_bytes(sql, bindings):
+            try:
+                value = convert(row)
+            except FAILURES as error:
+                self.on_damage(BadRecord(str(error)), is_memory)
+                continue
+            yield value
+
+    def _rows_with_bytes(self, sql: str, bindings: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query. A text that is not valid UTF-8, which SQLite does not check, is bytes."""
+        done = 0
+        try:
+            try:
+                for row in self.db.execute(sql, bindings):
+                    done += 1
+                    yield row
+            except UnicodeDecodeError:
+                yield from self._rest_with_bytes(sql, bindings, done)
+        except FAILURES as error:
+            self.translate(error)
+
+    def _rest_with_bytes(self, sql: str, bindings: Any, done: int) -> Iterator[tuple[Any, ...]]:
+        names = [f"column{number}" for number in range(len(self.db.execute(sql, bindings).get_description()))]
+        parts = [
+            f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
+            for name in names
+        ]
+        # With `MATERIALIZED` the query runs as it is, and keeps its order.
+        sql = f"WITH found ({', '.join(names)}) AS MATERIALIZED ({sql}) SELECT {', '.join(parts)} FROM found"
+        for values in self.db.execute(f"{sql} LIMIT -1 OFFSET {done}", bindings):
+            yield tuple(map(_text_or_bytes, values[::2], values[1::2]))
+
     def value(self, sql: str, bindings: Any = ()) -> Any:
         """Return the first column of the first row; `None` without rows."""
         for row in self.rows(sql, bindings):
@@ -257,6 +350,13 @@ class Connection:
     def translate(self, error: Exception) -> NoReturn:
         """Raise the memglot error that corresponds to an SQLite error."""
         translate(error, self.url)
+
+
+def _text_or_bytes(kind: str, value: Any) -> Any:
+    try:
+        return value.decode() if kind == "text" else value
+    except UnicodeDecodeError:
+        return value
 
 
 def open_reading(path: str, *, damaged: bool = False) -> apsw.Connection:

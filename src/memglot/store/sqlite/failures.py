@@ -23,6 +23,8 @@ from memglot.files import is_unreadable
 from memglot.settings import BUSY_SECONDS
 
 T = TypeVar("T")
+_NOT_AS_WRITTEN = ("no such table", "no such column", "has no column", "prohibited", "malformed JSON", "JSON path")
+"""What SQLite says about tables and values that memglot cannot have written."""
 
 
 class DamagedRow(Exception):
@@ -99,8 +101,11 @@ def _damage(error: Exception) -> str | None:
         return "a text is not valid UTF-8"
     if isinstance(error, (msgspec.DecodeError, DamagedRow)):
         return f"a row has a wrong value: {shorten(str(error), 200)}"
-    is_lost = isinstance(error, apsw.SQLError) and "no such table" in str(error)
-    return str(error) if is_lost or isinstance(error, (apsw.CorruptError, apsw.FormatError)) else None
+    if isinstance(error, apsw.InterruptError):
+        return "reading it does not end"
+    is_strange = isinstance(error, apsw.SQLError) and any(map(str(error).__contains__, _NOT_AS_WRITTEN))
+    is_damage = is_strange or isinstance(error, (apsw.CorruptError, apsw.FormatError, apsw.TooBigError))
+    return shorten(str(error), 200) if is_damage else None
 
 
 def _is_text_index(error: Exception) -> bool:

@@ -147,7 +147,7 @@ class SqliteRecords:
 
     def in_order_of_arrival(self) -> Iterator[Record]:
         """Yield all records by their number."""
-        return self._read(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq", ())
+        return self._connection.read(from_row, f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")
 
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """Yield the records that these batches added and that still exist, in order of arrival."""
@@ -155,7 +155,8 @@ class SqliteRecords:
         return self._read(sql, (listed(batches),))
 
     def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
-        return self._connection.read(from_row if "digest" not in sql else from_row_with_digest, sql, bindings)
+        read = from_row if "digest" not in sql else from_row_with_digest
+        return self._connection.readable(read, sql, bindings, is_memory=True)
 
     def count(self, filter: Filter = Filter()) -> int:
         """Return the number of records that match a filter."""
@@ -166,7 +167,8 @@ class SqliteRecords:
         """Yield each tree path or scope that has records, with their number, in order."""
         where, bindings = condition(filter)
         sql = f"SELECT {field}, count(*) FROM records {where} GROUP BY {field} ORDER BY {field}"
-        return ((value, count) for value, count in self._connection.rows(sql, bindings))
+        rows = self._connection.rows(sql, bindings)
+        return ((value, count) for value, count in rows if isinstance(value, str))
 
     def batch_of(self, id: str) -> int | None:
         """Return the batch that added a record, if an import did."""
@@ -178,10 +180,13 @@ class SqliteRecords:
         count = 0
         for id, *row in self._rows_and_faults():
             count += 1
-            if not row:
-                yield id
-            elif not _matches_digest(row):
-                yield f"memory {id} does not match its digest: it was changed outside memglot"
+            try:
+                if not row:
+                    yield id
+                elif not _matches_digest(row):
+                    yield f"memory {id} does not match its digest: it was changed outside memglot"
+            except DamagedRow as error:
+                yield f"{error}; it was changed outside memglot"
         expected = self._connection.get_state("records")
         if count != expected:
             yield f"found {count:,} memories instead of {expected:,}: some were added or removed outside memglot"
@@ -200,14 +205,17 @@ class SqliteRecords:
                 reason = error.reason
             # Also fails where a page is damaged, so that nobody knows which rows follow.
             after = self._connection.value("SELECT min(seq) FROM records NOT INDEXED WHERE seq > ?", (after,))
+            if after is None:
+                yield [reason]
+                return
             yield [f"memory number {after:,} cannot be read: {reason}"]
 
 
 def _matches_digest(row: Sequence[Any]) -> bool:
-    """Return True if a row of `COLUMNS`, with the digest of its content and its own, matches both."""
+    """Return True if a row of `COLUMNS`, with the digest of its content and its own, matches both.
+
+    Raise `DamagedRow` if it cannot be read.
+    """
     *values, hash, digest = row
-    try:
-        record = from_row(values)
-    except (msgspec.MsgspecError, DamagedRow):
-        return False
+    record = from_row(values)
     return bool(content_hash(record.content) == hash and to_row(record, None)[DIGEST] == digest)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from memglot.display import quoted
+from memglot.errors import BadRecord
 from memglot.model import (
-    EARLIEST,
-    LATEST,
     Blob,
     Conflict,
     Document,
@@ -25,8 +24,13 @@ from memglot.model import (
     canonical,
     canonical_record,
     canonical_value,
+    check_fields,
+    check_thing,
+    check_value,
+    is_id,
     thing_key,
 )
+from memglot.settings import MAX_DEPTH
 from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.schema import RECORD_COLUMNS
 
@@ -117,16 +121,44 @@ def searched(values: Sequence[Any]) -> tuple[Any, ...]:
     return (*others, _decode_other_fields(rest).source if rest else {})
 
 
+_Row: TypeAlias = tuple[
+    str, str | None, str, str, str, str | None, str | None, int | None, int | None, str, int, int, str | None, str
+]
+_WRONG = (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError, BadRecord, DamagedRow)
+
+
 def from_row(row: Sequence[Any]) -> Record:
-    """Return the record in a row of `COLUMNS`."""
+    """Return the record in a row of `COLUMNS`; raise `DamagedRow` if its values cannot be those of a memory."""
+    try:
+        record = _record_of(_typed(row))
+        check_fields(record)
+    except _WRONG as error:
+        raise DamagedRow(f"{_place_of(row)}: {_lower(str(error))}") from None
+    return record
+
+
+def _place_of(row: Sequence[Any]) -> str:
+    """Return the name of a record in a message, whatever its id is."""
+    return f"memory {row[0]}" if isinstance(row[0], str) and is_id(row[0]) else f"memory {quoted(str(row[0]))}"
+
+
+def _typed(row: Sequence[Any]) -> _Row:
+    """Return a row of `COLUMNS` whose values have the right types."""
+    try:
+        found: _Row = msgspec.convert(row, _Row)
+    except msgspec.ValidationError as error:
+        # Name the column instead of its number.
+        text, _, place = str(error).partition(" - at `$[")
+        raise DamagedRow(_lower(f"{text} in `{RECORD_COLUMNS[int(place[:-2])]}`")) from None
+    return found
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _record_of(row: _Row) -> Record:
     id, title, kind, scope, tree, tags, meta, start, end, status, created_at, updated_at, rest, content = row
-    if not (
-        type(id) is type(content) is type(kind) is type(scope) is type(tree) is type(status) is str
-        and type(created_at) is type(updated_at) is int
-        and EARLIEST <= created_at <= LATEST
-        and EARLIEST <= updated_at <= LATEST
-    ):
-        raise DamagedRow(f"memory {id} has values of a wrong type or range")
     record = Record(
         id=id,
         content=content,
@@ -140,20 +172,30 @@ def from_row(row: Sequence[Any]) -> Record:
     )
     if meta is not None:
         record.meta = _object(meta)
+        _check_depth(meta, record.meta, "meta")
     if tags is not None:
         record.tags = _strings(tags)
     if start is not None:
         record.temporal = Temporal(start, end)
     if rest is not None:
         found = _decode_other_fields(rest)
+        _check_depth(rest, [found.source, found.extra], "extra")
         for field in _OTHER_FIELDS:
             setattr(record, field, getattr(found, field))
     return record
 
 
+def _check_depth(text: str, value: Any, field: str) -> None:
+    """Check the nesting of a value, if its JSON has enough brackets to be nested too deeply."""
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        check_value(value, field)
+
+
 def from_row_with_digest(row: Sequence[Any]) -> Record:
     """Return the record in a row of `COLUMNS` and its digest."""
     record = from_row(row[:-1])
+    if not isinstance(row[-1], bytes):
+        raise DamagedRow(f"{_place_of(row)}: its digest is not bytes")
     record.digest = row[-1]
     return record
 
@@ -203,11 +245,14 @@ def thing_row(thing: Thing, batch: int | None) -> tuple[Any, ...]:
     return (*thing_keys(thing), canonical(thing).decode(), data, batch)
 
 
-def thing_of(kind: type[Any], doc: str, data: bytes | None) -> Any:
-    """Return the thing in a row."""
-    if not isinstance(doc, str) or not isinstance(data, (bytes, NoneType)):
-        raise DamagedRow("its values have a wrong type")
-    thing = msgspec.json.decode(doc, type=kind)
-    if data is not None:
-        setattr(thing, "vector" if kind is Embedding else "data", data)
-    return thing
+def thing_of(kind: type[Any], doc: Any, data: Any) -> Any:
+    """Return the thing in a row; raise `DamagedRow` if its values cannot be those of a thing."""
+    try:
+        thing = msgspec.json.decode(msgspec.convert(doc, str), type=kind)
+        if data is not None:
+            if kind not in (Embedding, Blob):
+                raise DamagedRow("it has bytes")
+            setattr(thing, "vector" if kind is Embedding else "data", msgspec.convert(data, bytes))
+        return check_thing(thing)
+    except _WRONG as error:
+        raise DamagedRow(_lower(str(error))) from None

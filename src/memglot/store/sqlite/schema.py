@@ -124,6 +124,11 @@ INSERT INTO state VALUES ('records', 0), ('indexed_to', 0), ('chain_seq', 0), ('
 REASON = "iif(json_valid(doc), doc ->> '$.reason', NULL)"
 TOMBSTONE_REASONS = f"CREATE INDEX tombstones_reason ON tombstones ({REASON});\n"
 """A memory that was merged into another says so in its reason."""
+TABLES = (
+    *("records", "turns", "vectors", "imports", "batches", "revisions", "events", "bases", "imported_digests", "state"),
+    *THING_TABLES,
+)
+"""All tables except the text index."""
 
 SCHEMA = (
     _RECORDS

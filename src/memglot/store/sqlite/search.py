@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import apsw
+import msgspec
 
 from memglot.errors import DamagedStore, DamagedText
-from memglot.model import DELETED, Record
+from memglot.model import DEFAULT_STATUS, DELETED, Record
 from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import check_texts
@@ -261,7 +262,7 @@ class SqliteSearch:
     def records_at(self, numbers: Sequence[int]) -> list[Record]:
         """Return the records with these numbers, in the same order; unknown numbers are ignored."""
         sql = f"SELECT {COLUMNS} FROM {_WANTED} JOIN records ON seq = wanted ORDER BY place"
-        return list(self._connection.read(from_row, sql, (listed(numbers),)))
+        return list(self._connection.readable(from_row, sql, (listed(numbers),), is_memory=True))
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the records with these ids."""
@@ -314,7 +315,7 @@ class SqliteSearch:
             "coalesce(other_fields ->> '$.access_count', 0) "
             "FROM json_each(?) JOIN records ON seq = value"
         )
-        return {seq: Signals(*values) for seq, *values in self._connection.rows(sql, (listed(numbers),))}
+        return {seq: _signals_of(values) for seq, *values in self._connection.rows(sql, (listed(numbers),))}
 
     def speakers(self, names: Sequence[str]) -> set[str]:
         """Return those of the case-folded names that are speakers in a conversation."""
@@ -322,3 +323,11 @@ class SqliteSearch:
             "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM turns WHERE speaker = value AND speaker <> '')"
         )
         return {name for (name,) in self._connection.rows(sql, (listed(names),))}
+
+
+def _signals_of(values: list[Any]) -> Signals:
+    """Return the signals of a record; those of a row that cannot be read, which is reported later, do not matter."""
+    try:
+        return msgspec.convert(values, Signals)
+    except msgspec.ValidationError:
+        return Signals(DEFAULT_STATUS, 0, None, 0)

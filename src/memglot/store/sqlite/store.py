@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
 
-from memglot.errors import DamagedStore, LockedStore, ReadOnlyStore, TargetExists
+from memglot.errors import DamagedStore, LockedStore, NotAStore, ReadOnlyStore, TargetExists
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.history import SqliteHistory
@@ -30,9 +30,10 @@ class SqliteStore:
     No part refers back to the store: a reference cycle would keep the file open after the store is gone.
     """
 
-    def __init__(self, path: str, *, write: bool) -> None:
+    def __init__(self, path: str, *, write: bool, as_input: bool = False) -> None:
+        """Open a file; with `as_input` neither it nor its folder changes, and nothing in it is executed."""
         self.url, self.hidden = path, None
-        self.connection = Connection(path, write=write)
+        self.connection = _connect(path, write, as_input)
         self.notes = self.connection.notes
         self.text = TextIndex(self.connection)
         self.search = SqliteSearch(self.connection, self.text)
@@ -44,8 +45,8 @@ class SqliteStore:
             if write:
                 self.text.complete()
                 self.history.complete()
-            else:
-                self._prepare_reading()
+            elif not as_input:
+                self._note_indexes()
             last = self.connection.lost_after()
             if last is not None:
                 self.notes.append(f"operations after number {last} may be missing; run `memglot doctor` for details")
@@ -56,14 +57,7 @@ class SqliteStore:
             self.close()
             raise
 
-    def _prepare_reading(self) -> None:
-        # A migration may leave the text index to be filled afterwards; if that was killed, the next open goes on.
-        is_current = self.connection.is_current
-        if not is_current or not self.connection.get_state("upgraded") or self.connection.get_state("undigested"):
-            with suppress(LockedStore, ReadOnlyStore) if is_current else nullcontext():
-                writing = SqliteStore(self.url, write=True)
-                self.notes += writing.notes
-                writing.close()
+    def _note_indexes(self) -> None:
         if not self.text.is_complete():
             self.notes.append(
                 "the indexes are incomplete, because an import was interrupted or is still running; until a command "
@@ -187,6 +181,36 @@ class SqliteStore:
         for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass
         remove_mark(path, lost=self.connection.lost_after() is not None)
+
+
+def _connect(path: str, write: bool, as_input: bool) -> Connection:
+    """Open a file. One of an earlier version is upgraded, unless it is only read and nobody can write there."""
+    connection = Connection(path, write=write, as_input=as_input)
+    is_current = connection.is_current
+    if write or as_input:
+        return connection
+    try:
+        if is_current and not _is_unfinished(connection):
+            return connection
+    except DamagedStore:
+        connection.close()
+        raise
+    connection.close()
+    notes: list[str] = []
+    try:
+        upgraded = SqliteStore(path, write=True)
+        notes = upgraded.notes
+        upgraded.close()
+    except (LockedStore, ReadOnlyStore, NotAStore):
+        as_input = not is_current
+    connection = Connection(path, write=False, as_input=as_input)
+    connection.notes += notes
+    return connection
+
+
+def _is_unfinished(connection: Connection) -> bool:
+    """Return True if a migration left indexes to be filled afterwards; if that was killed, the next open goes on."""
+    return not connection.get_state("upgraded") or bool(connection.get_state("undigested"))
 
 
 def _readable(problems: Iterator[str]) -> Iterator[str]:

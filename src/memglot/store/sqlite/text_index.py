@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.errors import DamagedStore
 from memglot.store.sqlite.connection import CACHE, Connection
-from memglot.store.sqlite.failures import FAILURES, of_texts
+from memglot.store.sqlite.failures import FAILURES, check_texts, of_texts
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
 from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
@@ -243,6 +243,7 @@ class TextIndex:
         last: dict[int, tuple[int, int]] = {}
         rows = []
         for seq, scope, meta, other_fields, content in self._connection.rows(sql, bindings):
+            check_texts((scope, meta, other_fields, content))
             source = _decode(other_fields).get("source") or {} if other_fields else {}
             turn = turn_of(scope, _decode(meta) if meta else {}, source, content)
             if turn is not None:

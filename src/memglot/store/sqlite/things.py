@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memglot.display import shorten
+from memglot.display import quoted, shorten
 from memglot.model import Thing, Tombstone
 from memglot.store.contract import ThingT
 from memglot.store.sqlite.connection import Connection
-from memglot.store.sqlite.failures import FAILURES
+from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.rows import TABLES, listed, thing_keys, thing_of, thing_row
 from memglot.store.sqlite.schema import REASON
 
@@ -34,7 +34,7 @@ class SqliteThings:
 
     def select(self, kind: type[ThingT], owners: Sequence[str] | None = None) -> Iterator[ThingT]:
         """Yield the things of a kind, or those attached to the given records, ordered by key."""
-        sql = f"SELECT doc, data FROM {TABLES[kind]}"
+        sql = f"SELECT key, doc, data FROM {TABLES[kind]}"
         bindings: tuple[str, ...] = ()
         if owners is not None:
             sql += " WHERE owner IN (SELECT value FROM json_each(?))"
@@ -42,11 +42,16 @@ class SqliteThings:
         return self._read(kind, f"{sql} ORDER BY key", bindings)
 
     def _read(self, kind: type[ThingT], sql: str, bindings: Sequence[Any]) -> Iterator[ThingT]:
-        return self._connection.read(lambda row: thing_of(kind, *row), sql, bindings)
+        """Yield the things in rows of key, document and bytes; skip rows that cannot be read."""
+        return self._connection.readable(lambda row: _thing_of(kind, *row), sql, bindings, is_memory=False)
+
+    def _read_all(self, kind: type[ThingT], sql: str, bindings: Sequence[Any]) -> Iterator[ThingT]:
+        """Yield the things in rows that somebody asked for; they exist, so none is skipped."""
+        return self._connection.read(lambda row: _thing_of(kind, *row), sql, bindings)
 
     def get(self, kind: type[ThingT], key: str) -> ThingT | None:
         """Return the thing with this key."""
-        return next(self._read(kind, f"SELECT doc, data FROM {TABLES[kind]} WHERE key = ?", (key,)), None)
+        return next(self._read_all(kind, f"SELECT key, doc, data FROM {TABLES[kind]} WHERE key = ?", (key,)), None)
 
     def same_key(self, thing: ThingT) -> ThingT | None:
         """Return the stored thing with the key of this one."""
@@ -59,8 +64,8 @@ class SqliteThings:
             keys.setdefault(type(thing), []).append(thing_keys(thing)[0])
         found: dict[tuple[type[Any], str], Thing] = {}
         for kind, wanted in keys.items():
-            sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
-            for thing in self._read(kind, sql, (listed(wanted),)):
+            sql = f"SELECT key, doc, data FROM {TABLES[kind]} WHERE key IN (SELECT value FROM json_each(?))"
+            for thing in self._read_all(kind, sql, (listed(wanted),)):
                 found[kind, thing_keys(thing)[0]] = thing
         return [found.get((type(thing), thing_keys(thing)[0])) for thing in things]
 
@@ -71,7 +76,7 @@ class SqliteThings:
 
     def by_second_key(self, kind: type[ThingT], other: str) -> Iterator[ThingT]:
         """Yield the things with this second key."""
-        sql = f"SELECT doc, data FROM {TABLES[kind]} WHERE second_key = ? ORDER BY key"
+        sql = f"SELECT key, doc, data FROM {TABLES[kind]} WHERE second_key = ? ORDER BY key"
         return self._read(kind, sql, (other,))
 
     def problems(self) -> Iterator[str]:
@@ -81,14 +86,14 @@ class SqliteThings:
             for *keys, doc, data in self._connection.rows(sql):
                 try:
                     is_right = list(thing_keys(thing_of(kind, doc, data))) == keys
-                except FAILURES:
+                except DamagedRow:
                     is_right = False
                 if not is_right:
                     yield f"the {kind.__name__.lower()} `{shorten(str(keys[0]))}` was changed outside memglot"
 
     def by_reason(self, reasons: Sequence[str]) -> Iterator[Tombstone]:
         """Yield the tombstones with these reasons."""
-        sql = f"SELECT doc, data FROM tombstones WHERE {REASON} IN (SELECT value FROM json_each(?)) ORDER BY key"
+        sql = f"SELECT key, doc, data FROM tombstones WHERE {REASON} IN (SELECT value FROM json_each(?)) ORDER BY key"
         return self._read(Tombstone, sql, (listed(reasons),))
 
     def count(self, kind: type[Thing]) -> int:
@@ -99,5 +104,12 @@ class SqliteThings:
         """Yield the things that these batches added and that still exist."""
         wanted = listed(batches)
         for kind, table in TABLES.items():
-            sql = f"SELECT doc, data FROM {table} WHERE batch IN (SELECT value FROM json_each(?))"
+            sql = f"SELECT key, doc, data FROM {table} WHERE batch IN (SELECT value FROM json_each(?))"
             yield from self._read(kind, sql, (wanted,))
+
+
+def _thing_of(kind: type[Any], key: Any, doc: Any, data: Any) -> Any:
+    try:
+        return thing_of(kind, doc, data)
+    except DamagedRow as error:
+        raise DamagedRow(f"{kind.__name__.lower()} {quoted(str(key))}: {error}") from None

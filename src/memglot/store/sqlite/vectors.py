@@ -20,10 +20,10 @@ class SqliteVectors:
         found = self._connection.get_states(*names)
         return VectorState(
             model=found["vector_model"],
-            dimensions=int(found["vector_dimensions"]),
-            count=int(found["vector_count"]),
-            missing=int(found["records"]) - int(found["vector_count"]),
-            changes=int(found["vector_changes"]),
+            dimensions=found["vector_dimensions"],
+            count=found["vector_count"],
+            missing=found["records"] - found["vector_count"],
+            changes=found["vector_changes"],
         )
 
     def use_model(self, model: str, dimensions: int) -> None:
