@@ -26,11 +26,12 @@ def test_nothing_acknowledged_is_lost_in_a_power_cut(
 
 
 def test_a_server_loses_nothing_while_others_have_the_store_open(
-    machine: Machine, place: Path, count: int, seed: int
+    machine: Machine, place: Path, count: int, seed: int, figures: Counter[str]
 ) -> None:
     served = record_server(machine, place, 40)
     for number, moment in enumerate(moments(served, count or 60, seed)):
         lost = lost_memories(machine, served, moment, seed + number)
+        figures["power cuts"] += 1
         assert not lost, f"{len(lost)} lost at call {moment} of {len(served.events)}"
 
 
