@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from fuzz_target import Target
 
-from memglot import Memory, MemglotError
+from memglot import MemglotError, Memory
 from memglot.arguments import make_filter, make_temporal, parse_moment, parse_size
 from memglot.search.parse import parse_query
 from memglot.text.grep import Grep
@@ -25,7 +25,9 @@ TEXTS = ("", "a" * 60, "The queue (v2) uses `SKIP LOCKED`.\nß İ ſ K", "aaab" 
 def _store() -> Memory:
     memory = Memory.open(":memory:")
     memory.add("The task queue uses SKIP LOCKED.", tree="work.queue", tags=["db", "a b"], meta={"k": [1, {"x": None}]})
-    memory.add("Straße ſ İ 東京 🎉 camelCaseName snake_case_name", kind="episodic", scope="user:x", temporal="2024-05-01")
+    memory.add(
+        "Straße ſ İ 東京 🎉 camelCaseName snake_case_name", kind="episodic", scope="user:x", temporal="2024-05-01"
+    )
     return memory
 
 

@@ -24,6 +24,7 @@ from memglot.formats.memory_engine.dialects import (
     path_to_keep,
     tree_of,
 )
+from memglot.formats.syntax.json_duplicates import END_OF_KEY, note_duplicate_keys
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_stream import check_depth, decode_value
 from memglot.model import (
@@ -109,8 +110,22 @@ def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: Re
         check_depth(raw)
         record = _quick_record(value, report)
         if record is not None:
+            if raw.count(END_OF_KEY) != _fewest_keys(value):
+                note_duplicate_keys(raw, msgspec.to_builtins(value), report)
             return (record,)
-    return items_of_object(decode_value(raw, report, "content"), report, options)
+    data = decode_value(raw, report, "content")
+    note_duplicate_keys(raw, data, report)
+    return items_of_object(data, report, options)
+
+
+def _fewest_keys(wire: Wire) -> int:
+    """Return the number of keys of a simple memory, without those of objects in its metadata, which are rare."""
+    count = 1 + (wire.id is not msgspec.UNSET) + (wire.tree != "")
+    if wire.meta:
+        count += 1 + len(wire.meta)
+    if wire.temporal is not msgspec.UNSET:
+        count += 1 + len(wire.temporal) if type(wire.temporal) is dict else 1
+    return count
 
 
 def items_of_object(data: Any, report: SourceReport, options: ReadOptions) -> Iterator[Item]:

@@ -8,6 +8,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
+from memglot.formats.syntax.json_duplicates import note_duplicate_keys
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_deeper, is_json
 from memglot.formats.syntax.json_surrogates import decode_with_surrogates, lone_surrogates
@@ -207,6 +208,7 @@ def decode_object(raw: bytes, value: Any, report: SourceReport, unchecked: str =
     data = decode_value(raw, report, unchecked) if value is None else value
     if not isinstance(data, dict):
         raise not_an_object(type_name(data))
+    note_duplicate_keys(raw, data, report)
     return data
 
 
