@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from mutations import GOLDENS
 from round_trips import NAMES, SHAPES, Shape, check_laws
 
 from conftest import SHARED
+from memglot import Memory
 
 
 class Case(NamedTuple):
@@ -73,6 +74,21 @@ def test_an_edited_memory_comes_back_with_its_new_values(tmp_path: Path) -> None
     path.write_text('{"content":"a"}\n{"content":"b"}\n')
     for number, shape in enumerate(SHAPES):
         assert check_laws(path, shape, tmp_path / str(number), Random(number))
+
+
+@pytest.mark.parametrize("changes", [{"meta": {"a": 1}}, {"title": "New"}, {"tags": ["a"]}], ids=str)
+def test_an_edited_note_without_text_keeps_its_content(changes: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
+    (tmp_path / "vault" / "a.md").write_bytes(b" ")
+    with Memory.open(":memory:") as memory, Memory.open(":memory:") as other:
+        memory.import_from(tmp_path / "vault")
+        (record,) = memory.list()
+        edited = memory.update(record.id, **changes)
+        memory.export(tmp_path / "out", format="obsidian")
+        other.import_from(tmp_path / "out")
+        (found,) = other.list()
+    names = ("content", "title", "meta", "tags", "updated_at")
+    assert [getattr(found, name) for name in names] == [getattr(edited, name) for name in names]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)

@@ -90,9 +90,14 @@ class Sample:
         return folder / Path(self.path).parts[0]
 
 
-def samples(folder: Path = GOLDENS) -> list[Sample]:
-    """Return the inputs and the outputs of all goldens; of a folder, one sample for each file."""
-    return [sample for case in sorted(folder.glob("*/*")) for sample in _of_case(case)]
+def cases() -> list[list[Sample]]:
+    """Return the inputs and the outputs of each golden; of a folder, one sample for each file."""
+    return [list(_of_case(case)) for case in sorted(GOLDENS.glob("*/*"))]
+
+
+def samples() -> list[Sample]:
+    """Return the inputs and the outputs of all goldens."""
+    return [sample for case in cases() for sample in case]
 
 
 def _of_case(case: Path) -> Iterator[Sample]:
@@ -131,7 +136,7 @@ def mutate_bytes(data: bytes, shape: str, random: Random) -> bytes:
     """Change something in a file; mostly a value that its shape has, sometimes any byte."""
     change = _BY_SHAPE.get(shape, _change_lines) if random.random() < 0.85 else _change_bytes
     found = None
-    with suppress(ValueError, RecursionError, sqlite3.Error, csv.Error, OverflowError):
+    with suppress(ValueError, RecursionError, sqlite3.Error, csv.Error, OverflowError, MemoryError):
         found = change(data, random)
     return (_change_bytes(data, random) if found is None else found)[:MAX_SIZE]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from mutations import Sample, mutate, samples
+from mutations import Sample, cases, mutate, samples
 from round_trips import NAMES, SHAPES, Shape, find
 
 DEEP = 300
@@ -19,9 +19,9 @@ MAX_KINDS = 20
 def try_all(count: int, seed: int, shapes: list[Shape] | None) -> list[str]:
     """Try variants of all samples; return what was found, one of each kind."""
     random, found = Random(seed), dict[str, str]()
-    known = samples()
+    known = cases()
     for number in range(count):
-        sample = mutate(random.choice(known), random)
+        sample = mutate(random.choice(random.choice(known)), random)
         shape = shapes[number % len(shapes)] if shapes else None
         edits = Random(random.random()) if number % 2 else None
         if (finding := find(sample, shape, edits)) is not None and len(found) < MAX_KINDS:

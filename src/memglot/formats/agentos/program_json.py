@@ -12,7 +12,7 @@ from memglot.errors import BadRecord
 from memglot.formats.agentos.graph import NODES, KnowledgeGraph, edge_row, node_row, placeholder_node
 from memglot.formats.agentos.other_tables import META, brain_of, json_value, row_blob
 from memglot.formats.base import WriteOptions
-from memglot.formats.core.carry import bundles
+from memglot.formats.core.carry import KEY, bundles
 from memglot.formats.core.proof import Prover
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
@@ -38,6 +38,8 @@ def read_program(source: Source, report: SourceReport, known: dict[str, str], sp
         try:
             if section == "meta" and isinstance(value, dict):
                 reader.meta.update(value)
+            elif section == KEY and isinstance(value, dict) and isinstance(value.get("brain"), str):
+                reader.meta_brain = value["brain"]
             else:
                 unchecked = "content" if section == "traces" else ""
                 yield from reader.row(section, decode_object(raw, value, report, unchecked))
@@ -57,6 +59,8 @@ class _ProgramReader:
         self._edges: DiskList[Any] = DiskList()
         self._main: str | None = None
         self.meta: dict[str, Any] = {}
+        self.meta_brain: str | None = None
+        """The brain of the settings, which the program does not name."""
 
     def row(self, section: str, row: dict[str, Any]) -> Iterator[Item]:
         """Yield the items of a row."""
@@ -89,7 +93,8 @@ class _ProgramReader:
                 self._report.fault(f"edges: {error}")
         for key, text in self.meta.items():
             if key != "exported_at":
-                yield row_blob(META, {"key": key, "value": text}, self._space or self._main or "")
+                brain = self.meta_brain if self.meta_brain is not None else self._main or ""
+                yield row_blob(META, {"key": key, "value": text}, self._space or brain)
 
 
 def _fault(section: str, error: BadRecord, report: SourceReport) -> None:
@@ -201,6 +206,8 @@ class _ProgramBuffer:
         for section in ("nodes", "edges", *TABLES):
             self._write_list(out, section)
         out.write(b',\n  "meta": ' + msgspec.json.encode(self._meta))
+        if self._meta and not self._plain:
+            out.write(b',\n  "memglot": ' + msgspec.json.encode({"brain": self._meta_of}))
 
     def _edge(self, relation: Relation, known: set[str]) -> None:
         ends = (relation.subject, relation.object)

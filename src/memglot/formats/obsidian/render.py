@@ -42,11 +42,14 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
     path, vault, plain = layout.path, layout.vault, layout.plain
     placed = without_place(record)
     front = _front(placed, layout)
-    content = "" if is_empty(record) else record.content
+    # A reader takes the title for the content of an empty note, and until then the name of its file.
+    name = path.rpartition("/")[2]
+    is_bare = is_empty(record) and record.content == (record.title or name)
+    content = "" if is_bare else record.content
     own = (f"\n\n{tag_line(front['tags'])}" if front["tags"] else "") + (
         f"\n\n{layout.heading}\n{related}" if related else ""
     )
-    native = front_record(front, record.content, path, vault)
+    native = front_record(front, content or name, path, vault)
     slot = pack_found(differences(placed, native), placed, attached, report, plain, native)
     about = _about_text(record, content, own, front, bool(related))
     if not plain:
