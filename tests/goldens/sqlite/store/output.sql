@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
