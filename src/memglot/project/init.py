@@ -9,7 +9,7 @@ from memglot.project.check.run import REPAIRABLE, check
 from memglot.project.map import map_of, unreadable_nodes
 from memglot.project.project import Project
 from memglot.project.reset import has_store, reset
-from memglot.project.snapshot import snapshot_of
+from memglot.project.snapshot import finish_stopped_save, snapshot_of
 from memglot.project.storage.agent_guide import brief_for, next_steps, write_guidance
 from memglot.project.storage.errors import ProjectError, issue
 from memglot.project.storage.files import write_file
@@ -32,6 +32,8 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, forc
 
     With `force`, existing memory is backed up and replaced.
     """
+    if not dry_run:
+        finish_stopped_save(project)
     cleared = reset(project, dry_run=dry_run) if force and has_store(project) else None
     is_cleared = cleared is not None
     exists = project.is_initialized and not is_cleared

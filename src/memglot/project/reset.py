@@ -69,6 +69,9 @@ def clear(project: Project, *, destroy: bool = False, dry_run: bool = False) -> 
     """
     names = _entries(project)
     if not _is_store(names) and not (destroy and project.folder.is_dir()):
+        if not dry_run and (project.folder / LOCK).exists():
+            with locked(project.folder, "reset"):
+                pass  # Which removes the lock that a killed reset left.
         raise _no_memory(str(project.root), has_backup=bool(backups(project)))
     result = {"dry_run": dry_run, "destroyed": destroy, "in_git": _is_tracked(project), "backup_path": None}
     if dry_run:
