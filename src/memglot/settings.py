@@ -13,6 +13,9 @@ STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 MCP_TOKEN_VARIABLE = "MEMGLOT_MCP_TOKEN"
 BUSY_SECONDS = 10.0
+"""Maximum time to wait for the lock of a project, or for a store that must be used alone."""
+WRITER_SECONDS = 30.0
+"""Maximum time to wait for other writers of a store; with dozens of them, a turn can take many seconds to come."""
 IDLE_SECONDS = 5.0
 """Idle timeout of an open store, in seconds; shorter than `BUSY_SECONDS`, so that waiting processes get it."""
 BATCH_SIZE = 1_000

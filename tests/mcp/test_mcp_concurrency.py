@@ -162,7 +162,7 @@ def here(tmp_path: Path) -> Iterator[tuple[Agent, Path]]:
 
 
 def test_a_writer_that_waits_too_long_gets_an_error(here: tuple[Agent, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "WRITER_SECONDS", 0.05)
     one, store = here
     (found,) = one.call("me_memory_search")["results"]
     calls: dict[str, dict[str, Any]] = {
@@ -233,7 +233,7 @@ def test_an_in_memory_store_is_never_closed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_others_write_between_the_batches_of_embed(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(semantic, "BATCH_SIZE", 2)
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "WRITER_SECONDS", 0.05)
     lines = b"\n".join(b'{"content": "note %d"}' % number for number in range(5))
     with Memory.open(store_path) as memory, Memory.open(store_path) as other:
         memory.import_from(lines, format="ndjson")

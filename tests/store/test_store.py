@@ -222,7 +222,7 @@ def test_a_full_disk_keeps_complete_batches(store_path: str) -> None:
 
 
 def test_a_locked_store_is_reported(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "WRITER_SECONDS", 0.05)
     with Memory.open(store_path) as memory:
         other = open_store(store_path)
         with other.writing(), pytest.raises(LockedStore):
@@ -234,7 +234,7 @@ def test_a_locked_store_is_reported(store_path: str, monkeypatch: pytest.MonkeyP
 def test_others_can_write_while_much_text_is_indexed(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of these memories fit into one transaction, and one is too much for any and gets its own."""
     monkeypatch.setattr(text_index, "_TEXT_BYTES", 20)
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "WRITER_SECONDS", 0.05)
     texts = ["apple pie", "plum pie", "pie of the longest apples", "pear pie", "fig pie"]
     store = open_store(store_path)
     assert isinstance(store, SqliteStore)

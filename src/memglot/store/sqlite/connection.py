@@ -28,7 +28,7 @@ from memglot.errors import (
     StoreError,
 )
 from memglot.files import create_folders
-from memglot.settings import BUSY_SECONDS
+from memglot.settings import BUSY_SECONDS, WRITER_SECONDS
 from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
 from memglot.store.sqlite.log_mark import LogMark, lost_after, settle
@@ -42,6 +42,8 @@ _TEXTS = ("chain_hash", "languages", "vector_model")
 """Names of the values in `state` that are texts."""
 _RETRY_SECONDS = (0.001, 0.005)
 """Shortest and longest wait before a locked store is tried again."""
+_LATE_RETRY_SECONDS = (0.0005, 0.001)
+"""The same after a second of waiting."""
 _CHECK_SECONDS = 0.05
 _LONG_SECONDS = 0.02
 """Others wait for a transaction this long, and would hardly get a turn between two of them."""
@@ -153,7 +155,7 @@ class Connection:
 
     def _set(self, pragma: str) -> None:
         """Set a pragma, with retries: SQLite rejects some at once while another process creates the store."""
-        until = time.monotonic() + BUSY_SECONDS
+        until = time.monotonic() + WRITER_SECONDS
         while True:
             try:
                 # A pragma that returns a row stops a string of several statements, so each runs by itself.
@@ -405,10 +407,10 @@ def _roll_back_stopped_change(path: str) -> bool:
 
 
 def retry_when_locked(db: apsw.Connection) -> None:
-    """Retry for up to `BUSY_SECONDS` when the store is locked.
+    """Retry for up to `WRITER_SECONDS` when the store is locked.
 
     SQLite's own waits grow to a tenth of a second, so that those who have waited long rarely find the lock free, and
-    newcomers do. Short waits of random length give everybody the same chance.
+    newcomers do. Here those who have waited for a second try more often, so that nobody waits for ever.
     """
     began = 0.0
 
@@ -416,9 +418,10 @@ def retry_when_locked(db: apsw.Connection) -> None:
         nonlocal began
         if not tries:
             began = time.monotonic()
-        if time.monotonic() - began >= BUSY_SECONDS:
+        waited = time.monotonic() - began
+        if waited >= WRITER_SECONDS:
             return False
-        time.sleep(random.uniform(*_RETRY_SECONDS))
+        time.sleep(random.uniform(*(_RETRY_SECONDS if waited < 1 else _LATE_RETRY_SECONDS)))
         return True
 
     db.set_busy_handler(wait)

@@ -20,7 +20,7 @@ from memglot.errors import (
     StoreError,
 )
 from memglot.files import is_unreadable
-from memglot.settings import BUSY_SECONDS
+from memglot.settings import WRITER_SECONDS
 
 T = TypeVar("T")
 _NOT_AS_WRITTEN = ("no such table", "no such column", "has no column", "prohibited", "malformed JSON", "JSON path")
@@ -59,7 +59,7 @@ def translate(error: Exception, url: str) -> NoReturn:
     if isinstance(error, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
         raise ClosedStore(url) from error
     if isinstance(error, apsw.BusyError):
-        raise LockedStore(url, BUSY_SECONDS) from error
+        raise LockedStore(url, WRITER_SECONDS) from error
     _translate_disk_error(error, url)
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError)):
         raise ReadOnlyStore(url) from error
