@@ -471,6 +471,7 @@ class Memory:
         force: bool = False,
         stream: Any = None,
         created_at: bool = True,
+        for_spreadsheets: bool = False,
         progress: ShowProgress | None = None,
         **filters: Any,
     ) -> ExportResult:
@@ -478,7 +479,7 @@ class Memory:
 
         The filters are those of `list`. `memglot verify` finds out whether an export was truncated or edited.
         `dialect="program"` writes what the original tool reads where that differs from its documentation, and
-        `dialect="0.8"` what Memory Engine 0.8 reads.
+        `dialect="0.8"` what Memory Engine 0.8 reads. `for_spreadsheets` marks cells of a CSV that would run as code.
         """
         from memglot.exporting.run import ExportOptions, export_to
         from memglot.formats.base import WriteOptions
@@ -502,6 +503,7 @@ class Memory:
                 created_at=created_at,
                 dialect=dialect,
                 space=space,
+                for_spreadsheets=for_spreadsheets,
             ),
         )
         used, exchange = export_to(self.store, target, options, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from conftest import SHARED
 from memglot import Memory, convert
+from memglot.errors import UsageError
+from memglot.exporting.verify import verify
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.source import Source
@@ -345,3 +348,62 @@ def test_a_csv_that_is_not_for_agentos_has_no_hint() -> None:
     with Memory.open(":memory:") as memory:
         memory.add("y")
         assert memory.export(format="csv").notes == []
+
+
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "'=1",
+    "=",
+    '="a,b"\nc',
+    "-5",
+    "+1e3",
+    "a=1",
+]
+
+
+@pytest.mark.parametrize("field", ["content", "title", "kind", "scope", "tags"])
+def test_cells_for_spreadsheets_are_marked_and_restored(memory: Memory, tmp_path: Path, field: str) -> None:
+    for number, text in enumerate(FORMULAS):
+        values: dict[str, Any] = {"content": f"memory {number}", field: [text, "b"] if field == "tags" else text}
+        memory.add(**values)
+    path = tmp_path / "a.csv"
+    result = memory.export(path, for_spreadsheets=True)
+    assert not any("spreadsheet" in note for note in result.notes)
+    found = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+    for cell in (cell for row in found for cell in row):
+        assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")) or cell in ("-5", "+1e3")
+    assert verify(path).ok
+    with Memory.open(":memory:") as other:
+        assert other.import_from(path, dedup="id").imported == len(FORMULAS)
+        assert list(other.list()) == list(memory.list())
+        assert other.import_from(path, dedup="id").imported == 0
+
+
+def test_formulas_have_a_note_without_the_option(memory: Memory, tmp_path: Path) -> None:
+    for text in ("=1+1", "- a list", "plain"):
+        memory.add(text)
+    path = tmp_path / "a.csv"
+    assert memory.export(path).notes == [
+        "2 memories have cells that a spreadsheet would run as formulas; `--for-spreadsheets` marks them"
+    ]
+    assert b"=1+1" in path.read_bytes() and b"'=1+1" not in path.read_bytes()
+    result = convert(path, tmp_path / "b.csv", for_spreadsheets=True, plain=True)
+    assert result.count == 3 and b"'=1+1" in (tmp_path / "b.csv").read_bytes()
+    with pytest.raises(UsageError, match="`json` has no cells to mark"):
+        memory.export(tmp_path / "a.json", for_spreadsheets=True)
+
+
+def test_a_marked_cell_that_was_edited_keeps_the_edit(memory: Memory, tmp_path: Path) -> None:
+    memory.add("=1+1", id="0194a000-0001-7000-8000-000000000000")
+    path = tmp_path / "a.csv"
+    memory.export(path, for_spreadsheets=True)
+    for before, after in ((b"'=1+1", b"=2+2"), (b"=2+2", b"now text")):
+        path.write_bytes(path.read_bytes().replace(before, after))
+        with Memory.open(":memory:") as other:
+            other.import_from(path)
+            assert [record.content for record in other.list()] == [after.decode()]

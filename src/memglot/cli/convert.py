@@ -35,6 +35,9 @@ from memglot.exporting.convert import convert as convert_
     metavar="NAME",
     help="Dialect of OUT: `program` is what the tool reads, not what it documents; `0.8` is Memory Engine 0.8.",
 )
+@click.option(
+    "--for-spreadsheets", is_flag=True, help="Mark cells of a CSV with `'` that spreadsheets would run as formulas."
+)
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
 @click.option("--plaintext", is_flag=True, help="Write encrypted and sensitive memories without encryption.")
 @passphrase_option

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     default="flat",
     help="Folders of a Markdown export: one, by kind or by tree (default: flat).",
 )
+@click.option(
+    "--for-spreadsheets", is_flag=True, help="Mark cells of a CSV with `'` that spreadsheets would run as formulas."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file or folder.")
 def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> int:
     """Export memories to a file, folder or standard output.

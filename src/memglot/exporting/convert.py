@@ -33,6 +33,7 @@ def convert(
     force: bool = False,
     passphrase: Passphrase = None,
     plaintext: bool = False,
+    for_spreadsheets: bool = False,
     max_record: int | str | None = None,
     stream: BinaryIO | None = None,
     progress: ShowProgress | None = None,
@@ -42,7 +43,13 @@ def convert(
         raise UsageError("no path or stream to write to")
     report = Report(progress)
     target = Target(Path(dst) if dst is not None else None, stream, force=force, plain=plain)
-    options = WriteOptions(plain=plain, dialect=dialect, passphrase=passphrase, plaintext=plaintext)
+    options = WriteOptions(
+        plain=plain,
+        dialect=dialect,
+        passphrase=passphrase,
+        plaintext=plaintext,
+        for_spreadsheets=for_spreadsheets,
+    )
     format = format_to_write(to, target.path, options)
     # A file that another tool can read is an export, whatever it was made from.
     reading = ReadOptions(

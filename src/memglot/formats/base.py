@@ -66,6 +66,8 @@ class WriteOptions(_Encrypted):
     """Maximum size of a text in MiB before it gets a file of its own."""
     store_name: str = ""
     """Name of the store, as the file shows it."""
+    for_spreadsheets: bool = False
+    """Whether cells that a spreadsheet would run as a formula are marked."""
     closed: bool = False
     """Whether sensitive scopes that are left out are not mentioned."""
 
@@ -168,6 +170,8 @@ class WriteSupport:
     """Whether it can hold an audit chain."""
     encrypts: bool = False
     """Whether it can encrypt sensitive scopes."""
+    marks_formulas: bool = False
+    """Whether it can mark cells that a spreadsheet would run as a formula."""
 
 
 @dataclass(frozen=True)

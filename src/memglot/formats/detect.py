@@ -143,4 +143,6 @@ def format_to_write(name: str | None, path: Path | None, options: WriteOptions =
         raise UsageError(
             f"`{format.name}` has no dialect `{options.dialect}`", "leave `--dialect` out, or choose another format"
         )
+    if options.for_spreadsheets and not format.writing.marks_formulas:
+        raise UsageError(f"`{format.name}` has no cells to mark for spreadsheets", "use `--format csv`")
     return format

@@ -13,6 +13,11 @@ from memglot.formats.syntax.json_stream import check_depth
 from memglot.model import EARLIEST, LATEST, check_text, finer_than_microseconds, parse_time
 from memglot.model.record_errors import bad_syntax, time_out_of_range, too_deep
 
+FORMULA_MARK = "'"
+"""A spreadsheet takes a cell that begins with it as text."""
+MARKED = "marked"
+"""Key of the carry slot: the columns whose cells have a mark."""
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _DIGITS = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COUNT = re.compile(r"\d{1,18}(?:\.0+)?", re.ASCII)
@@ -52,6 +57,11 @@ def _with_offset(text: str) -> str:
         )
     date, time, hours, minutes = match.groups()
     return f"{date}T{time or '00:00'}" + (f"{hours}:{minutes or '00'}" if hours else "Z")
+
+
+def is_formula(cell: str) -> bool:
+    """Return True if a spreadsheet would run a cell as a formula."""
+    return cell.startswith(_FORMULAS) and _NUMBER.fullmatch(cell) is None
 
 
 def number(text: str) -> float | None:

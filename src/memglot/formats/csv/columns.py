@@ -14,6 +14,7 @@ from memglot.model import (
     Foreign,
     Record,
     Thing,
+    canonical_value,
     check_text,
     check_tree,
     check_value,
@@ -30,6 +31,7 @@ AGENTOS_ID = "mt_"
 # AgentOS keeps these in `metadata`; hashes are always computed, never read from a file.
 _HASHES = frozenset({"content_hash", "import_hash", "contentHash"})
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MARKED = f'"{cells.MARKED}"'
 _MAX_COLUMNS = 16_384
 _YES, _NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no"})
 
@@ -218,6 +220,8 @@ class CsvHeader:
         """Return the record of a row and its attached items; raise `BadRecord`."""
         if len(fields) != self.width:
             fields = self._filled(fields)
+        if self._slot >= 0 and _MARKED in fields[self._slot]:
+            fields = self._without_marks(fields)
         record = self._with_content(fields)
         if self._title >= 0 and fields[self._title]:
             record.title = fields[self._title]
@@ -247,6 +251,24 @@ class CsvHeader:
                     check_text(text, name or f"column {index + 1}")
             repair_content(record, TOOL)
         return record
+
+    def _without_marks(self, fields: list[str]) -> list[str]:
+        """Remove the marks for spreadsheets from the cells that the slot names, and these names from the slot."""
+        try:
+            slot = cells.json_value(fields[self._slot])
+        except BadRecord:
+            return fields
+        marked = slot.pop(cells.MARKED, None) if isinstance(slot, dict) else None
+        if not isinstance(marked, list):
+            return fields
+        fields = list(fields)
+        for place, name in enumerate(self._names):
+            text = fields[place].removeprefix(cells.FORMULA_MARK)
+            # A cell that somebody edited may have lost its mark.
+            if name.lower() in marked and text != fields[place] and cells.is_formula(text):
+                fields[place] = text
+        fields[self._slot] = canonical_value(slot).decode() if slot else ""
+        return fields
 
     def _filled(self, fields: list[str]) -> list[str]:
         """Pad a short row with empty fields."""

@@ -6,16 +6,18 @@ AgentOS's program reads such files too, but only times in milliseconds, and half
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from memglot.display import plural
 from memglot.errors import BadRecord
-from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions
+from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import Bundle, differences, pack_found
 from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import BOOKKEEPING, NOTE_TIMES, TOOL_DEFAULTS, is_from_agentos
-from memglot.formats.csv.cells import tags
+from memglot.formats.csv.cells import FORMULA_MARK, MARKED, is_formula, tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
@@ -99,6 +101,7 @@ class _RowWriter:
 
     def __init__(self, report: Report, options: WriteOptions) -> None:
         self._report, self._plain, self._is_program = report, options.plain, options.dialect == "program"
+        self._for_spreadsheets = options.for_spreadsheets
         self._columns = CsvHeader(HEADER)
         # Rows are read back to find what the columns lose; notes about that are discarded.
         self._context = CsvContext("", SourceReport())
@@ -124,9 +127,27 @@ class _RowWriter:
         slot = pack_found(found, record, attached, self._report, self._plain, native)
         if end is not None and not self._plain:
             slot["end"] = to_builtins(end)
+        formulas = [place for place, cell in enumerate(cells) if is_formula(cell)]
+        if formulas:
+            self._handle(formulas, cells, slot)
         if slot:
             cells[-1] = canonical_value(slot).decode()
         return cells
+
+    def _handle(self, formulas: list[int], cells: list[str], slot: dict[str, Any]) -> None:
+        """Mark the cells of a row that would run as formulas, and name them in its slot; or only note them."""
+        if not self._for_spreadsheets:
+            self._report.count_note(FORMULA_MARK, _note_formulas)
+            return
+        for place in formulas:
+            cells[place] = FORMULA_MARK + cells[place]
+        if not self._plain:
+            slot[MARKED] = [HEADER[place] for place in formulas]
+
+
+def _note_formulas(count: int) -> str:
+    rows = plural(count, "memory has", "memories have")
+    return f"{rows} cells that a spreadsheet would run as formulas; `--for-spreadsheets` marks them"
 
 
 def _cells(record: Record, plain_only: bool, *, for_program: bool) -> list[str]:
@@ -191,5 +212,6 @@ FORMAT = Format(
     dedup="content",
     conflict="merge",
     dialects=("program",),
+    writing=WriteSupport(marks_formulas=True),
     merging=MergeSupport(by_hand=True, has_edit_times=True, defaults=TOOL_DEFAULTS, bookkeeping=BOOKKEEPING),
 )
