@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
+FUZZ := $(VENV)/fuzz
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
 .PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs clean
@@ -33,12 +34,15 @@ unit: $(STAMP)
 wheel: $(STAMP)  ## test the built wheel in a new environment
 	$(BIN)/python scripts/check_wheel.py
 
-test-faults: $(STAMP)  ## kill commands, break disks and feed hostile files; needs Linux and gcc
+test-faults: $(FUZZ)  ## kill commands, break disks and feed hostile files; needs Linux and gcc
 	$(BIN)/pytest -n 2 tests/faults tests/fuzz
 
-fuzz: $(STAMP)  ## search for inputs that break a reader, a parser or a protocol; make fuzz TIME=600
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+fuzz: $(FUZZ)  ## search for inputs that break a reader, a parser or a protocol; make fuzz TIME=600
 	$(BIN)/python tests/fuzz/run.py --time $(TIME)
+
+$(FUZZ): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	touch $@
 
 torture: TIME = 1200
 torture: $(STAMP)  ## repeat the tests with faults, with other faults each time, for TIME seconds
