@@ -346,7 +346,7 @@ def test_a_bad_line_affects_only_itself(memory: Memory) -> None:
         lambda text: b"\n".join(line for line in text.split(b"\n") if b"Use SQLite" not in line),
         lambda text: b"\n".join(line for line in text.split(b"\n") if b"likes" not in line),
         lambda text: text.replace(b'"person"', b'"robot"'),
-        lambda text: text.replace(b'{"type": "odd"}\n', b""),
+        lambda text: text.replace(b'\n{"type": "odd"}', b""),
     ],
     ids=[
         *("a line cut off", "cut in the middle", "an edited fact", "an observation gone", "an edited memory"),

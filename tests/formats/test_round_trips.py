@@ -43,6 +43,11 @@ CASES = {
     "only unknown keys in a carry slot": Case(
         "in.json", '[{"content":"a","meta":{"memglot":{"scope":"user","later":1}}}]', "markdown"
     ),
+    "a line that the graph's server ignores": Case(
+        "in.jsonl",
+        '{"type":"entity","name":"a","entityType":"x","observations":["b"]}\n{"from":"a","to":"c"}',
+        "mcp-graph",
+    ),
     "another tool's keys": Case("in.json", '[{"content":"b","createdAt":1711234567890}]', "ndjson"),
 }
 

@@ -151,13 +151,12 @@ def _check_export(memory: Memory, shape: Shape, folder: Path, faults: set[str], 
 
 
 def _without_layout(known: State) -> State:
-    """Leave out what only describes a file: how it spelled edited values, and its links to deleted memories."""
+    """Leave out how a file spelled edited values, and links in texts: what they mean changes with a deletion."""
     found = {}
-    deleted = {value["id"] for (kind, _), value in known.items() if kind == "Tombstone"}
+    deleted = any(kind == "Tombstone" for kind, _ in known)
     for key, value in known.items():
-        if key[0] == "Relation" and "link" in value.get("extra", {}).get("obsidian", {}):
-            if value["object"]["id"] in deleted:
-                continue
+        if deleted and key[0] == "Relation" and "link" in value.get("extra", {}).get("obsidian", {}):
+            continue
         extra = {name: part for name, part in value.get("extra", {}).items() if "." not in name}
         if isinstance(own := extra.get("obsidian"), dict):
             extra["obsidian"] = {name: part for name, part in own.items() if name != "empty"}

@@ -52,10 +52,6 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
                 buffer.add(record, attached)
             buffer.tables.bind()
             before = b""
-            for blob in buffer.ignored_lines():
-                out.write(before + blob.row.encode())
-                before = b"\n"
-                proof.add([blob])
             held: GraphLine | None = None
             for line in writer.lines():
                 if held is not None:
@@ -63,11 +59,17 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
                     before = b"\n"
                 held = line
                 proof.add(line.items)
+            # They come last: the first line shows what format the file has.
+            proof.add(buffer.ignored_lines())
             end = proof.end(target.sidecar_count)
             target.has_records = held is not None
             if held is not None:
                 held.slot.end = end
                 out.write(before + _encoded(held, plain=options.plain))
+                before = b"\n"
+            for blob in buffer.ignored_lines():
+                out.write(before + blob.row.encode())
+                before = b"\n"
     finally:
         writer.close()
     report.proof = end
@@ -84,7 +86,7 @@ class _GraphProver:
     def __init__(self) -> None:
         self._records, self._rest = Prover(), LineProver()
 
-    def add(self, items: list[Item]) -> None:
+    def add(self, items: Iterable[Item]) -> None:
         """Add the items of a line."""
         for item in items:
             if isinstance(item, Record):
