@@ -48,6 +48,9 @@ CASES = {
         '{"type":"entity","name":"a","entityType":"x","observations":["b"]}\n{"from":"a","to":"c"}',
         "mcp-graph",
     ),
+    "an unknown key in a carry slot that a vault uses": Case(
+        "in.json", '[{"content":"a","meta":{"memglot":{"scope":"user","text":1}}}]', "obsidian"
+    ),
     "another tool's keys": Case("in.json", '[{"content":"b","createdAt":1711234567890}]', "ndjson"),
 }
 

@@ -73,6 +73,8 @@ _ATTACHED: dict[type, str] = {
 }
 _ORDER = tuple(_ATTACHED)
 _FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_ATTACHED.values(), "base", "end"})
+_MARKS = frozenset({"own", "text", "sealed", "repeats"})
+"""Keys that some formats add to a slot, so that a key of a later version with this name needs another place."""
 
 
 Bundle: TypeAlias = tuple[Record, list[Thing], bool]
@@ -210,7 +212,7 @@ def pack_found(
     unknown = found["extra"].get(KEY) if isinstance(found.get("extra"), dict) else None
     # Without a known key, the slot would not be recognised.
     is_alone = len(found) == 1 and len(found.get("extra") or ()) == 1 and native is None
-    if isinstance(unknown, dict) and unknown and not is_slot(unknown) and not is_alone:
+    if isinstance(unknown, dict) and unknown and not is_slot(unknown) and not is_alone and _MARKS.isdisjoint(unknown):
         del found["extra"][KEY]
         found.update(unknown)
         if not found["extra"]:
