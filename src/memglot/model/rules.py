@@ -24,7 +24,7 @@ from memglot.model.record_errors import (
     wrong_type,
     wrong_types,
 )
-from memglot.model.stored import Blob, Embedding
+from memglot.model.stored import Embedding
 from memglot.model.times import EARLIEST, LATEST
 from memglot.settings import MAX_DEPTH
 
@@ -41,6 +41,8 @@ _THING_TIMES = (
     "deleted_at",
     "clock",
 )
+_WORDS = ("kind", "scope", "status")
+"""Fields of things whose values are also those of records; others keep what another tool wrote, even NUL."""
 _IDS = ("id", "subject", "object", "newer", "older", "record")
 """Fields of things that must name something."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -200,9 +202,9 @@ def check_thing(thing: ThingT) -> ThingT:
             if field in _THING_TIMES and not EARLIEST <= value <= LATEST:
                 raise time_out_of_range(value)
         elif isinstance(value, Endpoint):
-            _check_thing_text(thing, value.id, field)
+            _check_thing_text(value.id, field)
         elif isinstance(value, str):
-            _check_thing_text(thing, value, field)
+            _check_thing_text(value, field)
         elif not isinstance(value, bytes):
             check_value(msgspec.to_builtins(value) if field == "foreign" else value, field)
     if isinstance(thing, Embedding) and len(thing.vector) != 4 * thing.dimensions:
@@ -215,14 +217,13 @@ def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(kind))
 
 
-def _check_thing_text(thing: Any, text: str, field: str) -> None:
+def _check_thing_text(text: str, field: str) -> None:
     if not text and field in _IDS:
         raise empty_text(field)
-    # The rows of another tool are kept as they are, with whatever names they have.
-    if isinstance(thing, Blob):
-        check_value(text, field)
-    else:
+    if field in _WORDS:
         check_text(text, field)
+    else:
+        check_value(text, field)
 
 
 def set_times_from_id(record: Record) -> None:
