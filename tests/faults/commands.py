@@ -107,7 +107,6 @@ class Case:
             assert found.status == 0 and found.results[0].code == 0, (call, found)
 
 
-_CONFLICT = ({"id": NOBODY, "content": "one", "created_at": "2025-01-01T00:00:00Z"},)
 _TWO = ["add", "Same text", "--id", "0194a000-8888-7000-8000-000000000001"]
 _SAME = ["add", "Same text", "--id", "0194a000-8888-7000-8000-000000000002"]
 _REPO = (["repo", "init"], ["repo", "save", "--stdin"])
@@ -117,6 +116,12 @@ CASES = (
     Case("add to a new store", ["add", "The first memory", "--id", NOBODY], setup=(), codes=(0, 2)),
     Case(
         "backup", ["backup", "copy.db", "--force"], setup=(*BASE, ["backup", "copy.db"], ["add", "x", "--id", NOBODY])
+    ),
+    Case(
+        "conflicts",
+        ["conflicts", "resolve", IDS[34], "content", "--take", "2"],
+        setup=(*BASE, ["import", "later.ndjson", "--conflict", "merge"]),
+        codes=(0, 2),
     ),
     Case("consolidate", ["consolidate"], setup=(*BASE, _TWO, _SAME)),
     Case("convert", ["convert", "few.ndjson", "out.json"], setup=(), codes=(0, 2)),
@@ -220,6 +225,6 @@ CASES = (
 READING = {
     "audit", "chain", "completion", "diff", "entities", "formats", "get", "history", "imports", "list", "relations",
     "search", "serve", "stats", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
-    "repo status", "repo view", "mcp tools", "mcp token",
+    "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
 }  # fmt: skip
 """Commands that write nothing, or no more than a cache."""

@@ -11,6 +11,7 @@ import msgspec
 from memglot.cli.json_output import Stream
 from memglot.cli.session import Session, command
 from memglot.display import excerpt
+from memglot.errors import NotFound
 from memglot.merging.conflicts import conflict_value, conflicts_with_records, value_text
 from memglot.results import record_value
 
@@ -62,7 +63,12 @@ def _resolve(session: Session, id: str, field: str | None, given: dict[str, Any]
         except msgspec.MsgspecError as error:
             raise click.UsageError(f"--json-value is not valid JSON: {error}") from None
     with session.memory(write=True) as memory:
-        record = memory.resolve(id, field, **given)
+        try:
+            record = memory.resolve(id, field, **given)
+        except NotFound:
+            # A command that was killed may have resolved it, and left its file.
+            memory.mirror_conflicts()
+            raise
     session.print_result(record_value(record), f"resolved the conflict in {record.id}")
 
 

@@ -37,10 +37,10 @@ def complete_store(folder: Path, report: Report, *, is_new: bool) -> None:
     try:
         make_folders(folder, Layout())
         (folder / SCHEMAS).mkdir(exist_ok=True)
-        _update_map(folder, report, is_new=is_new)
+        is_complete = _update_map(folder, report, is_new=is_new)
         drop_tool_index(folder)
         # The schemas are written last: until they are all there, the store counts as incomplete.
-        for path, content in missing_schemas(folder).items():
+        for path, content in missing_schemas(folder).items() if is_complete else ():
             write_file(folder / path, content)
     except OSError as error:
         raise CannotWrite(str(error.filename or folder), (error.strerror or str(error)).lower()) from error
@@ -51,25 +51,29 @@ def is_incomplete(folder: Path) -> bool:
     return (folder / FOLDER_PROOF).is_file() and bool(missing_schemas(folder))
 
 
-def _update_map(folder: Path, report: Report, *, is_new: bool) -> None:
-    """Write the product map; what prevents that is a note, since the store itself is complete."""
+def _update_map(folder: Path, report: Report, *, is_new: bool) -> bool:
+    """Write the product map; what prevents that is a note. Return False if a file for agents is still missing."""
     root = folder.absolute().parent
     unreadable: list[str] = []
     nodes = list(_map_nodes(StoreReader(folder), unreadable))
     if unreadable:
         listed = first_few([one_line(path) for path in unreadable])
         report.note(f"{plural(len(unreadable), 'node file')} cannot be read, so the product map was kept: {listed}")
-        return
+        return not is_new
     notes: list[str] = []
+    missing: list[str] = []
     text = render_map(nodes, _dead_anchors(root, nodes, notes))
     if is_new:
-        written = [each["path"] for each in write_guidance(root, text, notes) if each["status"] in _WRITTEN]
+        targets = write_guidance(root, text, notes)
+        missing = [each["path"] for each in targets if not os.path.lexists(root / each["path"])]
+        written = [each["path"] for each in targets if each["status"] in _WRITTEN]
         if written:
             notes.append(f"{plural(len(written), 'file')} for agents got the product map: {', '.join(written)}")
     else:
         notes += write_map(root, text)
     for note in notes:
         report.note(note)
+    return not missing
 
 
 _WRITTEN = ("created", "updated")

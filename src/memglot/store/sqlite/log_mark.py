@@ -39,7 +39,7 @@ class LogMark:
         self._path = os.path.realpath(path)
         self._is_known = self._is_set = False
         self._pages = 0
-        settle(db, self._path)
+        self._settle(db)
         # The mark must not refer to the connection: the cycle would keep the file open after the store is gone.
         db.set_wal_hook(self._after_commit)
 
@@ -108,7 +108,14 @@ class LogMark:
     def close(self, db: apsw.Connection) -> None:
         """Remove a mark that no transaction removed, because it failed or its process was killed."""
         with suppress(apsw.Error):
-            settle(db, self._path)
+            self._settle(db)
+
+    def _settle(self, db: apsw.Connection) -> None:
+        # On a full or failing disk the mark may stay. Without its log the file would then look like a copy, so SQLite
+        # must not remove the log when the last connection closes.
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        settle(db, self._path)
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
 def settle(db: apsw.Connection, path: str) -> None:

@@ -180,7 +180,10 @@ class SqliteStore:
             raise TargetExists(path)
         for _ in self.connection.rows("VACUUM INTO ?", (path,)):
             pass
-        remove_mark(path, lost=self.connection.lost_after() is not None)
+        try:
+            remove_mark(path, lost=self.connection.lost_after() is not None)
+        except apsw.Error as error:
+            self.connection.translate(error)
 
 
 def _connect(path: str, write: bool, as_input: bool) -> Connection:
