@@ -99,6 +99,14 @@ def test_an_edited_note_without_text_keeps_its_content(changes: dict[str, Any], 
     assert [getattr(found, name) for name in names] == [getattr(edited, name) for name in names]
 
 
+def test_a_last_access_at_the_start_of_1970_survives_a_merge(memory: Memory) -> None:
+    row = '{"id":"a","content":"b","type":"semantic","lastAccessed":0,"strength":%s}'
+    for strength in (0.5, 0.25):
+        memory.import_from((row % strength).encode(), format="agentos-json")
+    (record,) = memory.list()
+    assert (record.strength, record.last_accessed) == (0.25, 0)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 def test_shared_inputs_obey_the_laws(shape: Shape, tmp_path: Path) -> None:
     for path in sorted((SHARED / "fixtures" / "damaged").glob("[itv]*-*/in.*")):

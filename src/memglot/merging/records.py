@@ -69,11 +69,14 @@ def _times(local: Record, remote: Record) -> dict[str, Any]:
         # A record from a reader may have no time (0); the stored one has.
         "created_at": min(filter(None, (local.created_at, remote.created_at)), default=0),
         "updated_at": max(local.updated_at, remote.updated_at),
-        "last_accessed": max(
-            (time for time in (local.last_accessed, remote.last_accessed) if time is not None), default=None
-        ),
+        "last_accessed": latest_access(local, remote),
         "access_count": max(local.access_count, remote.access_count),
     }
+
+
+def latest_access(one: Record, other: Record) -> int | None:
+    """Return when one of two versions of a memory was last used, if either says so; 0 is a time too."""
+    return max((at for at in (one.last_accessed, other.last_accessed) if at is not None), default=None)
 
 
 def _choose(mine: Register | None, theirs: Register | None, policy: str) -> Register:
@@ -178,7 +181,7 @@ def absorb(kept: Record, duplicate: Record) -> None:
             mine.unclocked.setdefault(path, value)
     join_parts(kept, mine)
     kept.access_count = max(kept.access_count, duplicate.access_count)
-    kept.last_accessed = max(filter(None, (kept.last_accessed, duplicate.last_accessed)), default=None)
+    kept.last_accessed = latest_access(kept, duplicate)
 
 
 def _tool_of(path: Path) -> str:

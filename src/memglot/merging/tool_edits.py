@@ -17,6 +17,7 @@ from memglot.merging.records import (
     LISTS,
     conflicts_of,
     join_lists,
+    latest_access,
     merge_records,
     merge_unclocked,
 )
@@ -468,7 +469,7 @@ class _Merge:
         local, remote = self._local, self._remote
         times = {
             "updated_at": max(self._clock, remote.updated_at) if self._is_dated else self._clock,
-            "last_accessed": max(filter(None, (local.last_accessed, remote.last_accessed)), default=None),
+            "last_accessed": latest_access(local, remote),
             "access_count": max(local.access_count, remote.access_count),
         }
         merged = msgspec.structs.replace(local, **times)
