@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from memglot import Memory, verify
 from memglot.formats.core.original_text import original_content, repair_content, without_original
-from memglot.formats.syntax.json_surrogates import encode, lone_surrogates, replace_lone_surrogates
+from memglot.formats.syntax.json_surrogates import encode, replace_lone_surrogates
 from memglot.formats.syntax.yaml_reader import YamlReader
 from memglot.model import Record, check_content
 
@@ -160,7 +161,8 @@ def test_any_content_is_restored(text: str) -> None:
     raw = encode({"k": text})
     assert json.loads(raw) == json.loads(json.dumps({"k": text}))
     assert len(replace_lone_surrogates(raw)) == len(raw)
-    assert lone_surrogates(replace_lone_surrogates(raw)) == []
+    without = re.sub("[\ud800-\udfff]", "\ufffd", json.loads(raw)["k"])
+    assert json.loads(replace_lone_surrogates(raw)) == {"k": without}
 
 
 @pytest.mark.parametrize(
@@ -183,3 +185,26 @@ def test_objects_with_surrogates_are_split_like_any_other(memory: Memory) -> Non
         with Memory.open(":memory:") as fresh:
             result = fresh.import_from(data.encode(), format="json")
             assert (result.imported, [str(fault) for fault in result.errors]) == (20, [])
+
+
+def test_a_lone_surrogate_at_the_end_of_a_file_is_read(tmp_path: Path) -> None:
+    for text in ('{"a":1,\n"content":"\\ud800"}', '[\n{"content":\n"\\udc00"}]', '[{"content":"\\ud800"}]'):
+        (tmp_path / "a.json").write_text(text)
+        with Memory.open(":memory:") as memory:
+            result = memory.import_from(tmp_path / "a.json")
+            assert (result.imported, list(result.errors)) == (1, []), text
+
+
+def test_a_lone_surrogate_next_to_a_long_number_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"content":"\\ud800","meta":{"n":1%s}}]' % ("0" * 5_000))
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(tmp_path / "a.json")
+        assert result.failed == 1
+
+
+def test_the_place_of_a_lone_surrogate_outside_content_is_named(tmp_path: Path) -> None:
+    text = '{"content":"\\ud800","meta":{"a":"\\ud800","b":"x\\udfff"}}'
+    (tmp_path / "a.ndjson").write_text(text)
+    with Memory.open(":memory:") as memory:
+        (error,) = memory.import_from(tmp_path / "a.ndjson").errors
+        assert f"lone surrogate at byte {text.index('x') + 1}" in str(error)

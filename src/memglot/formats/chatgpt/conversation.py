@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.errors import BadRecord
 from memglot.formats.syntax.json_stream import decode_value
-from memglot.formats.syntax.json_surrogates import lone_surrogates, replace_lone_surrogates
+from memglot.formats.syntax.json_surrogates import count_and_replace
 from memglot.model import EARLIEST, LATEST, parse_time
 from memglot.report import SourceReport
 
@@ -106,9 +106,9 @@ def decode(raw: bytes, report: SourceReport, counts: ReadCounts) -> Conversation
         values = {key: _value(value) for key, value in top.items()}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
         # An export contains lone surrogates where it cut an emoji in two.
-        places = lone_surrogates(raw)
-        counts.replaced += len(places)
-        values = decode_value(replace_lone_surrogates(raw, places), report)
+        count, replaced = count_and_replace(raw)
+        counts.replaced += count
+        values = decode_value(replaced, report)
         given = values.pop("mapping", None) if isinstance(values, dict) else None
         if not isinstance(given, dict):
             raise BadRecord("a conversation must be an object with its messages in `mapping`") from None

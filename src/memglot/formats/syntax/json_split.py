@@ -5,7 +5,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memglot.formats.syntax.json_surrogates import replace_lone_surrogates
+from memglot.formats.syntax.json_surrogates import has_surrogate, replace_lone_surrogates
 from memglot.settings import MAX_RECORD_BYTES
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -28,7 +28,6 @@ _GUESSES = 4
 _WINDOW = 1 << 14
 _TRAILING = re.compile(r"JSON is malformed: trailing characters \(byte (\d+)\)")
 _TRUNCATED = "Input data was truncated"
-_SURROGATE = re.compile(rb"\\\\u[dD]")
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -190,7 +189,7 @@ class JsonSplitter:
                 if (match := _TRAILING.match(str(error))) is not None:
                     # It counts trailing characters from 1.
                     return self.position + len(bytes(rest[: int(match[1]) - 1]).rstrip(b" \t\r\n"))
-                if str(error) == _TRUNCATED and _SURROGATE.search(self.buffer) is None:
+                if str(error) == _TRUNCATED and not has_surrogate(self.buffer):
                     return None
         return _end_of_value(self.buffer, self.position)
 

@@ -11,7 +11,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_duplicates import note_duplicate_keys
 from memglot.formats.syntax.json_shape import type_name
 from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_deeper, is_json
-from memglot.formats.syntax.json_surrogates import decode_with_surrogates, lone_surrogates
+from memglot.formats.syntax.json_surrogates import decode_with_surrogates, replace_lone_surrogates
 from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep, too_large
 from memglot.report import SourceReport
 from memglot.settings import MAX_DEPTH
@@ -222,8 +222,8 @@ def decode_value(raw: bytes, report: SourceReport, unchecked: str = "") -> Any:
         raise bad_bytes(report.offset + raw.index(b"\0"), "NUL")
     check_depth(raw)
     try:
-        if places := lone_surrogates(raw):
-            return decode_with_surrogates(raw, places, report.offset, unchecked)
+        if (replaced := replace_lone_surrogates(raw)) is not raw:
+            return decode_with_surrogates(raw, replaced, report.offset, unchecked)
         return msgspec.json.decode(raw)
     except RecursionError:
         raise too_deep("the memory") from None

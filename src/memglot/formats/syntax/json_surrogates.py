@@ -2,63 +2,83 @@
 
 import json
 import re
-from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from memglot.model.record_errors import bad_bytes
 
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_HEX = rb"[0-9a-fA-F]{2}"
+_SURROGATE = rb"u[dD][89a-fA-F]" + _HEX
+_PAIR = rb"u[dD][89abAB]" + _HEX + rb"\\u[dD][c-fC-F]" + _HEX
 
 
-def lone_surrogates(raw: bytes) -> list[int]:
-    """Return the positions of the escapes in a JSON text that are lone surrogates."""
-    if b"\\ud" not in raw and b"\\uD" not in raw:
-        return []
-    found: list[int] = []
-    high: re.Match[bytes] | None = None
-    for match in _ESCAPE.finditer(raw):
-        code = int(match[1], 16) if match[1] else 0
-        joins = high is not None and high.end() == match.start() and 0xDC00 <= code < 0xE000
-        if high is not None and not joins:
-            found.append(high.start())
-        if 0xDC00 <= code < 0xE000 and not joins:
-            found.append(match.start())
-        high = match if 0xD800 <= code < 0xDC00 else None
-    return [*found, high.start()] if high is not None else found
+@cache
+def _lone() -> Any:
+    """Return the pattern of a lone surrogate; it skips every other escape as a whole."""
+    # Importing regex takes longer than reading most files, and hardly any has surrogates.
+    import regex
+
+    others = rb"\\(?:" + _PAIR + rb"|(?!" + _SURROGATE + rb").)(*SKIP)(*FAIL)"
+    return regex.compile(others + rb"|\\" + _SURROGATE, regex.DOTALL)
 
 
-def replace_lone_surrogates(raw: bytes, places: Iterable[int] | None = None) -> bytes:
-    """Return a JSON text with U+FFFD for each lone surrogate; its length is the same."""
-    places = lone_surrogates(raw) if places is None else places
-    parts, last = [], 0
-    for at in places:
-        parts += [raw[last:at], b"\\ufffd"]
-        last = at + len(b"\\ufffd")
-    return b"".join([*parts, raw[last:]]) if parts else raw
+def has_surrogate(raw: bytes) -> bool:
+    """Return True if a JSON text may contain the escape of a surrogate."""
+    return b"\\ud" in raw or b"\\uD" in raw
 
 
-def decode_with_surrogates(raw: bytes, places: list[int], offset: int, unchecked: str) -> Any:
+def count_and_replace(raw: bytes) -> tuple[int, bytes]:
+    """Return the number of lone surrogates in a JSON text, and the text, as long as before, with U+FFFD for each."""
+    if not has_surrogate(raw):
+        return 0, raw
+    replaced, count = _lone().subn(rb"\\ufffd", raw)
+    return count, replaced if count else raw
+
+
+def replace_lone_surrogates(raw: bytes) -> bytes:
+    """Return a JSON text with U+FFFD for each lone surrogate, or the same object if it has none."""
+    return count_and_replace(raw)[1]
+
+
+def decode_with_surrogates(raw: bytes, replaced: bytes, offset: int, unchecked: str) -> Any:
     """Decode a JSON text with lone surrogates; raise `BadRecord` if one is not in the value of the key `unchecked`.
 
-    That value is a text or a list of texts. `offset` is the position of the text in its file.
+    That value is a text or a list of texts. `replaced` is the text without lone surrogates, and `offset` the position
+    of the text in its file.
     """
-    data = msgspec.json.decode(replace_lone_surrogates(raw, places))
-    found = json.loads(raw).get(unchecked) if unchecked and isinstance(data, dict) else None
-    texts = {text for text in (found if isinstance(found, list) else [found]) if isinstance(text, str)}
-    strings = (match for match in _STRING.finditer(raw) if b"\\u" in match[0])
-    allowed = [match.span() for match in strings if json.loads(match[0]) in texts]
-    number = 0
-    for at in places:
-        while number < len(allowed) and allowed[number][1] <= at:
-            number += 1
-        if number == len(allowed) or not allowed[number][0] < at:
-            raise bad_bytes(offset + at, "a lone surrogate")
-    data[unchecked] = found
+    data = msgspec.json.decode(replaced)
+    # Numbers do not matter here, and Python refuses long ones.
+    exact = json.loads(raw, parse_int=float)
+    found = exact.pop(unchecked, None) if unchecked and isinstance(exact, dict) else None
+    values = found if isinstance(found, list) else [found]
+    if _has_lone_surrogate([exact, *(value for value in values if not isinstance(value, str))]):
+        texts = {value for value in values if isinstance(value, str)}
+        raise bad_bytes(offset + _first_outside(raw, texts), "a lone surrogate")
+    if found is not None:
+        data[unchecked] = found
     return data
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    """Return True if a text somewhere in a decoded value has a lone surrogate."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _first_outside(raw: bytes, texts: set[str]) -> int:
+    """Return the position of the first lone surrogate that is not in one of these texts, or else of the first one."""
+    for string in _STRING.finditer(raw):
+        if has_surrogate(string[0]) and json.loads(string[0]) not in texts:
+            if (match := _lone().search(string[0])) is not None:
+                return int(string.start() + match.start())
+    match = _lone().search(raw)
+    return int(match.start())
 
 
 def encode(value: Any, indent: int = 0) -> bytes:
