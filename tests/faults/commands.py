@@ -67,6 +67,12 @@ def repository(folder: Path) -> None:
     subprocess.run([*_REPOSITORY, "commit", "-q", "--allow-empty", "-m", "start"], cwd=folder, check=True)
 
 
+def with_folder(folder: Path) -> None:
+    """Add an empty folder for backups."""
+    files(folder)
+    (folder / "copies").mkdir()
+
+
 def version(number: int) -> Callable[[Path], None]:
     """Return a function that creates a store of an earlier version."""
 
@@ -97,6 +103,8 @@ class Case:
     """Exit codes of a second run; not only 0 if the first run may have been completed before it was killed."""
     skip: tuple[str, ...] = (".git", "index")
     """Files that are not compared."""
+    names: tuple[str, str] = ("", "")
+    """Part of the names of files that a second run writes, and what an undisturbed run writes instead."""
 
     def prepare(self, machine: Machine, folder: Path) -> None:
         """Create the state before the command."""
@@ -118,6 +126,13 @@ CASES = (
         "backup", ["backup", "copy.db", "--force"], setup=(*BASE, ["backup", "copy.db"], ["add", "x", "--id", NOBODY])
     ),
     Case(
+        "backup --keep",
+        ["backup", "copies", "--keep", "1d"],
+        setup=(*BASE, ["backup", "copies"], ["backup", "copies"]),
+        start=with_folder,
+        names=("-2.db", ".db"),
+    ),
+    Case(
         "conflicts",
         ["conflicts", "resolve", IDS[34], "content", "--take", "2"],
         setup=(*BASE, ["import", "later.ndjson", "--conflict", "merge"]),
@@ -130,6 +145,7 @@ CASES = (
     Case("delete", ["delete", *IDS[:5]], codes=(0, 2)),
     Case("delete-tree", ["delete-tree", "work.part1"]),
     Case("doctor --fix", ["doctor", "--fix"]),
+    Case("doctor --salvage", ["doctor", "--salvage", "new.db"], codes=(0, 2)),
     Case("edit", ["edit", IDS[3]]),
     Case("embed", ["embed", "--again"]),
     Case("entity", ["entity", "add", "Ada", "--type", "person"]),
@@ -175,6 +191,8 @@ CASES = (
     Case("migrate version 2", ["add", "x", "--id", NOBODY], setup=(), start=version(2), codes=(0, 2)),
     Case("migrate version 3", ["add", "x", "--id", NOBODY], setup=(), start=version(3), codes=(0, 2)),
     Case("migrate version 4", ["list"], setup=(), start=version(4)),
+    Case("migrate version 5", ["add", "x", "--id", NOBODY], setup=(), start=version(5), codes=(0, 2)),
+    Case("migrate version 6", ["add", "x", "--id", NOBODY], setup=(), start=version(6), codes=(0, 2)),
     Case("move", ["move", "work.part1", "done.part1"]),
     Case("repo init", ["repo", "init"], setup=(), start=repository),
     Case("repo projects", ["repo", "projects", "remove", "."], setup=_REPO, start=repository, codes=(0, 1, 2, 3)),

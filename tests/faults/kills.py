@@ -76,7 +76,8 @@ def look(found: Prepared, place: Path) -> dict[str, Any]:
     """Return all files after a command, without folders and the logs of open databases."""
     case = found.case
     outcome = found.machine.run(place, [], dump=True, ignored=case.ignored, skip=case.skip)
-    return {name: value for name, value in outcome.files.items() if value != "folder" and not name.endswith(_TEMPORARY)}
+    kept = {name: value for name, value in outcome.files.items() if value != "folder" and not name.endswith(_TEMPORARY)}
+    return {name.replace(*case.names): value for name, value in kept.items()} if case.names[0] else kept
 
 
 def check_doctor(found: Prepared, place: Path) -> None:
