@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ def problems(store: Path, number: int) -> list[str]:
         return list(memory.doctor().problems)
 
 
-def test_doctor_next_to_writers_reports_nothing(tmp_path: Path, count: int) -> None:
+def test_doctor_next_to_writers_reports_nothing(tmp_path: Path, count: int, figures: Counter[str]) -> None:
     runs = max(20, count)
     writers = WRITERS if count else 4
     wrong: list[str] = []
@@ -112,7 +113,9 @@ def test_doctor_next_to_writers_reports_nothing(tmp_path: Path, count: int) -> N
         operations += sum(int(path.read_text()) for path in folder.glob("writer-*"))
         with Memory.open(store, write=False) as memory:
             wrong += memory.doctor().problems
-    print(f"{done:,} runs next to {writers} writers with {operations:,} operations, {len(wrong)} false alarms")
+    figures["runs of doctor"] += done
+    figures["runs of doctor: operations next to them"] += operations
+    figures["runs of doctor: false alarms"] += len(wrong)
     assert not wrong, "\n".join(wrong[:10])
     assert operations > runs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,7 +24,7 @@ HEADERS = {
 }
 
 
-def test_every_id_is_answered_over_pipes(tmp_path: Path, count: int, seed: int) -> None:
+def test_every_id_is_answered_over_pipes(tmp_path: Path, count: int, seed: int, figures: Counter[str]) -> None:
     frames = max(3_000, count)
     parts = max(SERVERS, -(-frames // MOST))
     store = tmp_path / "s.db"
@@ -31,14 +32,15 @@ def test_every_id_is_answered_over_pipes(tmp_path: Path, count: int, seed: int) 
     with ThreadPoolExecutor(SERVERS) as pool:
         runs = list(pool.map(lambda part: frame_flood.talk(store, seed * 100 + part, frames // parts), range(parts)))
     total = sum(tally.frames for tally, _, _ in runs)
-    print(f"{total:,} frames, {sum(sum(tally.answered.values()) for tally, _, _ in runs):,} answers")
+    figures["frames"] += total
+    figures["answers to frames"] += sum(sum(tally.answered.values()) for tally, _, _ in runs)
     for tally, code, errors in runs:
         assert not tally.wrong(), "\n".join(tally.wrong()[:10])
         assert code == 0 and len(errors) < 100_000, errors[-2_000:]
     assert total >= frames
 
 
-def test_every_id_is_answered_over_http(tmp_path: Path, count: int, seed: int) -> None:
+def test_every_id_is_answered_over_http(tmp_path: Path, count: int, seed: int, figures: Counter[str]) -> None:
     tally = Tally()
     with listening(tmp_path / "s.db", cwd=tmp_path) as (url, server), httpx2.Client(timeout=PATIENCE) as client:
         hello = client.post(url, content=frame_flood.HELLO, headers=HEADERS)
@@ -56,7 +58,7 @@ def test_every_id_is_answered_over_http(tmp_path: Path, count: int, seed: int) -
         assert server.stderr is not None and len(server.stderr.read()) < 100_000
     # Over HTTP, an empty body is answered without an id, too.
     tally.answered[key(None)] = min(tally.answered[key(None)], tally.due[key(None)])
-    print(f"{tally.frames:,} frames over HTTP")
+    figures["frames"] += tally.frames
     assert not tally.wrong(), "\n".join(tally.wrong()[:10])
 
 

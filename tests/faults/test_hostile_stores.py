@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def failures(commands: list[list[str]], words: dict[str, str], store: Path | Non
 
 
 def test_a_hostile_database_never_ends_in_an_internal_error(
-    originals: list[Path], tmp_path: Path, count: int, seed: int
+    originals: list[Path], tmp_path: Path, count: int, seed: int, figures: Counter[str]
 ) -> None:
     wrong = []
     for number in range(count or 60):
@@ -102,6 +103,7 @@ def test_a_hostile_database_never_ends_in_an_internal_error(
         words = {"IN": str(hostile), "GOOD": str(originals[0]), "OUT": f"{folder}/out", "NEW": f"{folder}/new"}
         words["ID"] = first_id(originals[0])
         found = failures(READ, words)
+        figures["hostile stores"] += 1
         assert hostile.read_bytes() == before, what
         if original == originals[0]:
             found += failures(ASK, words, hostile)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -30,11 +31,14 @@ def try_all(count: int, seed: int, shapes: list[Shape] | None) -> list[str]:
     return list(found.values())
 
 
-def test_reading_a_variant_ends_in_no_internal_error(count: int, seed: int) -> None:
+def test_reading_a_variant_ends_in_no_internal_error(count: int, seed: int, figures: Counter[str]) -> None:
+    figures["mutated files"] += count * 50 or READ
     assert try_all(count * 50 or READ, seed, None) == []
 
 
-def test_variants_are_imported_once_and_exported_completely(count: int, seed: int) -> None:
+def test_variants_are_imported_once_and_exported_completely(count: int, seed: int, figures: Counter[str]) -> None:
+    figures["mutated files"] += count or DEEP
+    figures["mutated files: imported and exported"] += count or DEEP
     assert try_all(count or DEEP, seed, SHAPES) == []
 
 
