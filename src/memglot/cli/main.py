@@ -12,7 +12,7 @@ import click
 
 from memglot import __version__
 from memglot.cli.session import Session, shared_options
-from memglot.cli.terminal import safe_stream
+from memglot.cli.terminal import buffered_stream, safe_stream
 
 # The line of each command in `memglot --help`, which imports none of them. A test compares it with the command's help.
 COMMANDS: dict[str, str] = {
@@ -137,7 +137,8 @@ def main(arguments: list[str] | None = None) -> None:
         if getattr(sys, name) is None:
             # The caller closed this stream.
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
-    sys.stdout, sys.stderr = safe_stream(sys.stdout), safe_stream(sys.stderr)
+    sys.stdout = safe_stream(buffered_stream(sys.stdout))
+    sys.stderr = safe_stream(buffered_stream(sys.stderr))
     # Records are trees without cycles: collecting garbage often only takes time.
     gc.set_threshold(50_000, 20, 100)
     session = Session()

@@ -31,6 +31,15 @@ def unsafe_stream(stream: TextIO) -> TextIO:
     return buffer.terminal if isinstance(buffer, _Terminal) else stream
 
 
+def buffered_stream(stream: TextIO) -> TextIO:
+    """Return a stream that writes everything or fails. Without a buffer (`python -u`), a full disk may cut text off."""
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    # Named by its descriptor, because the stream that Python made closes its file at the end.
+    return open(raw.fileno(), "w", encoding=stream.encoding, errors=stream.errors, buffering=1, closefd=False)
+
+
 class _Terminal(io.BufferedIOBase):
     """A terminal that gets UTF-8, escaped by `visible`."""
 
