@@ -268,7 +268,7 @@ class NoteFolder:
                     os.makedirs(os.path.dirname(place), exist_ok=True)
                 self._subfolders.add(parent)
             if not self._exists:
-                with open(place, "wb", buffering=0) as out:
+                with open(place, "wb") as out:
                     out.write(content)
             else:
                 self._batch.put(Path(place), content)
