@@ -12,6 +12,7 @@ import msgspec
 from memglot.disk import DiskList
 from memglot.display import first_few, plural, printable, quoted
 from memglot.errors import MemglotError
+from memglot.settings import MAX_ERRORS
 
 _TICK = 1_000
 """Number of failed records after which progress is shown, even if none was imported."""
@@ -54,6 +55,13 @@ class Proof(msgspec.Struct, omit_defaults=True):
 
 class FailFast(Exception):
     """Raised at the first error, if the caller asked for that."""
+
+
+class TooManyErrors(Exception):
+    """Raised if most of a file is not valid."""
+
+    def __str__(self) -> str:
+        return f"stopped after {MAX_ERRORS:,} errors, because most of it is not valid; the rest was not read"
 
 
 class Stopped(Exception):
@@ -270,7 +278,7 @@ class SourceReport(Place):
     Readers set `line` and `item` before they yield a record; if the line is expensive to know, they set `find_line`.
     """
 
-    __slots__ = ("find_line", "offset", "results")
+    __slots__ = ("_errors", "_valid_before", "find_line", "offset", "results")
 
     def __init__(self, results: Report | None = None, source: str = "", format: str = "") -> None:
         super().__init__()
@@ -286,6 +294,8 @@ class SourceReport(Place):
         self.offset = 0
         """Position of the current item in bytes."""
         self.inputs.proof = None
+        self._errors = 0
+        self._valid_before = self.results.read - self.results.failed
 
     def watch(self, position: Measured) -> None:
         """Show the progress by the position in an input, and remember when that was modified."""
@@ -307,10 +317,19 @@ class SourceReport(Place):
         if line is None:
             line = self.line if self.find_line is None else self.find_line()
         results.fault(error, self.source, line=line, item=item or self.item, count=1)
+        self._count_error()
 
     def fault(self, error: MemglotError | str, *, line: int | None = None, item: int | None = None) -> None:
         """Add an error in the source that affects none of its records."""
         self.results.fault(error, self.source, line=line, item=item)
+        self._count_error()
+
+    def _count_error(self) -> None:
+        self._errors += 1
+        if self._errors >= MAX_ERRORS:
+            valid = self.results.read - self.results.failed - self._valid_before
+            if self._errors > valid:
+                raise TooManyErrors
 
     def note(self, text: str) -> None:
         """Add a note, unless the same note was added before."""

@@ -25,6 +25,10 @@ MAX_DEPTH = 100
 """Maximum nesting depth of JSON and YAML."""
 MAX_RECORD_BYTES = 64 << 20
 """Maximum size of one memory in an input, by default."""
+MAX_VALUES = 2_000_000
+"""Maximum number of values in one memory: each takes up to a hundred times the bytes that it has in a file."""
+MAX_ERRORS = 100_000
+"""Maximum number of errors in one file of which most is not valid; the rest of it is not read."""
 MAX_ALIAS_GROWTH = 10
 """YAML aliases may expand a document to at most this many times its size."""
 MAX_ZIP_FILES = 100_000

@@ -96,6 +96,11 @@ def too_large(limit: int) -> BadRecord:
     )
 
 
+def too_many_values(limit: int) -> BadRecord:
+    """Return the error for a memory whose fields have too many values in them."""
+    return BadRecord(f"the memory has more than {limit:,} values", "split it")
+
+
 def bad_syntax(language: str, reason: str) -> BadRecord:
     """Return the error for a syntax error."""
     return BadRecord(f"not valid {language}: {reason}")

@@ -26,7 +26,7 @@ from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Sour
 from memglot.formats.core.zip import BROKEN, is_zip, open_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record, check_item
-from memglot.report import Place, Report, SourceReport
+from memglot.report import Place, Report, SourceReport, TooManyErrors
 
 Input: TypeAlias = str | Path | bytes
 """A path, `-` for standard input, or bytes that are the content itself."""
@@ -71,7 +71,15 @@ def _read_input(given: Input, format: Format | None, report: Report, options: Re
 
 
 def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
-    """Yield the items that follow the rules, with their place, and count the records: the one place for both."""
+    """Yield the items that follow the rules, with their place, until most of a file is not valid; count the records."""
+    try:
+        yield from _checked(items, report)
+    except TooManyErrors as error:
+        hint = "check that this is the right file, and name its format with `--format`"
+        report.results.fault(BadRecord(str(error), hint), report.source)
+
+
+def _checked(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
     results = report.results
     for item in items:
         is_record = isinstance(item, Record)

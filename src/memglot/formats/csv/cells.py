@@ -9,7 +9,7 @@ import msgspec
 
 from memglot.display import shorten
 from memglot.errors import BadRecord
-from memglot.formats.syntax.json_stream import check_depth
+from memglot.formats.syntax.json_stream import check_structure
 from memglot.model import EARLIEST, LATEST, check_text, finer_than_microseconds, parse_time
 from memglot.model.record_errors import bad_syntax, time_out_of_range, too_deep
 
@@ -91,7 +91,7 @@ def tags(text: str) -> list[str]:
 def json_value(text: str) -> Any:
     """Return the JSON value of a cell; raise `BadRecord`."""
     raw = text.encode()
-    check_depth(raw)
+    check_structure(raw)
     try:
         return msgspec.json.decode(raw)
     except RecursionError:

@@ -26,7 +26,7 @@ from memglot.formats.memory_engine.dialects import (
 )
 from memglot.formats.syntax.json_duplicates import END_OF_KEY, note_duplicate_keys
 from memglot.formats.syntax.json_shape import type_name
-from memglot.formats.syntax.json_stream import check_depth, decode_value
+from memglot.formats.syntax.json_stream import check_structure, decode_value
 from memglot.model import (
     LATEST,
     Item,
@@ -107,7 +107,7 @@ def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: Re
     `value` is the decoded text, or `None` if it is not a simple memory.
     """
     if value is not None and not options.lenient:
-        check_depth(raw)
+        check_structure(raw)
         record = _quick_record(value, report)
         if record is not None:
             if raw.count(END_OF_KEY) != _fewest_keys(value):

@@ -8,7 +8,7 @@ import msgspec
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_json
-from memglot.formats.syntax.json_stream import Decode, check_depth, elements
+from memglot.formats.syntax.json_stream import Decode, check_structure, elements
 from memglot.model.record_errors import bad_syntax
 from memglot.report import SourceReport
 from memglot.settings import MAX_SECTION_BYTES
@@ -69,7 +69,7 @@ def _single(values: JsonSplitter, key: str, report: SourceReport) -> tuple[bytes
         report.fault(_large_value(key), line=line)
         return raw, []
     try:
-        check_depth(raw)
+        check_structure(raw)
         return raw, [msgspec.json.decode(raw)]
     except (msgspec.MsgspecError, UnicodeDecodeError, BadRecord) as error:
         report.fault(bad_syntax("JSON", f"`{key[:40]}` cannot be read: {error}"), line=line)

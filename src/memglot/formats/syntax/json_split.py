@@ -1,12 +1,13 @@
 """Split a stream of JSON into values, holding one at a time."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import msgspec
 
 from memglot.formats.syntax.json_surrogates import has_surrogate, replace_lone_surrogates
-from memglot.settings import MAX_RECORD_BYTES
+from memglot.settings import MAX_RECORD_BYTES, MAX_VALUES
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _CANDIDATE = re.compile(rb"\}(?=[ \t\r\n]*[,\]{])")
@@ -19,9 +20,13 @@ _INSIDE_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _NOT_INSIDE_STRING = re.compile(rb'"|[{\[]+|[}\]]+')
 _BRACES = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_NOT_BEGINS = bytes(byte for byte in range(256) if byte not in b"[{,")
+_COMPLETE = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_COMMAS = re.compile(rb"[ \t\r\n,]*")
 _NEXT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*\")")
 _LOOK_BACK = 256
 _FAR = 1 << 20
+_PIECE = 1 << 20
 _READ = 1 << 16
 _MARGIN = 4096
 _GUESSES = 4
@@ -96,6 +101,12 @@ class JsonSplitter:
         """Skip one byte."""
         self.position += 1
 
+    def skip_commas(self) -> int:
+        """Skip commas and white space, as far as they are in the buffer; return the number of commas."""
+        start = self.position
+        self.position = _COMMAS.match(self.buffer, start).end()  # type: ignore[union-attr]
+        return self.buffer.count(b",", start, self.position)
+
     def try_object(self, decode: Any) -> tuple[bytes, Any] | None:
         """Return the object at the current position, decoded, if it ends with its line or at a `}` nearby."""
         if (found := self._line(decode)) is not None:
@@ -112,6 +123,8 @@ class JsonSplitter:
                 continue
             search = match.end()
             raw = self.buffer[self.position : search]
+            if has_too_many_values(raw):
+                return None
             try:
                 return raw, decode(raw)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -323,7 +336,7 @@ def is_deeper(raw: bytes, limit: int) -> bool:
     """Return True if a JSON text is nested more deeply than a limit."""
     if raw.count(b"[") + raw.count(b"{") <= limit:
         return False
-    brackets = _STRING.sub(b"", raw).translate(_BRACES, _NOT_BRACKETS)
+    brackets = b"".join(part.translate(_BRACES, _NOT_BRACKETS) for part in _outside_strings(raw))
     # Each pass removes the innermost pairs.
     for _ in range(limit):
         if b"[" * (limit + 1) in brackets:
@@ -333,3 +346,26 @@ def is_deeper(raw: bytes, limit: int) -> bool:
             return False
         brackets = shorter
     return bool(brackets)
+
+
+def has_too_many_values(raw: bytes) -> bool:
+    """Return True if a JSON text has more values than one memory may have."""
+    if len(raw) <= MAX_VALUES or raw.count(b"[") + raw.count(b"{") + raw.count(b",") <= MAX_VALUES:
+        return False
+    return sum(len(part.translate(None, _NOT_BEGINS)) for part in _outside_strings(raw)) > MAX_VALUES
+
+
+def _outside_strings(raw: bytes) -> Iterator[bytes]:
+    """Yield a JSON text without its strings, in pieces."""
+    position = 0
+    while position < len(raw):
+        end = _COMPLETE.match(raw, position, position + _PIECE).end()  # type: ignore[union-attr]
+        if end > position:
+            yield _STRING.sub(b"", raw[position:end])
+        elif (match := _STRING.match(raw, position)) is not None:
+            # A string that is longer than a piece.
+            end = match.end()
+        else:
+            yield raw[position:]
+            return
+        position = end

@@ -10,11 +10,11 @@ from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.json_duplicates import note_duplicate_keys
 from memglot.formats.syntax.json_shape import type_name
-from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, is_deeper, is_json
+from memglot.formats.syntax.json_split import JsonSplitter, TooLarge, has_too_many_values, is_deeper, is_json
 from memglot.formats.syntax.json_surrogates import decode_with_surrogates, replace_lone_surrogates
-from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep, too_large
+from memglot.model.record_errors import bad_bytes, bad_syntax, not_an_object, too_deep, too_large, too_many_values
 from memglot.report import SourceReport
-from memglot.settings import MAX_DEPTH
+from memglot.settings import MAX_DEPTH, MAX_VALUES
 
 Decode = Callable[[bytes], Any]
 _PIECE = 1 << 20
@@ -80,7 +80,7 @@ def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
             offset += len(line)
             continue
         try:
-            value = decode(line)
+            value = None if has_too_many_values(line) else decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             value = None
             if not line.strip():
@@ -119,10 +119,10 @@ def elements(
             report.fault(bad_syntax("JSON", "the file ends inside the list"), line=values.line)
             return
         if byte == b",":
-            if separated and last != b",":
-                report.fault(bad_syntax("JSON", "unexpected comma instead of a memory"), line=values.line)
-            separated, last = True, b"," if separated else b""
-            values.skip()
+            line, count = values.line, values.skip_commas()
+            if (separated or count > 1) and last != b",":
+                report.fault(bad_syntax("JSON", "unexpected comma instead of a memory"), line=line)
+            separated, last = True, b"," if separated or count > 1 else b""
             continue
         if not separated:
             report.fault(bad_syntax("JSON", "missing comma between two memories"), line=values.line)
@@ -193,8 +193,10 @@ def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes,
         values.position += len(raw)
 
 
-def check_depth(raw: bytes) -> None:
-    """Raise `BadRecord` for a value that is nested too deeply; counting brackets clears nearly all."""
+def check_structure(raw: bytes) -> None:
+    """Raise `BadRecord` for a value that is nested too deeply or has too many values; counting clears nearly all."""
+    if has_too_many_values(raw):
+        raise too_many_values(MAX_VALUES)
     if is_deeper(raw, MAX_DEPTH):
         raise too_deep("the memory")
 
@@ -204,7 +206,7 @@ def decode_object(raw: bytes, value: Any, report: SourceReport, unchecked: str =
 
     The value of the key `unchecked`, a text or a list of texts, may contain lone surrogates.
     """
-    check_depth(raw)
+    check_structure(raw)
     data = decode_value(raw, report, unchecked) if value is None else value
     if not isinstance(data, dict):
         raise not_an_object(type_name(data))
@@ -220,7 +222,7 @@ def decode_value(raw: bytes, report: SourceReport, unchecked: str = "") -> Any:
         raise bad_bytes(report.offset + error.start) from None
     if b"\0" in raw:
         raise bad_bytes(report.offset + raw.index(b"\0"), "NUL")
-    check_depth(raw)
+    check_structure(raw)
     try:
         if (replaced := replace_lone_surrogates(raw)) is not raw:
             return decode_with_surrogates(raw, replaced, report.offset, unchecked)
