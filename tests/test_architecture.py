@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "database": set(),
     "text": GROUND | {"model"},
     "model": {"errors", "settings", "display"},
-    "report": {"disk", "display", "model", "errors"},
+    "report": {"disk", "display", "model", "errors", "settings"},
     "clients": GROUND,
     "embed": GROUND,
     "project.storage": CORE,
