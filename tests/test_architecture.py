@@ -39,7 +39,9 @@ ALLOWED: dict[str, set[str]] = {
     "exporting": CORE | {"formats", "formats.sqlite", "store", "merging", "importing", "arguments"},
     "importing": CORE | {"formats", "store", "merging", "editing"},
     "search": CORE | {"embed", "store", "results", "arguments"},
+    "upkeep": CORE | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results"},
     "memory": CORE
+    | {"upkeep"}
     | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
     "project": CORE | {"project.storage"},
     "mcp": CORE

@@ -18,34 +18,31 @@ from memglot.arguments import (
     parse_size,
     without_conversations,
 )
-from memglot.editing import entities, history, identity, links, memory, scopes, supersede, tree
+from memglot.editing import entities, identity, links, memory, scopes, supersede, tree
 from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError
-from memglot.importing import undo
-from memglot.model import DEFAULT_SCOPE, Conflict, Document, Entity, Event, Record, Relation, Supersession
+from memglot.model import DEFAULT_SCOPE, Document, Entity, Record, Relation, Supersession
 from memglot.report import Report, ShowProgress
 from memglot.search import run as searching
 from memglot.search.results import Results
 from memglot.search.semantic import EmbedResult, SemanticIndex
 from memglot.settings import Passphrase
-from memglot.store.contract import Import, Store
+from memglot.store.contract import Store
 from memglot.store.hidden import complete
 from memglot.store.location import open_store
-from memglot.store.view import VisibleStore, refused
+from memglot.store.view import VisibleStore
 from memglot.threads import one_at_a_time
+from memglot.upkeep import Upkeep
 
 # Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
-    from memglot.editing.backup import Backup
-    from memglot.editing.consolidate import Consolidation
     from memglot.exporting.sync import RemoteDiff
-    from memglot.exporting.verify import Verdict
     from memglot.formats.core.read import Input
     from memglot.importing.run import ImportOptions
     from memglot.results import ExportResult, ImportResult
 
 
 @one_at_a_time
-class Memory:
+class Memory(Upkeep):
     """A store of memories. Use it as a context manager, or call `close()`.
 
     Several threads may use one object: its calls run one after another. Open one object for each thread to run them at
@@ -109,12 +106,6 @@ class Memory:
     def hides(self) -> bool:
         """Return True if the store has sensitive scopes that are hidden here."""
         return self.store.hidden is not None and bool(self.store.hidden.scopes)
-
-    def _complete_store(self, operation: str) -> Store:
-        """Return the store, or raise `UsageError` if this is a view that hides sensitive scopes."""
-        if self.store.hidden is not None:
-            raise refused(operation)
-        return self.store
 
     @property
     def meaning(self) -> SemanticIndex:
@@ -574,98 +565,3 @@ class Memory:
         from memglot.exporting.sync import diff_with_remote
 
         return diff_with_remote(self.store, path, Report(progress), **options)
-
-    # History, conflicts and maintenance
-
-    def history(self, id: str) -> tuple[Sequence[history.Version], str | None]:
-        """Return every version of a memory, oldest first, and the import that added it."""
-        return history.history(self.store, id)
-
-    def imports(self) -> Iterator[Import]:
-        """Return all imports, newest first."""
-        return self.store.history.imports()
-
-    def import_report(self, id: str = "last") -> Import:
-        """Return the state, counts, errors and notes of an import, by default of the newest."""
-        return history.find_import(self.imports(), id)
-
-    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
-        """Undo an import, or the `last` one: `imported` counts removed memories, `merged` restored ones."""
-        from memglot.results import ImportResult
-
-        report = Report()
-        entry = undo.undo(self.store, import_id, report, force=force)
-        self.mirror_conflicts()
-        return ImportResult(report, entry, dry_run=False)
-
-    def conflicts(self, id: str | None = None, field: str | None = None) -> Sequence[Conflict]:
-        """Return all conflicts, those of a memory, or those of one of its fields."""
-        from memglot.merging import conflicts
-
-        return conflicts.conflicts(self.store, id, field)
-
-    def resolve(self, id: str, field: str | None = None, **choice: Any) -> Record:
-        """Resolve a conflict with `take=`, the number of one of its values from 1, or with `value=`, a new one.
-
-        This is an ordinary edit, so it is synced to other machines. The value `None` removes the field.
-        """
-        from memglot.merging import conflicts
-
-        record = conflicts.resolve_conflict(self.store, id, field, **choice)
-        self.mirror_conflicts(record.id)
-        return record
-
-    def mirror_conflicts(self, *ids: str) -> None:
-        """Update the conflict files in `_conflicts/` next to the store, or only those of some memories.
-
-        Every operation that may change them calls this. The files of hidden memories are left alone.
-        """
-        from memglot.merging.conflict_files import write_conflict_files
-
-        write_conflict_files(self.store, ids or None)
-
-    def audit_log(self, *, target: str | None = None, limit: int | None = None) -> Sequence[Event]:
-        """Return rows of the audit chain, newest first."""
-        return history.audit_log(self.store, target=target, limit=limit)
-
-    def audit_imported(self, *, target: str | None = None, limit: int | None = None) -> Sequence[dict[str, Any]]:
-        """Return audit rows of other machines and tools that came with imports, newest first."""
-        from memglot.exporting import audit_file
-
-        return audit_file.imported_rows(self.store, target=target, limit=limit)
-
-    def audit_verify(self) -> dict[str, Any]:
-        """Check the audit chain. It covers all scopes, including hidden ones."""
-        return history.audit_verify(self.store)
-
-    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
-        """Merge exact duplicates and update strengths; weak memories are not deleted."""
-        from memglot.editing.consolidate import consolidate
-
-        result = consolidate(self.store, dry_run=dry_run)
-        self.mirror_conflicts()
-        return result
-
-    def stats(self) -> dict[str, Any]:
-        """Return statistics about the store."""
-        from memglot.editing.stats import stats
-
-        return stats(self.store)
-
-    def doctor(self, *, fix: bool = False) -> Verdict:
-        """Check the store; with `fix`, rebuild its indexes."""
-        from memglot.exporting.verify import verify_store
-
-        if fix:
-            self.store.repair()
-        return verify_store(self.store)
-
-    def backup(self, path: str | Path, *, force: bool = False, keep: str | None = None) -> Backup:
-        """Write a verified copy of the complete store to a file, or to a new file in a folder.
-
-        `keep`, such as `7d,4w,12m`, then removes older backups from the folder, except the newest one of each of the
-        last 7 days, 4 weeks and 12 months that have one. Not possible if sensitive scopes are hidden here.
-        """
-        from memglot.editing.backup import backup
-
-        return backup(self._complete_store("a backup"), Path(path), force=force, keep=keep)

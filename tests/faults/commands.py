@@ -236,6 +236,7 @@ CASES = (
         ),
     ),
     Case("undelete", ["undelete", IDS[2]], setup=(*BASE, ["delete", IDS[2]]), codes=(0, 2)),
+    Case("undelete a branch", ["undelete", "--tree", "work"], setup=(*BASE, ["delete-tree", "work.part1"])),
     Case("undo", ["undo", "last"], setup=(*BASE, ["import", "many.ndjson"])),
     Case("unlink", ["unlink", IDS[0], "supports", IDS[1]], codes=(0, 2)),
     Case("update", ["update", IDS[0], "--content", "New text"]),

@@ -218,6 +218,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "sync_import": [lambda view, out: view.sync_import(out.parent / "in" / "memories.json")],
     "tree": [lambda view, _: view.tree()],
+    "deleted": [lambda view, _: view.deleted(), lambda view, _: view.deleted(tree="work", limit=1)],
+    "undelete_many": [lambda view, _: (view.delete(OPEN), view.undelete_many(since="2000"))],
     "undelete": [lambda view, _: (view.delete(OPEN), view.undelete(OPEN))],
     "undo": [
         lambda view, _: view.undo("last"),
@@ -242,6 +244,7 @@ BY_ID: dict[str, Callable[[Memory, str], Any]] = {
     "superseded": lambda view, id: view.supersede(id, OPEN),
     "audit_log": lambda view, id: view.audit_log(target=id),
     "undelete": lambda view, id: view.undelete(id),
+    "undelete_many": lambda view, id: view.undelete_many(id),
     "unlink": lambda view, id: view.unlink(OPEN, "related_to", id),
     "update": lambda view, id: view.update(id, content="mine"),
     "mirror_conflicts": lambda view, id: view.mirror_conflicts(id),

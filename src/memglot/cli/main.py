@@ -54,7 +54,7 @@ COMMANDS: dict[str, str] = {
     "supersede": "Mark a memory as superseded by a newer one.",
     "sync": "Exchange memories.json with other machines, memoryd and mcp-memory-service.",
     "tree": "Show the tree of memories with counts.",
-    "undelete": "Restore a deleted memory.",
+    "undelete": "Restore deleted memories.",
     "undo": "Undo an import.",
     "unlink": "Remove a relation between two memories or entities.",
     "update": "Change fields of a memory.",

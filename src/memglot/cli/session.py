@@ -70,6 +70,19 @@ class Session:
         with Bar(what) as bar:
             yield bar.count
 
+    def confirm(self, question: str, *, yes: bool, refusal: str, hint: str) -> None:
+        """Ask on a terminal, unless the answer is `yes` already; without a terminal, raise `UsageError`.
+
+        Raise `click.Abort` if the answer is no.
+        """
+        if yes:
+            return
+        if self.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            from memglot.errors import UsageError
+
+            raise UsageError(refusal, hint)
+        click.confirm(question, abort=True, err=True)
+
     def print_result(self, value: Any, text: str | list[str], *, always: bool = False) -> None:
         """Print `value` as JSON with `--json`, else `text`; with `--quiet` only if it is `always` printed."""
         if self.json:

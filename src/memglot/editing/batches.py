@@ -27,22 +27,38 @@ def change_in_batches(
     `change` gets memories as they are now: they may have been changed or deleted since their ids were read. Inside of
     a transaction, all batches belong to it.
     """
+    return work_in_batches(store, ids, lambda some: change(store.records.get(some)), progress)
+
+
+def work_in_batches(
+    store: Store, keys: Iterable[str], work: Callable[[list[str]], int], progress: ShowCount | None = None
+) -> int:
+    """Call `work` with keys in batches, each in a transaction; return the sum of what it returns."""
     wanted: DiskList[str] = DiskList(str)
-    for id in ids:
-        wanted.append(id)
-    rest, size, done, changed = iter(wanted), _FIRST, 0, 0
-    while some := list(islice(rest, size)):
+    for key in keys:
+        wanted.append(key)
+    rest, size, done, changed = iter(wanted), BatchSize(), 0, 0
+    while some := list(islice(rest, size.next)):
         started = monotonic()
         with store.writing():
-            changed += change(store.records.get(some))
-        taken = monotonic() - started
+            changed += work(some)
+        size.adjust(len(some), monotonic() - started)
         store.give_way()
         done += len(some)
         if progress is not None:
             progress(done, len(wanted))
-        # Memories can be large, and disks slow.
-        size = max(1, min(BATCH_SIZE, 2 * size, int(len(some) * _SECONDS / max(taken, 0.001))))
     return changed
+
+
+class BatchSize:
+    """The size of the next batch, so that its transaction takes a fifth of a second."""
+
+    def __init__(self) -> None:
+        self.next = _FIRST
+
+    def adjust(self, count: int, seconds: float) -> None:
+        """Learn from a batch: memories can be large, and disks slow."""
+        self.next = max(1, min(BATCH_SIZE, 2 * self.next, int(count * _SECONDS / max(seconds, 0.001))))
 
 
 def ids_of(records: Iterable[Record]) -> Iterator[str]:

@@ -191,18 +191,31 @@ def undelete(store: Store, id: str) -> Record:
             return (
                 update(store, id, {"status": DEFAULT_STATUS}, action="undelete") if record.status == DELETED else record
             )
-        tombstone = store.things.get(Tombstone, id)
-        known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)
-        if tombstone is None or known.record is None:
-            raise NotFound("deleted memory", id, "run `memglot audit log` to see what was deleted")
-        record = known.record
+        tombstone, record, conflicts, origin = _known(store, id)
         # The record is later than the deletion, also on other machines; its values keep their clocks.
         set_time(record, next_time(tombstone.deleted_at, record.updated_at))
         store.records.add([record], origin)
         store.things.remove([tombstone])
-        set_conflicts(store, id, conflicts_of(record, known.conflicts))
+        set_conflicts(store, id, conflicts_of(record, conflicts))
         store.history.log("undelete", id, record.scope, {})
         return record
+
+
+def check_deleted(store: Store, id: str) -> str:
+    """Return the id of a memory that `undelete` would restore; raise `NotFound`."""
+    id = _deleted_id(store, id.strip().lower())
+    if not store.records.known([id]):
+        _known(store, id)
+    return id
+
+
+def _known(store: Store, id: str) -> tuple[Tombstone, Record, Sequence[Conflict], int | None]:
+    """Return what is known of a deleted memory, and the batch that had added it."""
+    tombstone = store.things.get(Tombstone, id)
+    known, origin = known_of_deleted(store, tombstone) if tombstone is not None else (MemoryState(), None)
+    if tombstone is None or known.record is None:
+        raise NotFound("deleted memory", id, "run `memglot list --deleted` to see what was deleted")
+    return tombstone, known.record, known.conflicts, origin
 
 
 def _deleted_id(store: Store, text: str) -> str:

@@ -81,6 +81,11 @@ class SemanticIndex:
         except MemglotError as error:
             self._store.notes.append(f"stored without a vector, so semantic search does not find it: {error}")
 
+    def embed_restored(self, ids: Sequence[str]) -> None:
+        """Add vectors for restored memories, if the store has any."""
+        if self.state().count:
+            self.embed_new(ids)
+
     def embed(
         self, model: str | None = None, *, again: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> EmbedResult:
