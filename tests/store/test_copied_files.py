@@ -241,7 +241,7 @@ def test_a_failed_transaction_leaves_an_intact_store(tmp_path: Path) -> None:
         assert memory.doctor().ok
     assert checked(path) == (1, [])
     db = apsw.Connection(str(path))
-    assert db.execute("SELECT value FROM state WHERE name = 'log'").get is None
+    assert db.execute("SELECT value FROM state WHERE name = 'log'").get == "empty"
     db.close()
 
 

@@ -18,18 +18,22 @@ from urllib.parse import quote
 
 import apsw
 
-_NAME, _MARKED = "log", "newer"
+_NAME, _MARKED, _REMOVED = "log", "newer", "empty"
+"""Both values have one length, so that a transaction without changes leaves the same bytes in the file."""
 _LOST = "lost after "
 """Followed by the number of the last row of the audit chain."""
 _LARGE = 10_000
 """Number of pages from which the log is merged into the file."""
 _TRIES = 20
-_SELECT = f"SELECT value FROM state WHERE name = '{_NAME}'"
-_REMOVE = f"DELETE FROM state WHERE name = '{_NAME}' AND value = '{_MARKED}'"
+_SELECT = f"SELECT value FROM state WHERE name = '{_NAME}' AND value <> '{_REMOVED}'"
+_REMOVE = f"UPDATE state SET value = '{_REMOVED}' WHERE name = '{_NAME}' AND value = '{_MARKED}'"
 _LOSE = (
     f"UPDATE state SET value = '{_LOST}' || (SELECT value FROM state WHERE name = 'chain_seq') WHERE name = '{_NAME}'"
 )
-_SET = f"INSERT OR IGNORE INTO state VALUES ('{_NAME}', '{_MARKED}')"
+_SET = (
+    f"INSERT INTO state VALUES ('{_NAME}', '{_MARKED}') "
+    f"ON CONFLICT DO UPDATE SET value = '{_MARKED}' WHERE value = '{_REMOVED}'"
+)
 
 
 class LogMark:

@@ -50,6 +50,7 @@ INSERT INTO state VALUES ('chain_hash', '');
 INSERT INTO state VALUES ('chain_seq', 0);
 INSERT INTO state VALUES ('indexed_to', 3);
 INSERT INTO state VALUES ('languages', '');
+INSERT INTO state VALUES ('log', 'empty');
 INSERT INTO state VALUES ('records', 3);
 INSERT INTO state VALUES ('undigested', 0);
 INSERT INTO state VALUES ('upgraded', 1);
