@@ -11,7 +11,7 @@ from memglot.errors import CannotWrite
 from memglot.formats.core.source import FOLDER_PROOF
 from memglot.project.storage.agent_guide import write_guidance
 from memglot.project.storage.errors import ProjectError
-from memglot.project.storage.faults import FileFault
+from memglot.project.storage.faults import UNREADABLE, FileFault
 from memglot.project.storage.files import drop_tool_index, write_file
 from memglot.project.storage.git import Git
 from memglot.project.storage.layout import Layout
@@ -54,12 +54,13 @@ def is_incomplete(folder: Path) -> bool:
 def _update_map(folder: Path, report: Report, *, is_new: bool) -> bool:
     """Write the product map; what prevents that is a note. Return False if a file for agents is still missing."""
     root = folder.absolute().parent
-    unreadable: list[str] = []
+    unreadable: list[FileFault] = []
     nodes = list(_map_nodes(StoreReader(folder), unreadable))
     if unreadable:
-        listed = first_few([one_line(path) for path in unreadable])
+        listed = first_few([one_line(memory_path(fault.path)) for fault in unreadable])
         report.note(f"{plural(len(unreadable), 'node file')} cannot be read, so the product map was kept: {listed}")
-        return not is_new
+        # A file that is not a valid node stays so, but one on a failing disk may be read by the next export.
+        return not (is_new and any(fault.code == UNREADABLE for fault in unreadable))
     notes: list[str] = []
     missing: list[str] = []
     text = render_map(nodes, _dead_anchors(root, nodes, notes))
@@ -79,15 +80,15 @@ def _update_map(folder: Path, report: Report, *, is_new: bool) -> bool:
 _WRITTEN = ("created", "updated")
 
 
-def _map_nodes(reader: StoreReader, unreadable: list[str]) -> Iterator[Node]:
-    """Yield the live nodes that the map may show; add the paths of those that cannot be read to a list."""
-    for path in reader.files(NODES, ".json", lambda fault: unreadable.append(memory_path(fault.path))):
+def _map_nodes(reader: StoreReader, unreadable: list[FileFault]) -> Iterator[Node]:
+    """Yield the live nodes that the map may show; add the faults of those that cannot be read to a list."""
+    for path in reader.files(NODES, ".json", unreadable.append):
         try:
             sidecar = to_sidecar(path, decode_json(path, reader.read(path)))
             for fault in sidecar_faults(path, sidecar):
                 raise fault
         except FileFault as fault:
-            unreadable.append(memory_path(fault.path))
+            unreadable.append(fault)
             continue
         anchors = tuple(sidecar.anchors) if isinstance(sidecar.anchors, list) else ()
         if sidecar.status in LIVE and (anchors or sidecar.type != "gotcha"):

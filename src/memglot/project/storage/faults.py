@@ -11,6 +11,7 @@ from memglot.project.storage.errors import issue
 from memglot.project.storage.paths import memory_path
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 
+UNREADABLE = "CanonicalFileUnreadable"
 _LOCATION = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _FIELD = re.compile(r"`([^`]*)`$")
@@ -88,7 +89,7 @@ def bad_name(path: str) -> FileFault:
 def unreadable_file(path: str, error: OSError) -> FileFault:
     """Return the fault of a file or folder that the system does not let us read."""
     reason = error.strerror or type(error).__name__
-    return FileFault("CanonicalFileUnreadable", path, f"This file cannot be read: {reason}.", reason=reason.lower())
+    return FileFault(UNREADABLE, path, f"This file cannot be read: {reason}.", reason=reason.lower())
 
 
 def invalid_json(path: str, error: Exception) -> FileFault:
