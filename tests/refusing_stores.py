@@ -19,8 +19,5 @@ def poison(path: Path) -> None:
     """Make the store reject one memory, as a full disk or a broken index would."""
     Memory.open(path).close()
     db = apsw.Connection(str(path))
-    db.execute(
-        "CREATE TRIGGER poison BEFORE INSERT ON records WHEN new.content = 'poison' "
-        "BEGIN SELECT raise(ABORT, 'no poison here'); END"
-    )
+    db.execute("CREATE INDEX poison ON records (CASE content WHEN 'poison' THEN abs(-9223372036854775808) END)")
     db.close()

@@ -311,7 +311,7 @@ def test_a_yaml_item_that_stops_the_parser_affects_only_itself(memory: Memory, t
     path = tmp_path / "notes.yaml"
     path.write_text("".join(items))
     for given in (path, path.read_bytes()):
-        result = memory.import_from(given, format="yaml")
+        result = memory.import_from(given, format="yaml", allow_duplicates=True)
         assert (result.imported, result.failed) == (497, 3)
         assert [fault.line for fault in result.errors][0] in (5, 1000, 1001, 999)
         assert [fault.item for fault in result.errors] == [3, 301, 302]

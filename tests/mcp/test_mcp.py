@@ -193,11 +193,11 @@ def test_a_rejected_chunk_does_not_affect_the_others(here: Agent, tmp_path: Path
     assert (found["imported"], found["failed"], len(found["ids"])) == (1500, 1000, 1500)
     (error,) = found["errors"]
     assert (error["chunkIndex"], error["itemCount"], len(error["ids"])) == (1, 1000, 1000)
-    assert "no poison here" in error["error"]
+    assert "integer overflow" in error["error"]
     (tmp_path / "many.ndjson").write_bytes(lines("poison"))
     here.call("me_memory_delete_tree", tree="x", dry_run=True)
     (tmp_path / "one.ndjson").write_bytes(lines("poison", start=5000))
-    assert "no poison here" in here.call_error("me_memory_import", path="one.ndjson")
+    assert "integer overflow" in here.call_error("me_memory_import", path="one.ndjson")
 
 
 def test_the_report_of_an_import_can_be_read_later(tmp_path: Path) -> None:
@@ -540,16 +540,13 @@ def test_an_unfinished_import_reports_what_was_written(tmp_path: Path) -> None:
 
     Memory.open(tmp_path / "store.db").close()
     db = apsw.Connection(str(tmp_path / "store.db"))
-    db.execute(
-        "CREATE TRIGGER poison BEFORE UPDATE ON imports WHEN new.doc LIKE '%\"done\"%' "
-        "BEGIN SELECT raise(ABORT, 'no end to it'); END"
-    )
+    db.execute("CREATE INDEX poison ON imports (CASE WHEN instr(doc, '\"done\"') THEN abs(-9223372036854775808) END)")
     db.close()
     (tmp_path / "a.json").write_text(json.dumps([{"content": "x", "id": FIRST}]))
     with reached("here-auto", tmp_path / "store.db", cwd=tmp_path) as one:
         result: Any = one.call_raw("me_memory_import", {"path": "a.json"})
         assert result.structured_content["ids"] == [FIRST]
-        assert "no end to it" in text_of(result)
+        assert "integer overflow" in text_of(result)
         assert one.call("me_memory_get", id=FIRST)["content"] == "x"
 
 

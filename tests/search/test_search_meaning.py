@@ -261,7 +261,7 @@ def test_an_import_that_updates_leaves_no_outdated_vector(tmp_path: Path) -> Non
         memory.import_from(notes, embed=True)
         notes.write_text(line.format("ship at sea", "2025-03-01T00:00:00Z"), encoding="utf-8")
         memory.import_from(notes, conflict="prefer-remote")
-        assert memory.get("0194").content == "ship at sea"
+        assert memory.get("0194a000").content == "ship at sea"
         assert memory.stats()["vectors"]["missing"] == 1
         assert memory.embed().embedded == 1 and is_whole(memory, 1)
 
