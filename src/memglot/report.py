@@ -12,7 +12,7 @@ import msgspec
 from memglot.disk import DiskList
 from memglot.display import first_few, plural, printable, quoted
 from memglot.errors import MemglotError
-from memglot.settings import MAX_ERRORS
+from memglot.settings import MANY_ITEMS, MAX_ERRORS, MIN_ITEM_BYTES
 
 _TICK = 1_000
 """Number of failed records after which progress is shown, even if none was imported."""
@@ -57,11 +57,21 @@ class FailFast(Exception):
     """Raised at the first error, if the caller asked for that."""
 
 
-class TooManyErrors(Exception):
-    """Raised if most of a file is not valid."""
+class NotMemories(Exception):
+    """Raised if a file cannot be one of memories; the text says why the rest was not read."""
 
-    def __str__(self) -> str:
-        return f"stopped after {MAX_ERRORS:,} errors, because most of it is not valid; the rest was not read"
+
+def too_many_errors() -> NotMemories:
+    """Return the error for a file of which most is not valid."""
+    return NotMemories(f"stopped after {MAX_ERRORS:,} errors, because most of it is not valid; the rest was not read")
+
+
+def too_many_items(count: int) -> NotMemories:
+    """Return the error for a file of nothing but tiny items."""
+    return NotMemories(
+        f"stopped after {count:,} memories and other items, because they have fewer than {MIN_ITEM_BYTES} bytes each "
+        "on average; the rest was not read"
+    )
 
 
 class Stopped(Exception):
@@ -324,12 +334,19 @@ class SourceReport(Place):
         self.results.fault(error, self.source, line=line, item=item)
         self._count_error()
 
+    def check_density(self, items: int) -> None:
+        """Raise `NotMemories` if the source has too many items for its size."""
+        position = self.results.progress.position
+        if items > MANY_ITEMS and position is not None:
+            if (position.consumed or position.size or items * MIN_ITEM_BYTES) < items * MIN_ITEM_BYTES:
+                raise too_many_items(items)
+
     def _count_error(self) -> None:
         self._errors += 1
         if self._errors >= MAX_ERRORS:
             valid = self.results.read - self.results.failed - self._valid_before
             if self._errors > valid:
-                raise TooManyErrors
+                raise too_many_errors()
 
     def note(self, text: str) -> None:
         """Add a note, unless the same note was added before."""

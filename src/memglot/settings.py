@@ -29,6 +29,9 @@ MAX_VALUES = 2_000_000
 """Maximum number of values in one memory: each takes up to a hundred times the bytes that it has in a file."""
 MAX_ERRORS = 100_000
 """Maximum number of errors in one file of which most is not valid; the rest of it is not read."""
+MANY_ITEMS = 1_000_000
+MIN_ITEM_BYTES = 16
+"""A file with more than `MANY_ITEMS` memories and other items must have as many bytes for each of them on average."""
 MAX_ALIAS_GROWTH = 10
 """YAML aliases may expand a document to at most this many times its size."""
 MAX_ZIP_FILES = 100_000

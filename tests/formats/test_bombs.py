@@ -14,7 +14,11 @@ from memglot.arguments import parse_size
 from memglot.errors import UsageError
 from memglot.exporting.diff import diff
 from memglot.exporting.verify import verify
+from memglot.formats import registry
+from memglot.formats.base import ReadOptions
 from memglot.formats.core import zip as zips
+from memglot.formats.core.read import read_items
+from memglot.report import Report
 
 BIG = "x" * 4_000
 LIMIT = 1_000
@@ -283,3 +287,26 @@ def test_two_files_of_a_zip_with_one_path_are_not_mixed_up(tmp_path: Path) -> No
         out.writestr("a.md", "one")
         out.writestr("a.md", "two")
     assert read(path) == (["one", "two"], [])
+
+
+@pytest.mark.parametrize(
+    ("format", "piece", "message"),
+    [
+        ("csv", b"1,a\n", "fewer than 16 bytes each"),
+        (
+            "mcp-graph",
+            b'{"type":"entity","name":"a","entityType":"a","observations":[' + b'"a",' * 1_000 + b'"a"]}\n',
+            "16",
+        ),
+        ("yaml", b"- content: a\n  meta: {a: " + b"[" * 90 + b"]" * 90 + b"}\n", "fewer than 8 characters each"),
+    ],
+)
+def test_a_file_of_tiny_values_is_not_read_to_its_end(format: str, piece: bytes, message: str) -> None:
+    start = b"id,content\n" if format == "csv" else b""
+    report = Report()
+    content = start + piece * (6_000_000 // len(piece))
+    count = sum(1 for _ in read_items([content], registry.get(format), report, ReadOptions()))
+    (fault,) = report.faults()
+    assert message in str(fault)
+    assert "the rest was not read" in str(fault)
+    assert count > 1_000

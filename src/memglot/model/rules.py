@@ -3,7 +3,7 @@
 import math
 import re
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -45,6 +45,8 @@ _WORDS = ("kind", "scope", "status")
 """Fields of things whose values are also those of records; others keep what another tool wrote, even NUL."""
 _IDS = ("id", "subject", "object", "newer", "older", "record")
 """Fields of things that must name something."""
+_PLAIN = frozenset((int, bool, type(None)))
+"""Types whose values JSON can always represent."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -108,11 +110,12 @@ def check_value(value: Any, field: str, depth: int = 1) -> None:
                 raise wrong_type(f"{field} key", "text", type(key).__name__)
             if not key.isascii():
                 _check_scalar(key, field)
-            if type(inner) is not str or not inner.isascii():
+            if type(inner) not in _PLAIN and (type(inner) is not str or not inner.isascii()):
                 check_value(inner, field, depth + 1)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            check_value(inner, field, depth + 1)
+            if type(inner) not in _PLAIN and (type(inner) is not str or not inner.isascii()):
+                check_value(inner, field, depth + 1)
     else:
         _check_scalar(value, field)
 
@@ -150,8 +153,10 @@ def check_record(record: Record) -> None:
     if record.meta or record.source or record.extra:
         for field in ("meta", "source", "extra"):
             check_value(getattr(record, field), field)
-    if record.foreign or record.clocks:
-        check_value([msgspec.structs.astuple(one) for one in record.foreign], "foreign")
+    for place in record.foreign:
+        for text in msgspec.structs.astuple(place):
+            _check_scalar(text, "foreign")
+    if record.clocks:
         check_value(record.clocks, "clocks")
     for field in ("strength", "confidence"):
         if (value := getattr(record, field)) is not None:
@@ -195,26 +200,29 @@ def _check_times(record: Record) -> None:
 
 def check_thing(thing: ThingT) -> ThingT:
     """Return a thing whose values follow all rules; raise `BadRecord` for any other."""
-    kind: Any = type(thing)
-    for field in _fields_of(kind):
-        value = getattr(thing, field)
-        if isinstance(value, int):
-            if field in _THING_TIMES and not EARLIEST <= value <= LATEST:
-                raise time_out_of_range(value)
+    struct = cast("msgspec.Struct", thing)
+    for field, value in zip(struct.__struct_fields__, msgspec.structs.astuple(struct), strict=True):
+        if not value and value != "":
+            continue
+        if isinstance(value, str):
+            if not value and field in _IDS or not value.isascii() or "\0" in value:
+                _check_thing_text(value, field)
+        elif isinstance(value, int):
+            _check_thing_time(value, field)
         elif isinstance(value, Endpoint):
             _check_thing_text(value.id, field)
-        elif isinstance(value, str):
-            _check_thing_text(value, field)
+        elif field == "foreign":
+            check_value(msgspec.to_builtins(value), field)
         elif not isinstance(value, bytes):
-            check_value(msgspec.to_builtins(value) if field == "foreign" else value, field)
+            check_value(value, field)
     if isinstance(thing, Embedding) and len(thing.vector) != 4 * thing.dimensions:
         raise bad_vector(len(thing.vector), thing.dimensions)
     return thing
 
 
-@lru_cache
-def _fields_of(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(kind))
+def _check_thing_time(value: int, field: str) -> None:
+    if field in _THING_TIMES and not EARLIEST <= value <= LATEST:
+        raise time_out_of_range(value)
 
 
 def _check_thing_text(text: str, field: str) -> None:

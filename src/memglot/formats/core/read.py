@@ -26,8 +26,9 @@ from memglot.formats.core.source import FOLDER_PROOF, OLD_SIDECAR, SIDECAR, Sour
 from memglot.formats.core.zip import BROKEN, is_zip, open_zip, unpack, zip_head, zip_names, zip_proofs, zip_sources
 from memglot.formats.detect import Glance, detect, detect_folder, glance_at, other_shape
 from memglot.model import Item, Record, check_item
-from memglot.report import Place, Report, SourceReport, TooManyErrors
+from memglot.report import NotMemories, Place, Report, SourceReport
 
+_AT_ONCE = 1_000
 Input: TypeAlias = str | Path | bytes
 """A path, `-` for standard input, or bytes that are the content itself."""
 
@@ -74,14 +75,16 @@ def _counted(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
     """Yield the items that follow the rules, with their place, until most of a file is not valid; count the records."""
     try:
         yield from _checked(items, report)
-    except TooManyErrors as error:
+    except NotMemories as error:
         hint = "check that this is the right file, and name its format with `--format`"
         report.results.fault(BadRecord(str(error), hint), report.source)
 
 
 def _checked(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
     results = report.results
-    for item in items:
+    for number, item in enumerate(items):
+        if not number % _AT_ONCE:
+            report.check_density(number)
         is_record = isinstance(item, Record)
         try:
             check_item(item)

@@ -154,8 +154,8 @@ class _GraphReader:
                 continue
             stored, _ = repair_text(text)
             numbers[stored] += 1
-            key = slot_key(stored, numbers[stored])
             record = named_line.fact(text, numbers[stored])
+            key = slot_key(stored, numbers[stored]) if slot.observations or slot.about else ""
             attached = None
             if carried := slot.observations.get(key):
                 attached = take_slot({KEY: carried}, record, self._report)

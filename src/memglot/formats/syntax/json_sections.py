@@ -13,6 +13,8 @@ from memglot.model.record_errors import bad_syntax
 from memglot.report import SourceReport
 from memglot.settings import MAX_SECTION_BYTES
 
+_MAX_KEYS = 10_000
+
 
 def sections(
     source: Source, report: SourceReport, decode: Decode, *, memories: str = "memories"
@@ -26,6 +28,7 @@ def sections(
     report.find_line = lambda: values.line
     values.peek()
     values.skip()
+    keys = 0
     while (byte := values.peek()) != b"}":
         if byte == b",":
             values.skip()
@@ -34,6 +37,10 @@ def sections(
         if key is None:
             reason = "the file ends inside the object" if not byte else "a key was expected here"
             report.fault(bad_syntax("JSON", reason), line=values.line)
+            return
+        keys += 1
+        if keys > _MAX_KEYS:
+            report.fault(_too_many_keys(), line=values.line)
             return
         if values.peek() == b"[":
             values.skip()
@@ -80,6 +87,13 @@ def _large_value(key: str) -> BadRecord:
     return BadRecord(
         f"`{key[:40]}` is a single value of more than {MAX_SECTION_BYTES >> 20} MiB and was left out",
         "only lists may be larger",
+    )
+
+
+def _too_many_keys() -> BadRecord:
+    return BadRecord(
+        f"the object has more than {_MAX_KEYS:,} keys; the rest was not read",
+        "check that this is the right file: memories belong in its list `memories`",
     )
 
 

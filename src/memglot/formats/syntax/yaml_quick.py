@@ -14,12 +14,13 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 _PLAIN = re.compile(r"[^\W_](?:[^#:]|(?<! )#|:(?![ ]|$))*")
 # Characters that YAML does not allow, that some readers treat as line ends, or unusual white space.
 _ODD = re.compile("[^\n -~\xa1-\u1fff\u2070-\ud7ff\uf900-\ufaff\uff01-\uffdc]")
+_MAX_BLOCK = 1 << 20
 _OTHER = object()
 
 
 def quick_load(block: str) -> dict[str, Any] | None:
     """Return the mapping of a block of front matter; `None` if it needs the full parser."""
-    if _ODD.search(block):
+    if len(block) > _MAX_BLOCK or _ODD.search(block):
         return None
     found: dict[str, Any] = {}
     items: list[Any] | None = None

@@ -18,6 +18,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from memglot.errors import BadRecord
 from memglot.formats.syntax.yaml_text import TooMuchText, YamlText, restore
 from memglot.model.record_errors import bad_number, bad_syntax, too_deep, too_large
+from memglot.report import NotMemories
 from memglot.settings import MAX_ALIAS_GROWTH, MAX_DEPTH, MAX_RECORD_BYTES
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -28,6 +29,9 @@ _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TYPED = frozenset("~+-.0123456789nNtTfF")
 _MAX_LEVEL = 3 * MAX_DEPTH
 _MAX_EVENTS = 1_000_000
+# A document with more events must have some text in each of them.
+_MANY_EVENTS = 2_000_000
+_CHARACTERS_PER_EVENT = 8
 _STANDARD = "tag:yaml.org,2002:"
 
 
@@ -65,7 +69,7 @@ class YamlReader:
         # By identity: an anchored value lives as long as this reader, or is replaced by one that is measured again.
         self._weights: dict[int, int] = {}
         self._expanded = 0
-        self._level = self._events = 0
+        self._level = self._events = self._all_events = 0
         self._event: Any = None
         self.line = 0
         self.inside = False
@@ -130,9 +134,19 @@ class YamlReader:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._level -= 1
         self._events += 1
+        self._all_events += 1
         if self._events > _MAX_EVENTS:
             raise BrokenYaml(_too_many(), self.line)
+        if self._all_events > _MANY_EVENTS:
+            self._check_density()
         return event
+
+    def _check_density(self) -> None:
+        if self._event.end_mark.index < self._all_events * _CHARACTERS_PER_EVENT:
+            raise NotMemories(
+                f"stopped after {self._all_events:,} values, because they have fewer than {_CHARACTERS_PER_EVENT} "
+                "characters each on average; the rest was not read"
+            )
 
     def _build(self, event: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
