@@ -29,6 +29,9 @@ MAX_VALUES = 2_000_000
 """Maximum number of values in one memory: each takes up to a hundred times the bytes that it has in a file."""
 MAX_ERRORS = 100_000
 """Maximum number of errors in one file of which most is not valid; the rest of it is not read."""
+MAX_MARKUP = 4 << 20
+MAX_LINKS = 100_000
+"""Number of characters of one note in which links and tags are read, and maximum number of its links."""
 MANY_ITEMS = 1_000_000
 MIN_ITEM_BYTES = 16
 """A file with more than `MANY_ITEMS` memories and other items must have as many bytes for each of them on average."""

@@ -310,3 +310,16 @@ def test_a_file_of_tiny_values_is_not_read_to_its_end(format: str, piece: bytes,
     assert message in str(fault)
     assert "the rest was not read" in str(fault)
     assert count > 1_000
+
+
+def test_a_very_large_note_is_kept_with_its_first_links(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("[[b]] #first\n" + "[[b]]\n" * 100_000 + "x" * (4 << 20) + " #last\n")
+    (tmp_path / "b.md").write_text("b")
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(tmp_path, format="obsidian")
+        assert [note for note in result.notes if "a.md is very large" in note]
+        (large,) = (record for record in memory.list() if len(record.content) > 1)
+        assert large.tags == ["first"]
+        assert large.content.endswith(" #last")
+        memory.export(tmp_path / "out", format="obsidian")
+    assert (tmp_path / "out" / "a.md").read_bytes() == (tmp_path / "a.md").read_bytes()

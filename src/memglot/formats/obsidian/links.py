@@ -68,6 +68,11 @@ class LinkIndex:
         if len(self._links) >= _BATCH:
             self._flush()
 
+    def add_links(self, subject: str, links: list[WikiLink], path: str) -> None:
+        """Add the links in the text of a note."""
+        for link in links:
+            self.add_link(subject, link, path, marked=True)
+
     def add_carried(self, subject: str, object: str) -> None:
         """Add a relation that a note carries; a link between the two adds nothing."""
         self._carries = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -45,6 +46,7 @@ from memglot.model import (
     mark_as_note,
 )
 from memglot.report import Report, SourceReport
+from memglot.settings import MAX_LINKS, MAX_MARKUP
 
 _MARKS = ("own", "text")
 
@@ -113,7 +115,8 @@ class _Note:
             empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
-            self._read_markup(record, "" if empty else body.content, frame.front, link_index)
+            links = self._read_markup(record, "" if empty else body.content, frame.front, report)
+            link_index.add_links(record.id, links, self.path)
         has_id = frame.front.get("id") is not None
         if has_id and record.id in ids:
             # Someone copied the note with its id: the copy is a memory of its own.
@@ -174,18 +177,23 @@ class _Note:
                 record.meta[KEY] = given
         return attached
 
-    def _read_markup(self, record: Record, content: str, front: dict[str, Any], link_index: LinkIndex) -> None:
-        """Read the tags and links in the text and in the properties."""
-        links: list[WikiLink] = []
+    def _read_markup(self, record: Record, content: str, front: dict[str, Any], report: SourceReport) -> list[WikiLink]:
+        """Add the tags in the text, and return the links in the text and in the properties, up to the limits."""
+        links: Iterable[WikiLink] = ()
         if self._linked_front:
-            links += property_links({key: value for key, value in front.items() if key != KEY})
+            links = property_links({key: value for key, value in front.items() if key != KEY})
         if "#" in content or "[[" in content:
-            bare = without_code(content)
-            links = [*links_in(bare), *links]
+            bare = without_code(content[:MAX_MARKUP])
+            links = chain(links_in(bare), links)
             if found := tags_in(bare):
                 record.tags = list(dict.fromkeys([*record.tags, *found]))
-        for link in links:
-            link_index.add_link(record.id, link, self.path, marked=True)
+        found_links = list(islice(links, MAX_LINKS + 1))
+        if len(content) > MAX_MARKUP or len(found_links) > MAX_LINKS:
+            report.note(
+                f"{self.path} is very large: only the tags and up to {MAX_LINKS:,} links of its first "
+                f"{MAX_MARKUP:,} characters were read; its text is complete"
+            )
+        return found_links[:MAX_LINKS]
 
     def _remember(
         self, record: Record, attached: list[Thing], text: str, frame: NoteFrame, body: NoteBody, empty: bool
